@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
+import pytest
 from cpu_dispatches import flags_for
 from programs import TARGETS, run
+from tuning_programs import matmul
 
-from tuninglink.compiler import Phase
+from tuninglink.errors import TuninglinkError
+from tuninglink.tuning.deciding import TuneOptions
 from tuninglink.tuning.flag_sets import (
     CHANNELS_LAST,
     DEFAULT,
+    NOT_COMPILED,
     CompiledSource,
     FlagSet,
-    ProgramSource,
     SetCompiler,
     flag_sets,
 )
-from tuninglink.tuning.programs import ALL_CALLS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 ATTENTION = """
@@ -92,14 +94,70 @@ def test_channels_come_last() -> None:
 def test_channels_last_avoid_defaults_that_are_known_to_be_wrong(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(CONVOLUTIONS)
-    source, cuda = ProgramSource(str(path), Phase.START, (), ALL_CALLS), TARGETS["cuda"]
+    cuda = tuple(TARGETS["cuda"])
     assert CHANNELS_LAST in flag_sets("cuda", "", cuda, program=str(path))
-    with SetCompiler(1) as compiler:
-        wrong_defaults = []
-        for flag_set in (DEFAULT, CHANNELS_LAST):
-            compiled = compiler.submit(
-                source, (*cuda, *flag_set.flags), time.monotonic() + 600.0
-            ).result()
-            assert isinstance(compiled, CompiledSource)
-            wrong_defaults.append(compiled.wrong_defaults)
+    programs = compiled(path, cuda, DEFAULT, CHANNELS_LAST)
+    wrong_defaults = [
+        program.wrong_defaults for program in programs if isinstance(program, CompiledSource)
+    ]
     assert wrong_defaults == [1, 0]
+
+
+def compiled(
+    path: Path, flags: Sequence[str], *sets: FlagSet, jobs: int = 2
+) -> list[CompiledSource | str]:
+    """Compile a program under sets of flags, some of them at a time."""
+    options = TuneOptions(input=str(path), flags=tuple(flags))
+    with SetCompiler(options, jobs) as compiler:
+        return [job.result() for job in [compiler.submit(flag_set) for flag_set in sets]]
+
+
+O2, O3 = (FlagSet(level, (f"--iree-opt-level={level}",)) for level in ("O2", "O3"))
+SETS = (
+    *(DEFAULT, O2, O3, CHANNELS_LAST),
+    FlagSet("im2col", ("--iree-global-opt-use-im2col-for-convs",)),
+    FlagSet("tiling", ("--iree-opt-data-tiling",)),
+    FlagSet("peeling", ("--iree-llvmcpu-vector-pproc-strategy=peel",)),
+)
+
+
+@pytest.mark.parametrize("target", ["cuda", "znver4"])
+@pytest.mark.parametrize("name", ["convolution", "matmul"])
+def test_sets_that_form_the_same_dispatches_have_the_same_code(
+    tmp_path: Path, target: str, name: str
+) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(CONVOLUTION if name == "convolution" else matmul(64, 64, 64))
+    flags = TARGETS["cuda"] if target == "cuda" else flags_for(target)
+    programs = compiled(path, flags, *SETS, jobs=len(SETS))
+    images: dict[str, bytes] = {}
+    for flag_set, program in zip(SETS, programs, strict=True):
+        if isinstance(program, CompiledSource):
+            images[flag_set.title] = program.image
+            continue
+        # Without the comparison, its code is that of the other set, byte for byte.
+        other = program.removeprefix("the same code as ")
+        (alone,) = compiled(path, (*flags, *flag_set.flags), DEFAULT)
+        assert isinstance(alone, CompiledSource)
+        assert alone.image == images[other]
+    assert "the default" in images
+    assert "'peeling'" in images
+
+
+def test_a_pipeline_that_does_not_parse_is_an_error(tmp_path: Path) -> None:
+    """`iree-compile` prints one, and writes the default program."""
+    path = tmp_path / "program.mlir"
+    path.write_text(matmul(16, 16, 16))
+    flag = "--iree-preprocessing-pass-pipeline=builtin.module(nonsense)"
+    with pytest.raises(TuninglinkError, match="malformed value of '--iree-preprocessing"):
+        compiled(path, flags_for("znver4"), DEFAULT, FlagSet("set", (flag,)))
+
+
+def test_a_compilation_ends_when_the_compiler_is_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(matmul(16, 16, 16))
+    options = TuneOptions(input=str(path), flags=tuple(flags_for("znver4")))
+    with SetCompiler(options, 1) as compiler:
+        jobs = [compiler.submit(flag_set) for flag_set in SETS]
+        compiler.stop()
+        assert all(job.cancelled() or job.result() == NOT_COMPILED for job in jobs)

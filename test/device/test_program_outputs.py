@@ -11,11 +11,9 @@ import pytest
 from programs import HOST_CPU
 from tuning_programs import matmul
 
-from tuninglink.compiler import Phase
 from tuninglink.errors import CompileError
 from tuninglink.tuning.deciding import ModelRuns, Numerics, OutputJudge, judge_default
 from tuninglink.tuning.devices import Device
-from tuninglink.tuning.flag_sets import ProgramSource, SourceReference
 from tuninglink.tuning.programs import ALL_CALLS, CallOptions, Failure, GivenInput, read_program
 from tuninglink.tuning.references import ProgramReference
 
@@ -237,7 +235,7 @@ def test_expected_values_have_to_fit(tmp_path: Path, options: CallOptions, messa
     assert message in refused.value.diagnostics[0].message
 
 
-def test_the_reference_of_a_program_is_computed_from_its_path(tmp_path: Path) -> None:
+def test_the_reference_of_a_program_is_right(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(matmul(16, 24, 32))
     draw = np.random.default_rng(0)
@@ -246,21 +244,10 @@ def test_the_reference_of_a_program_is_computed_from_its_path(tmp_path: Path) ->
     np.save(tmp_path / "b.npy", b)
     given = tuple(GivenInput("", f"@{tmp_path / name}.npy") for name in ("a", "b"))
     options = CallOptions(inputs=given)
-    calls = read_program(str(path), FLAGS, options=options).calls
-    assert calls is not None
-    source = ProgramSource(str(path), Phase.START, (), options)
-    reference = SourceReference(source, FLAGS, seed=0, seconds=300)
-    outputs = reference.outputs(calls, calls.functions, (0, 1))
+    program = read_program(str(path), FLAGS, options=options)
+    assert program.calls is not None
+    with ProgramReference(program.saved, "llvm-cpu", 0, 300.0) as reference:
+        outputs = reference.outputs(program.calls, program.calls.functions, (0, 1))
     assert not isinstance(outputs, str)
     np.testing.assert_allclose(outputs["main"][0], a @ b, rtol=1e-4, atol=1e-4)
     assert reference.name == "llvm-cpu for a generic processor"
-
-
-def test_a_reference_without_time_has_a_reason(tmp_path: Path) -> None:
-    path = tmp_path / "program.mlir"
-    path.write_text(matmul(16, 24, 32))
-    calls = read_program(str(path), FLAGS).calls
-    assert calls is not None
-    source = ProgramSource(str(path), Phase.START, (), ALL_CALLS)
-    reference = SourceReference(source, FLAGS, seed=0, seconds=0)
-    assert "no time left" in reference.outputs(calls, calls.functions, (0, 1))

@@ -173,7 +173,8 @@ def _run(options: TuneOptions, arguments: Sequence[str]) -> None:
         check_directory(options.report)
     stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
     if options.only_flags:
-        sets = choose_flags(options, listener, time.monotonic() + options.settings.seconds).result
+        with choose_flags(options, listener, time.monotonic() + options.settings.seconds) as choice:
+            sets = choice.result
         failures = [save_result(files.flags, lambda path: files.write_flags(path, sets.flags))]
         if sets.whole is not None:
             stream.write(f"\n{_whole_line(sets.whole)}\n")

@@ -6,7 +6,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,6 +26,7 @@ from tuninglink.tuning.deciding import Budget, Ledger, ModelComparison, TuneOpti
 from tuninglink.tuning.devices import check_named_devices
 from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected
 from tuninglink.tuning.flag_sets import (
+    DEFAULT,
     FlagChoice,
     FlagSet,
     FlagsResult,
@@ -104,7 +105,7 @@ def tune(
         sizes: the sizes at which dynamic dispatches are tuned, in the syntax of `--dim`: `0.0=1,8:2,64`.
         calls: the functions of the program to call, and their arguments.
         flag_sets: a file with sets of flags to compare, `none`, or empty for those of the backend, which are compared in a
-            quarter of a limited time.
+            tenth of a limited time.
         listener: receives progress events, in the process that they belong to.
         database: the file that keeps all results; its contents are not measured again. Empty for none.
 
@@ -151,8 +152,8 @@ def tune_program(
     if not options.cluster:
         check_named_devices(options.settings.devices, options.flags)
     _check_selected(options, listener, deadline)
-    choice = choose_flags(options, listener, deadline)
-    tuned, sets = _tune_bases(choice, listener, deadline, keep)
+    with choose_flags(options, listener, deadline) as choice:
+        tuned, sets = _tune_bases(choice, listener, deadline, keep)
     return replace(tuned, sets=sets, report=with_flag_sets(tuned.report, sets))
 
 
@@ -177,8 +178,8 @@ def _tune_bases(
     """Tune the dispatches under the best sets; return the fastest pair of flags and spec."""
     # Tune under one set after the other, each with its share of the time.
     bases = choice.bases
-    has_flags = any(base.flags for base in (*bases, *choice.finalists))
-    end = deadline - choice.final_seconds * has_flags
+    has_flags = any(base.flags for base in bases)
+    end = deadline - choice.final_seconds
     tuned: dict[FlagSet, Tuned] = {}
     failures: list[TuninglinkError] = []
     is_interrupted = False
@@ -204,37 +205,21 @@ def _tune_bases(
         listener.noticed(replace(diagnostic, severity=Severity.WARNING))
     best = next(iter(tuned))
     result = replace(choice.result, best=choice.set_result(best))
-    if is_interrupted or not has_flags:
-        return tuned[best], result
     keep(replace(tuned[best], sets=result))
     # Compare the tuned programs, and the best sets without a spec.
-    contestants = [_contestant(base, tuned) for base in bases]
-    present = [contestant.flag_set for contestant in contestants if not contestant.entries]
-    alone = [TunedSet(finalist) for finalist in choice.finalists if finalist not in present]
-    return _fastest_pair(choice, [*alone, *contestants], tuned, deadline - time.monotonic())
-
-
-def _fastest_pair(
-    choice: FlagChoice,
-    contestants: Sequence[TunedSet],
-    tuned: Mapping[FlagSet, Tuned],
-    seconds: float,
-) -> tuple[Tuned, FlagsResult]:
-    """Return the fastest pair of flags and spec; the first one if the comparison fails."""
-    result = choice.compare_tuned(contestants, seconds)
-    best = next(iter(tuned))
-    if result.reason:
-        return tuned[best], replace(result, best=choice.set_result(best))
-    if result.best is not None and result.best.entries:
-        return tuned[result.best.flag_set], result
-    # The flags alone are the fastest.
-    return replace(tuned[best], spec=write_spec("tuned", []), entries=0), result
-
-
-def _contestant(base: FlagSet, tuned: Mapping[FlagSet, Tuned]) -> TunedSet:
-    return (
-        TunedSet(base, tuned[base].spec, tuned[base].entries) if base in tuned else TunedSet(base)
+    contestants = choice.contestants(
+        [TunedSet(base, outcome.spec, outcome.entries) for base, outcome in tuned.items()]
     )
+    if is_interrupted or not contestants:
+        return tuned[best], result
+    result = choice.compare_tuned(contestants, deadline - time.monotonic())
+    taken = result.best
+    if result.reason or (taken is None and not has_flags):
+        return tuned[best], replace(result, pairs=(), best=choice.set_result(best))
+    if taken is None or not taken.entries:
+        # The flags alone are the fastest.
+        return replace(tuned[best], spec=write_spec("tuned", []), entries=0), result
+    return tuned[taken.flag_set if taken.flag_set in tuned else DEFAULT], result
 
 
 class _Relay(Budget):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import Future
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,24 +11,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tuninglink.compiler import Phase
-from tuninglink.tuning.deciding import ConfidenceInterval, Numerics, OutputJudge
+from tuninglink.tuning.deciding import (
+    ConfidenceInterval,
+    Numerics,
+    OutputJudge,
+    TuningSettings,
+)
 from tuninglink.tuning.devices import CallOutputs, DeviceDescription, Request, Rounds
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
+    NOT_COMPILED,
     CompiledSource,
     FlagComparison,
     FlagSet,
     FlagsResult,
-    ProgramSource,
-    ProgramTimer,
-    ProgramTimes,
     SetResult,
     TunedSet,
     finalists,
     tuning_bases,
 )
-from tuninglink.tuning.programs import ALL_CALLS, Failure, FailureKind, FunctionCall, ProgramCalls
+from tuninglink.tuning.programs import Failure, FailureKind, FunctionCall, ProgramCalls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,21 +54,56 @@ TIMES = {
 SETS = ["decodes fast", "prefills fast", "wrong", "default", "crash", "hang"]
 
 
-def compiled(image: bytes) -> CompiledSource:
-    return CompiledSource(image, CALLS, ("llvm-cpu",), 1.0)
+def compiled(image: bytes, wrong_defaults: int = 0) -> CompiledSource:
+    return CompiledSource(image, CALLS, 1.0, wrong_defaults=wrong_defaults)
 
 
-class RecordedCompiler:
-    def __init__(self, wrong_defaults: Mapping[bytes, int] | None = None) -> None:
-        self.wrong_defaults = wrong_defaults or {}
+COMPILED = compiled(b"default")
 
-    def submit(self, _source: object, flags: Sequence[str], _deadline: float, spec: str) -> Future:
-        job: Future = Future()
-        name = spec or flags[-1].removeprefix("--")
-        image = name.encode()
-        source = replace(compiled(image), wrong_defaults=self.wrong_defaults.get(image, 0))
-        job.set_result("the compiler crashed: 1" if name == "crash" else source)
-        return job
+
+def job(result: CompiledSource | str) -> Future:
+    future: Future = Future()
+    future.set_result(result)
+    return future
+
+
+FAILURES = {
+    "crash": "the compiler crashed: 1",
+    "late": NOT_COMPILED,
+}
+
+
+def jobs_of(
+    *names: str,
+    default: CompiledSource | str = COMPILED,
+    wrong_defaults: Mapping[str, int] | None = None,
+) -> dict[FlagSet, Future]:
+    """Return the compilations under sets whose code is that of their names."""
+    wrong = wrong_defaults or {}
+    jobs = {DEFAULT: job(default)}
+    for name in names:
+        source = FAILURES.get(name, compiled(name.encode(), wrong.get(name, 0)))
+        jobs[FlagSet(name, (f"--{name}",))] = job(source)
+    return jobs
+
+
+def pairs_of(
+    device: object,
+    *pairs: TunedSet,
+    judge: OutputJudge | None = None,
+    default: CompiledSource | str = COMPILED,
+    wrong_defaults: Mapping[str, int] | None = None,
+    default_ms: float | None = None,
+) -> FlagsResult:
+    """Compare sets with their specs, which give the code of their names."""
+    wrong = wrong_defaults or {}
+    names = [pair.spec or pair.flag_set.flags[-1].removeprefix("--") for pair in pairs]
+    compared = comparison(device, judge=judge, default_ms=default_ms)
+    return compared.run_pairs(
+        job(default),
+        [SetResult(pair.flag_set, entries=pair.entries) for pair in pairs],
+        [job(compiled(name.encode(), wrong.get(name, 0))) for name in names],
+    )
 
 
 class RecordedDevice:
@@ -81,9 +119,17 @@ class RecordedDevice:
         return Rounds((times,) * count, (1,) * len(times))
 
 
-def comparison(numerics: Numerics = Numerics.ROUNDING) -> FlagComparison:
-    source = ProgramSource("program.mlir", Phase.START, (), ALL_CALLS)
-    return FlagComparison(source, (), 60.0, 0.02, 0, OutputJudge(numerics=numerics))
+def comparison(
+    device: object,
+    numerics: Numerics = Numerics.ROUNDING,
+    *,
+    judge: OutputJudge | None = None,
+    deadline: float | None = None,
+    default_ms: float | None = None,
+) -> FlagComparison:
+    judge = judge or OutputJudge(numerics=numerics)
+    deadline = time.monotonic() + 60.0 if deadline is None else deadline
+    return FlagComparison(device, judge, TuningSettings(), deadline, default_ms=default_ms)
 
 
 class RecordedReference:
@@ -104,22 +150,13 @@ def compared_with(
     reference: RecordedReference | None, *names: str, wrong_defaults: int = 0
 ) -> FlagsResult:
     """Compare sets with a default that has wrong dispatches. 'prefills fast' has all of them, the other sets have none."""
-    whole = comparison()
-    whole.judge.reference = reference
-    compiler = RecordedCompiler({b"prefills fast": wrong_defaults})
-    jobs = {
-        flag_set: whole.begin(compiler, flag_set)
-        for flag_set in (FlagSet(name, (f"--{name}",)) for name in names)
-    }
-    default = replace(compiled(b"default"), wrong_defaults=wrong_defaults)
-    return whole.run(default, jobs, RecordedDevice())
+    default = compiled(b"default", wrong_defaults)
+    jobs = jobs_of(*names, default=default, wrong_defaults={"prefills fast": wrong_defaults})
+    return comparison(RecordedDevice(), judge=OutputJudge(reference=reference)).run(jobs)
 
 
 def run(numerics: Numerics = Numerics.ROUNDING) -> FlagsResult:
-    sets = [FlagSet(name, (f"--{name}",)) for name in SETS]
-    whole, compiler = comparison(numerics), RecordedCompiler()
-    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
-    return whole.run(compiled(b"default"), jobs, RecordedDevice())
+    return comparison(RecordedDevice(), numerics).run(jobs_of(*SETS))
 
 
 def by_name(result: FlagsResult) -> dict[str, SetResult]:
@@ -131,10 +168,7 @@ class IdleDevice:
 
 
 def test_nothing_runs_where_no_set_is_other_code() -> None:
-    whole, compiler = comparison(), RecordedCompiler()
-    sets = [FlagSet(name, (f"--{name}",)) for name in ("crash", "default")]
-    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
-    result = whole.run(compiled(b"default"), jobs, IdleDevice())
+    result = comparison(IdleDevice()).run(jobs_of("crash", "default"))
     assert not result.reason
     assert [each.note for each in result.results] == [
         "the compiler crashed: 1",
@@ -145,8 +179,68 @@ def test_nothing_runs_where_no_set_is_other_code() -> None:
 def test_a_program_that_cannot_be_called_has_a_reason() -> None:
     calls = ProgramCalls((FunctionCall("main", 1, obstacle="the sizes are dynamic"),))
     default = replace(compiled(b"default"), calls=calls)
-    result = comparison().run(default, {}, IdleDevice())
+    result = comparison(IdleDevice()).run(jobs_of(default=default))
     assert result.reason == "no function of the program can be called: the sizes are dynamic"
+
+
+class RoundsDevice(RecordedDevice):
+    """A device that counts rounds, and on which the default may fail."""
+
+    def __init__(self, failure: FailureKind | None = None) -> None:
+        self.failure = failure
+        self.rounds = 0
+
+    def program_outputs(self, program: CompiledProgram, *_: object) -> CallOutputs | Failure:
+        if program.image == b"default" and self.failure is not None:
+            return Failure(self.failure, "rc 139")
+        return super().program_outputs(program)
+
+    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        self.rounds += count
+        return super().program_rounds(programs, count)
+
+
+@pytest.mark.parametrize("fails", ["compilation", "run"])
+def test_a_set_is_kept_that_runs_where_the_default_does_not(fails: str) -> None:
+    default = "failed to distribute" if fails == "compilation" else COMPILED
+    device = RoundsDevice(None if fails == "compilation" else FailureKind.CRASH)
+    sets = ("crash", "late", "hang", "decodes fast", "prefills fast", "decodes fast")
+    result = comparison(device).run(jobs_of(*sets, default=default))
+    assert result.flags == ("--prefills fast",)
+    why = "failed to distribute" if fails == "compilation" else "rc 139"
+    assert result.reason == f"without further flags, {why}"
+    assert result.whole is None
+    assert by_name(result)["decodes fast"].milliseconds == pytest.approx(0.3)
+    assert [each.note for each in result.results[:3]] == [
+        FAILURES["crash"],
+        NOT_COMPILED,
+        "the first call of the program took longer than 10 s",
+    ]
+    assert tuning_bases(result, 300.0) == [result.best.flag_set]
+    # The first one is kept if the others are no faster.
+    alone = comparison(device).run(jobs_of("decodes fast", "much slower", default=default))
+    assert alone.flags == ("--decodes fast",)
+
+
+def test_nothing_runs_where_neither_the_default_nor_a_set_compiles() -> None:
+    result = comparison(IdleDevice()).run(jobs_of("crash", default="failed to distribute"))
+    assert result.best is None
+    assert result.reason == "without further flags, failed to distribute"
+    late = comparison(IdleDevice()).run(jobs_of("crash", default=NOT_COMPILED))
+    assert late.reason == "the program did not compile in the time for sets of flags"
+
+
+def test_a_default_that_takes_long_is_no_failure() -> None:
+    device = RoundsDevice(FailureKind.TIMEOUT)
+    result = comparison(device).run(jobs_of("prefills fast"))
+    assert not result.flags
+    assert result.reason.startswith("the first call of the program took longer than")
+
+
+def test_sets_that_cannot_gain_enough_are_not_timed_further() -> None:
+    device = RoundsDevice()
+    assert not comparison(device).run(jobs_of("decodes fast", "much slower")).flags
+    assert device.rounds == 8
 
 
 def test_the_weighted_sum_decides() -> None:
@@ -166,9 +260,7 @@ def at_sizes(name: str) -> FlagsResult:
         for call, weight, size in zip(CALLS.functions, (1, 100), (512, 1), strict=True)
     )
     default = replace(compiled(b"default"), calls=ProgramCalls(functions))
-    whole, compiler = comparison(), RecordedCompiler()
-    flag_set = FlagSet(name, (f"--{name}",))
-    return whole.run(default, {flag_set: whole.begin(compiler, flag_set)}, RecordedDevice())
+    return comparison(RecordedDevice()).run(jobs_of(name, default=default))
 
 
 def test_a_set_is_slower_at_none_of_the_sizes_of_a_dynamic_program() -> None:
@@ -246,15 +338,13 @@ def test_a_set_that_avoids_wrong_defaults_is_judged_where_that_is_possible(
 
 
 def test_a_pair_with_a_set_that_avoids_wrong_defaults_may_be_slower_than_these() -> None:
-    whole = comparison()
-    whole.judge.reference = MissingReference()
     sets = [FlagSet(name, (f"--{name}",)) for name in ("wrong, a little slower", "prefills fast")]
-    result = whole.run_pairs(
-        RecordedCompiler({b"prefills fast": 25}),
-        replace(compiled(b"default"), wrong_defaults=25),
-        {},
-        [*map(TunedSet, sets)],
+    result = pairs_of(
         RecordedDevice(),
+        *map(TunedSet, sets),
+        judge=OutputJudge(reference=MissingReference()),
+        default=compiled(b"default", 25),
+        wrong_defaults={"prefills fast": 25},
     )
     assert result.flags == sets[0].flags
 
@@ -278,11 +368,8 @@ def test_the_reference_is_not_computed_for_sets_with_the_outputs_of_the_default(
 def test_a_default_that_differs_from_what_the_user_expects_is_reported() -> None:
     expected = (np.full(4, 2.0, np.float32),)
     functions = tuple(replace(call, expected=expected) for call in CALLS.functions)
-    sets = [FlagSet("prefills fast", ("--prefills fast",))]
-    whole, compiler = comparison(), RecordedCompiler()
-    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
     default = replace(compiled(b"default"), calls=ProgramCalls(functions))
-    result = whole.run(default, jobs, RecordedDevice())
+    result = comparison(RecordedDevice()).run(jobs_of("prefills fast", default=default))
     assert "differ from those of --expected (relative error 0.5," in result.finding
     assert result.flags == ("--prefills fast",)  # its outputs are those of the default
     assert not run().finding
@@ -309,41 +396,47 @@ class SlowDevice(RecordedDevice):
         return super().program_rounds(programs, count)
 
 
-def slow_times(device: SlowDevice, monkeypatch: pytest.MonkeyPatch, seconds: float) -> ProgramTimes:
+def on_clock_of(
+    device: SlowDevice, monkeypatch: pytest.MonkeyPatch, seconds: float, *names: str
+) -> FlagsResult:
+    """Compare sets by a device's own clock, and end after a number of seconds."""
     clock = SimpleNamespace(monotonic=lambda: device.seconds)
     monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison.time", clock)
-    timer = ProgramTimer(device, CALLS, 0)
-    images = [b"prefills fast", b"both fast"]
-    for image in (b"default", *images):
-        timer.outputs(image)
-    times = timer.compare(b"default", images, seconds)
-    assert not isinstance(times, Failure)
-    assert times.milliseconds[0] == pytest.approx(12_000)
-    return times
+    return comparison(device, deadline=seconds).run(jobs_of(*names))
+
+
+_FIRST_CALLS = 25.0
+"""The seconds of the first calls of both functions in the default and both sets."""
+
+
+def slow_result(
+    device: SlowDevice, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> tuple[FlagsResult, ConfidenceInterval, ConfidenceInterval]:
+    """Return the result and the speedups of a set that is as fast as the default, and of one that is faster."""
+    names = ("prefills fast", "both fast")
+    result = on_clock_of(device, monkeypatch, _FIRST_CALLS + seconds, *names)
+    assert result.results[0].milliseconds == pytest.approx(12_000)
+    behind, fast = (each.speedup for each in result.results)
+    assert behind is not None
+    assert fast is not None
+    return result, behind, fast
 
 
 def test_programs_far_behind_after_their_first_call_are_not_timed_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     device = SlowDevice()
-    times = slow_times(device, monkeypatch, 120.0)
+    _, behind, fast = slow_result(device, monkeypatch, 120.0)
     assert device.timed == {b"default", b"both fast"}
-    behind, fast = times.speedups
     assert (behind.low, behind.median, behind.high) == pytest.approx((1 / 1.3, 1.0, 1.3))
     assert fast.median == pytest.approx(2.0)
 
 
 def test_loading_a_program_is_not_part_of_its_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
     device = LoadingDevice()
-    clock = SimpleNamespace(monotonic=lambda: device.seconds)
-    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison.time", clock)
-    timer = ProgramTimer(device, CALLS, 0)
-    for image in (b"default", b"both fast"):
-        timer.outputs(image)
-    times = timer.compare(b"default", [b"both fast"], 60.0)
-    assert not isinstance(times, Failure)
-    assert not times.are_rough
-    assert times.speedups[0].median == pytest.approx(2.0)
+    result = on_clock_of(device, monkeypatch, 140.0, "both fast")
+    assert device.timed == {b"default", b"both fast"}
+    assert result.results[0].median == pytest.approx(2.0)
 
 
 class LoadingDevice(SlowDevice):
@@ -358,9 +451,8 @@ def test_first_calls_on_gpus_tell_less_as_drivers_compile_in_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     device = SlowDevice("cuda")
-    times = slow_times(device, monkeypatch, 60.0)
+    _, behind, _ = slow_result(device, monkeypatch, 60.0)
     assert device.timed == {b"default", b"both fast"}
-    behind = times.speedups[0]
     assert (behind.low, behind.median, behind.high) == pytest.approx((1 / 3, 1.0, 3.0))
 
 
@@ -368,22 +460,17 @@ def test_first_calls_decide_where_no_rounds_fit_into_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     device = SlowDevice()
-    times = slow_times(device, monkeypatch, 60.0)
+    result, _, fast = slow_result(device, monkeypatch, 60.0)
     assert not device.timed
-    assert times.default_ms == times.milliseconds[0]
-    assert times.noise.high == pytest.approx(1.3**2)
-    fast = times.speedups[1]
+    assert result.default_ms == result.results[0].milliseconds
+    assert result.noise is not None
+    assert result.noise.high == pytest.approx(1.3**2)
     assert (fast.low, fast.median, fast.high) == pytest.approx((12 / 1.3, 12, 12 * 1.3))
 
 
 def test_sets_that_do_not_fit_into_the_time_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     device = SlowDevice()
-    clock = SimpleNamespace(monotonic=lambda: device.seconds)
-    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison.time", clock)
-    whole, compiler = replace(comparison(), seconds=30.0, _began=0.0), RecordedCompiler()
-    sets = [FlagSet(name, (f"--{name}",)) for name in ("both fast", "wrong", "prefills fast")]
-    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
-    result = whole.run(compiled(b"default"), jobs, device)
+    result = on_clock_of(device, monkeypatch, 30.0, "both fast", "wrong", "prefills fast")
     assert result.flags == ("--both fast",)
     assert by_name(result)["wrong"].is_rejected
     assert by_name(result)["prefills fast"].note == "it was not run: there was no time left"
@@ -403,12 +490,7 @@ def test_a_set_under_which_the_program_does_not_end_is_not_awaited(
     monkeypatch: pytest.MonkeyPatch, seconds: float, waited: float
 ) -> None:
     device = HangingDevice("cuda")
-    clock = SimpleNamespace(monotonic=lambda: device.seconds)
-    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison.time", clock)
-    whole, compiler = replace(comparison(), seconds=seconds, _began=0.0), RecordedCompiler()
-    sets = [FlagSet(name, (f"--{name}",)) for name in ("hang", "both fast")]
-    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
-    result = whole.run(compiled(b"default"), jobs, device)
+    result = on_clock_of(device, monkeypatch, seconds, "hang", "both fast")
     assert by_name(result)["hang"].note == "no answer"
     # Two functions of the default and two of the other set take 0.5 s each.
     assert device.seconds == pytest.approx(waited + 2.0)
@@ -435,10 +517,7 @@ class BusyDevice(RecordedDevice):
 
 
 def test_a_set_that_is_twice_as_fast_is_taken_on_a_busy_device() -> None:
-    whole, compiler = comparison(), RecordedCompiler()
-    sets = [FlagSet(name, (f"--{name}",)) for name in ("decodes fast", "both fast", "wrong")]
-    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
-    result = whole.run(compiled(b"default"), jobs, BusyDevice())
+    result = comparison(BusyDevice()).run(jobs_of("decodes fast", "both fast", "wrong"))
     assert result.flags == ("--both fast",)
     assert by_name(result)["wrong"].is_rejected
 
@@ -455,10 +534,7 @@ class UnequalDevice(RecordedDevice):
 
 def test_a_set_that_seems_faster_and_is_not_taken_has_the_reason() -> None:
     """A set had 1.30 [1.14, 1.57], and then no set was faster."""
-    sets = [FlagSet(name, (f"--{name}",)) for name in ("prefills fast", "much slower")]
-    whole, compiler = comparison(), RecordedCompiler()
-    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
-    result = whole.run(compiled(b"default"), jobs, UnequalDevice())
+    result = comparison(UnequalDevice()).run(jobs_of("prefills fast", "much slower"))
     assert result.best is None
     assert [each.note for each in result.results] == [
         "not certain: the default against itself is 1.500 [1.500, 1.500]",
@@ -467,43 +543,18 @@ def test_a_set_that_seems_faster_and_is_not_taken_has_the_reason() -> None:
 
 
 def test_equal_code_is_not_taken_on_a_busy_device() -> None:
-    timer = ProgramTimer(BusyDevice(), CALLS, 0)
-    timer.outputs(b"decodes fast")
-    times = timer.compare(b"default", [b"decodes fast"], 60.0)
-    assert not isinstance(times, Failure)
-    (equal,) = times.speedups
-    assert equal.low < 1.0 < equal.high
-
-
-def test_first_calls_beside_compilations_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    device = SlowDevice()
-    clock = SimpleNamespace(monotonic=lambda: device.seconds)
-    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison.time", clock)
-    timer = ProgramTimer(device, CALLS, 0)
-    timer.outputs(b"default")
-    timer.outputs(b"both fast")
-    timer.outputs(b"prefills fast")
-    monkeypatch.setattr(SlowDevice, "program_outputs", QuietDevice.program_outputs)
-    times = timer.compare(b"default", [b"prefills fast", b"both fast"], 120.0)
-    assert device.timed == {b"default", b"prefills fast", b"both fast"}
-    assert not isinstance(times, Failure)
-    assert times.finalists == (False, True)
-
-
-class QuietDevice(SlowDevice):
-    """The same device when nothing is compiled."""
-
-    def program_outputs(self, program: CompiledProgram, *_: object) -> CallOutputs | Failure:
-        return self._call(program, 0.5)
+    result = comparison(BusyDevice()).run(jobs_of("decodes fast"))
+    assert result.best is None
+    speedup = result.results[0].speedup
+    assert speedup is not None
+    assert speedup.low < 1.0 < speedup.high
 
 
 @pytest.mark.parametrize("name", ["both fast", "decodes fast"])
 def test_the_flags_alone_are_kept_where_no_spec_makes_the_program_faster(name: str) -> None:
     flag_set = FlagSet("set", ("--prefills fast",))
     tuned = [TunedSet(flag_set), TunedSet(flag_set, name, 3)]
-    result = comparison().run_pairs(
-        RecordedCompiler(), compiled(b"default"), {}, tuned, BusyDevice()
-    )
+    result = pairs_of(BusyDevice(), *tuned)
     assert result.best is not None
     assert result.best.flag_set == flag_set
     assert result.best.entries == (3 if name == "both fast" else 0)
@@ -531,10 +582,7 @@ def test_a_spec_that_is_only_faster_beside_other_work_is_not_taken(
     monkeypatch.setitem(TIMES, b"robust", (60.0, 12.0))
     flag_set = FlagSet("set", ("--both fast",))
     tuned = [TunedSet(flag_set), TunedSet(flag_set, "robust", 3)]
-    known = replace(comparison(), default_ms=0.3)
-    result = known.run_pairs(
-        RecordedCompiler(), compiled(b"default"), {}, tuned, DisturbedDevice(disturbed)
-    )
+    result = pairs_of(DisturbedDevice(disturbed), *tuned, default_ms=0.3)
     assert result.best is not None
     assert result.best.entries == 0
     assert result.default_ms == pytest.approx(0.3)
@@ -559,9 +607,7 @@ def test_a_spec_that_may_be_behind_the_set_alone_is_not_taken(
     monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison._MOST_ROUNDS", 30)
     flag_set = FlagSet("set", ("--both fast",))
     tuned = [TunedSet(flag_set), TunedSet(flag_set, "scattered", 3)]
-    result = comparison().run_pairs(
-        RecordedCompiler(), compiled(b"default"), {}, tuned, ScatteredDevice()
-    )
+    result = pairs_of(ScatteredDevice(), *tuned)
     assert result.best is not None
     assert result.best.entries == entries
 
@@ -577,9 +623,7 @@ def test_the_pair_of_flags_and_spec_that_is_fastest_as_a_whole_is_taken() -> Non
         TunedSet(FlagSet("tiled", ("--prefills fast",)), "decodes fast", 3),
         TunedSet(DEFAULT, "both fast", 2),
     ]
-    result = comparison().run_pairs(
-        RecordedCompiler(), compiled(b"default"), {}, tuned, RecordedDevice()
-    )
+    result = pairs_of(RecordedDevice(), *tuned)
     assert result.best is not None
     assert result.best.flag_set == DEFAULT
     assert result.best.speedup is not None
@@ -588,9 +632,7 @@ def test_the_pair_of_flags_and_spec_that_is_fastest_as_a_whole_is_taken() -> Non
 
 def test_a_set_without_entries_takes_part_alone() -> None:
     alone = TunedSet(FlagSet("set", ("--prefills fast",)), "", 0)
-    result = comparison().run_pairs(
-        RecordedCompiler(), compiled(b"default"), {}, [alone], RecordedDevice()
-    )
+    result = pairs_of(RecordedDevice(), alone)
     assert result.flags == ("--prefills fast",)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.flag_sets import GROUP, FlagSet, flag_sets, read_flag_sets, sets_in_time
+from tuninglink.tuning.flag_sets import CHANNELS_LAST, GROUP, FlagSet, flag_sets, read_flag_sets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,22 +23,16 @@ def test_each_backend_has_a_list_and_none_turns_it_off() -> None:
     assert not flag_sets("llvm-cpu", "none", [])
 
 
-@pytest.mark.parametrize(
-    ("seconds", "each", "cores", "count"),
-    [
-        (12.5, 2.0, 2, 4),  # of a budget of 50 s: six seconds for those that compile in two
-        (12.5, 2.0, 16, 9),
-        (12.5, 6.0, 2, 0),
-        (12.5, 20.0, 2, 0),
-        (150.0, 10.0, 1, 6),
-        (float("inf"), 10.0, 1, 9),
-    ],
-)
-def test_sets_are_tried_that_compile_in_half_of_the_time(
-    seconds: float, each: float, cores: int, count: int
-) -> None:
-    """With budgets of 45 to 60 s, some sets ended at limits of 2 to 3 s."""
-    assert sets_in_time(seconds, each, cores, 9) == count
+def test_flags_for_dispatches_are_not_flags_for_their_code() -> None:
+    early = "--iree-opt-data-tiling", "--iree-global-opt-use-im2col-for-convs", *CHANNELS_LAST.flags
+    code = "--iree-llvmcpu-loop-unrolling=true"
+    assert FlagSet("set", (*early, code, "--my-flag")).late_flags(["llvm-cpu"]) == (
+        code,
+        "--my-flag",
+    )
+    level = FlagSet("O2", ("--iree-opt-level=O2",))
+    assert level.late_flags(["llvm-cpu"]) == level.flags
+    assert not level.late_flags(["cuda"])
 
 
 def test_sets_with_a_flag_that_is_given_are_left_out() -> None:

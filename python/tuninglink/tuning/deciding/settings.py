@@ -233,7 +233,7 @@ class TuneOptions(MeasuringOptions):
         "",
         metavar="FILE",
         help="Compare these sets of compiler flags first, one a line; none for no sets. Default: those for the backend, "
-        "in at most a quarter of --budget. The best ones are written to SPEC.flags.",
+        "in at most a tenth of --budget. The best ones are written to SPEC.flags.",
         values=lambda: ("none",),
     )
     only_flags: bool = toggle("Only compare sets of flags.")

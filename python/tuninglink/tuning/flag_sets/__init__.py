@@ -5,14 +5,16 @@ from tuninglink.lazy import lazy_imports
 with lazy_imports(globals()):
     from tuninglink.tuning.flag_sets.choice import (
         FlagChoice as FlagChoice,
+        TunedSet as TunedSet,
         choose_flags as choose_flags,
+        finalists as finalists,
         obstacle as obstacle,
-        sets_in_time as sets_in_time,
+        tuning_bases as tuning_bases,
     )
     from tuninglink.tuning.flag_sets.comparison import (
         FlagComparison as FlagComparison,
-        ProgramTimer as ProgramTimer,
-        ProgramTimes as ProgramTimes,
+        FlagsResult as FlagsResult,
+        SetResult as SetResult,
     )
     from tuninglink.tuning.flag_sets.listener import Listener as Listener
     from tuninglink.tuning.flag_sets.sets import (
@@ -20,16 +22,10 @@ with lazy_imports(globals()):
         DEFAULT as DEFAULT,
         GROUP as GROUP,
         NONE as NONE,
+        NOT_COMPILED as NOT_COMPILED,
         CompiledSource as CompiledSource,
         FlagSet as FlagSet,
-        FlagsResult as FlagsResult,
-        ProgramSource as ProgramSource,
         SetCompiler as SetCompiler,
-        SetResult as SetResult,
-        SourceReference as SourceReference,
-        TunedSet as TunedSet,
-        finalists as finalists,
         flag_sets as flag_sets,
         read_flag_sets as read_flag_sets,
-        tuning_bases as tuning_bases,
     )

@@ -4,50 +4,63 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import wait
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.files import STANDARD_STREAM
-from tuninglink.tuning.deciding import Numerics, OutputJudge, TuneOptions
+from tuninglink.tuning.deciding import ConfidenceInterval, Numerics, OutputJudge, TuneOptions
 from tuninglink.tuning.devices import (
+    LOCAL_DRIVERS,
     DeviceError,
     DeviceProcess,
     Settings,
     backend_of,
     default_device,
+    driver_of,
 )
-from tuninglink.tuning.flag_sets.comparison import FlagComparison
+from tuninglink.tuning.flag_sets.comparison import (
+    NEAR,
+    FlagComparison,
+    FlagsResult,
+    SetResult,
+    compiled_by,
+)
 from tuninglink.tuning.flag_sets.listener import Listener
 from tuninglink.tuning.flag_sets.sets import (
     DEFAULT,
     NONE,
+    NOT_COMPILED,
     CompiledSource,
     FlagSet,
-    FlagsResult,
-    ProgramSource,
     SetCompiler,
-    SetResult,
-    SourceReference,
-    TunedSet,
-    finalists,
     flag_sets,
-    tuning_bases,
 )
+from tuninglink.tuning.references import ProgramReference
 from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.flag_sets.comparison import Job
+    from tuninglink.tuning.flag_sets.sets import Job
 
 
-_PART: Final = 0.25
-"""The largest fraction of the budget for comparing sets of flags, unless there is no other work."""
+_PART: Final = 0.1
+"""The largest fraction of the budget for comparing sets of flags before tuning, unless there is no other work."""
 
-_COMPILING: Final = 0.5
-"""The fraction of a comparison in which sets compile. Sets that would not be done by then are not tried."""
+_UNLIMITED: Final = 1e7
+"""The seconds of a comparison without a time limit."""
+
+_FORMING: Final = 0.4
+_LATE_FORMING: Final = 0.6
+_COMPILING: Final = 0.7
+"""The fractions of a comparison by which the dispatches of the default are formed, for a comparison now and at the end, and
+by which sets are compiled. On a CPU, no set compiles longer, as that disturbs measurements; forming dispatches is about half
+of a compilation."""
 
 _FINAL_PART: Final = 0.15
-"""The largest fraction of the remaining time for comparing tuned sets."""
+_LATE_PART: Final = 0.25
+"""The largest fractions of the remaining time for comparing tuned sets, and sets that were not compiled before on a CPU."""
 
 _FINAL_ROUNDS: Final = 60
 _LEAST_FINAL: Final = 6.0
@@ -61,6 +74,21 @@ _MOST_REFERENCE: Final = 120.0
 
 
 @dataclass(frozen=True)
+class TunedSet:
+    """A set of flags with the spec tuned under it.
+
+    Attributes:
+        flag_set: the set; without flags, it stands for the user's flags.
+        spec: the spec, as text.
+        entries: the number of problems with an entry; with 0, the set is compared without a spec.
+    """
+
+    flag_set: FlagSet
+    spec: str = ""
+    entries: int = 0
+
+
+@dataclass(frozen=True)
 class FlagChoice:
     """The comparison of sets of flags, which can be repeated with the tuned specs.
 
@@ -68,63 +96,114 @@ class FlagChoice:
         options: the options.
         listener: receives progress events.
         result: the result of the comparison.
-        default: the program with the user's flags; None if no sets were compared.
-        jobs: the program under each set.
+        seconds: the remaining time.
+        jobs: the program under the user's flags and under each set; empty if no sets were compared.
         uri: the URI of the device.
         judge: the judge that compares outputs with the cached outputs of the reference.
-        seconds: the remaining time.
+        late: the sets that still compile, for the final comparison.
     """
 
     options: TuneOptions
     listener: Listener
     result: FlagsResult
-    default: CompiledSource | None = None
+    seconds: float = math.inf
     jobs: Mapping[FlagSet, Job] = field(default_factory=dict)
     uri: str = ""
     judge: OutputJudge = field(default_factory=OutputJudge)
-    seconds: float = math.inf
+    late: tuple[FlagSet, ...] = ()
 
     @property
     def bases(self) -> list[FlagSet]:
         """The sets under which dispatches are tuned, best first."""
         return tuning_bases(self.result, self.seconds, self._compile_seconds)
 
+    def contestants(self, tuned: Sequence[TunedSet]) -> list[TunedSet]:
+        """Return what is compared in the end: sets alone and with the specs tuned under them; empty for no comparison.
+
+        Late sets are compared, too; on a GPU, where they are compiled by now, also with the spec of the user's flags.
+        """
+        late = [
+            flag_set
+            for flag_set in self.late
+            if self._is_local or isinstance(self._program(flag_set), CompiledSource)
+        ]
+        bases, alone = [base for base in self.bases if base.flags], late
+        if not self.result.reason:
+            alone = [*finalists(self.result, self.seconds, self._compile_seconds), *late]
+        if not alone and (self.result.reason or not bases):
+            return []
+        specs = [each for each in tuned if each.entries]
+        with_specs = {each.flag_set for each in specs}
+        alone = [*alone, *(base for base in bases if base not in with_specs)]
+        if not self._is_local:
+            specs += [
+                replace(each, flag_set=flag_set)
+                for each in specs
+                for flag_set in late
+                if each.flag_set == DEFAULT
+            ]
+        return [*map(TunedSet, dict.fromkeys(alone)), *specs]
+
     @property
-    def finalists(self) -> list[FlagSet]:
-        """The sets that may be the fastest, for the final comparison; empty if too little time is left."""
-        return finalists(self.result, self.seconds, self._compile_seconds)
+    def final_seconds(self) -> float:
+        """The time in seconds to compare tuned sets, compilations and rounds; 0 if there is nothing to compare."""
+        if not self.late and (self.result.reason or self.result.best is None):
+            return 0.0
+        if self.late and self._is_local:
+            return _LATE_PART * self.seconds
+        rounds = _FINAL_ROUNDS * 4 * (self.result.default_ms or 0.0) / 1000
+        price = 3 * self._compile_seconds + min(max(rounds, _LEAST_FINAL), _MOST_FINAL)
+        return min(price, (_PART if self.late else _FINAL_PART) * self.seconds)
+
+    @property
+    def _is_local(self) -> bool:
+        return driver_of(self.uri) in LOCAL_DRIVERS
+
+    def _program(self, flag_set: FlagSet) -> CompiledSource | str:
+        """Return the program under a set, or the reason for having none so far."""
+        return compiled_by(self.jobs[flag_set], 0.0) if flag_set in self.jobs else NOT_COMPILED
 
     @property
     def _compile_seconds(self) -> float:
-        return self.default.seconds if self.default is not None else 0.0
+        default = self._program(DEFAULT)
+        return default.seconds if isinstance(default, CompiledSource) else 0.0
 
     def set_result(self, flag_set: FlagSet) -> SetResult | None:
         """Return the result of a set; None for the user's flags."""
         return next((result for result in self.result.results if result.flag_set == flag_set), None)
 
-    @property
-    def final_seconds(self) -> float:
-        """The time in seconds to compare two tuned sets: compilations and rounds."""
-        if self.default is None or self.result.default_ms is None:
-            return 0.0
-        rounds = _FINAL_ROUNDS * 4 * self.result.default_ms / 1000
-        price = 3 * self.default.seconds + min(max(rounds, _LEAST_FINAL), _MOST_FINAL)
-        return min(price, _FINAL_PART * self.seconds)
-
     def compare_tuned(self, tuned: Sequence[TunedSet], seconds: float) -> FlagsResult:
         """Compare sets, each with the spec tuned under it, by whole-program times."""
-        assert self.default is not None
         self.listener.comparing_sets()
-        comparison = replace(
-            _comparison(self.options, max(seconds, self.final_seconds), self.judge),
-            default_ms=self.result.default_ms,
-        )
-        with SetCompiler(_jobs(self.options)) as compiler:
-            try:
-                with _device(self.uri, self.options) as device:
-                    pairs = comparison.run_pairs(compiler, self.default, self.jobs, tuned, device)
-            except DeviceError as failure:
-                pairs = FlagsResult(reason=failure.diagnostics[0].message)
+        results = [SetResult(each.flag_set, entries=each.entries) for each in tuned]
+        try:
+            with (
+                SetCompiler(self.options, _jobs(self.options)) as compiler,
+                _device(self.uri, self.options) as device,
+            ):
+                began, seconds = time.monotonic(), max(seconds, self.final_seconds)
+                is_late = bool(self.late) and self._is_local
+                default = compiler.submit(DEFAULT) if is_late else self.jobs[DEFAULT]
+                jobs = [
+                    compiler.submit(each.flag_set, each.spec)
+                    if each.entries or is_late
+                    else self.jobs[each.flag_set]
+                    for each in tuned
+                ]
+                if is_late:  # a CPU runs nothing while it compiles
+                    wait([default, *jobs], _COMPILING * seconds)
+                    compiler.stop()
+                comparison = FlagComparison(
+                    device,
+                    self.judge,
+                    self.options.settings,
+                    began + seconds,
+                    compiled_by=math.inf,
+                    default_ms=self.result.default_ms,
+                )
+                pairs = comparison.run_pairs(default, results, jobs)
+        except DeviceError as failure:
+            pairs = FlagsResult(reason=failure.diagnostics[0].message)
         self.listener.sets_compared(pairs)
         return replace(
             self.result,
@@ -136,8 +215,9 @@ class FlagChoice:
         )
 
 
-def choose_flags(options: TuneOptions, listener: Listener, deadline: float) -> FlagChoice:
-    """Compare sets of flags.
+@contextmanager
+def choose_flags(options: TuneOptions, listener: Listener, deadline: float) -> Iterator[FlagChoice]:
+    """Compare sets of flags. On a GPU, those that are not compiled in time compile on while the block runs.
 
     Compilations and runs use separate processes, so the flags of this process can still be set.
 
@@ -147,98 +227,88 @@ def choose_flags(options: TuneOptions, listener: Listener, deadline: float) -> F
         deadline: the end of the run, in seconds of `time.monotonic()`.
 
     Raises:
-        TuninglinkError: the file with sets cannot be read.
+        TuninglinkError: the file with sets cannot be read, or the compiler does not accept the value of a flag.
     """
-    reason = obstacle(options)
-    if reason:
-        choice = FlagChoice(options, listener, FlagsResult(reason=reason))
-    else:
-        part = 1.0 if options.only_flags else _PART
-        choice = _compare(options, listener, part * max(0.0, deadline - time.monotonic()))
-        listener.sets_compared(choice.result)
-    return replace(choice, seconds=max(0.0, deadline - time.monotonic()))
+    left = min(_UNLIMITED, max(0.0, deadline - time.monotonic()))
+    with ExitStack() as opened:
+        if reason := obstacle(options):
+            choice = FlagChoice(options, listener, FlagsResult(reason=reason))
+        else:
+            seconds = left if options.only_flags else _PART * left
+            choice = _compare(options, listener, seconds, opened)
+            listener.sets_compared(choice.result)
+        yield replace(choice, seconds=max(0.0, deadline - time.monotonic()))
 
 
-def _compare(options: TuneOptions, listener: Listener, seconds: float) -> FlagChoice:
+def _compare(
+    options: TuneOptions, listener: Listener, seconds: float, opened: ExitStack
+) -> FlagChoice:
     """Compare the sets of flags for the program's backend in a number of seconds."""
-    settings = options.settings
-    expected = backend_of(options.flags)
-    sets = _sets(expected, options)  # a mistake in a file is reported before anything is compiled
+    settings, backend = options.settings, backend_of(options.flags)
+    sets = _sets(backend, options)  # a mistake in a file is reported before anything is compiled
     listener.comparing_sets()
-    judge = _judge(options, seconds)
-    comparison = _comparison(options, seconds, judge)
-    began, cores = time.monotonic(), _jobs(options)
+    end = time.monotonic() + seconds
 
-    def unable(reason: str) -> FlagChoice:
-        return FlagChoice(options, listener, FlagsResult(reason=reason))
+    def unable(reason: str = "", late: tuple[FlagSet, ...] = ()) -> FlagChoice:
+        source = f"in '{options.flag_sets}'" if options.flag_sets else f"for backend '{backend}'"
+        reason = reason or f"there is no set {source} whose flags are not given already"
+        return FlagChoice(options, listener, FlagsResult(reason=reason), uri=uri, late=late)
 
-    with SetCompiler(cores) as compiler:
-        # The first sets for the named backend are compiled along with the default.
-        job = comparison.begin(compiler, DEFAULT)
-        jobs = {set_: comparison.begin(compiler, set_) for set_ in sets[: max(1, cores - 1)]}
-        default = job.result()
-        if isinstance(default, str):
-            return unable(f"without further flags, {default}")
-        backend = default.backends[0] if default.backends else ""
-        if backend != expected:
-            sets, jobs = _sets(backend, options), {}
-        if not sets:
-            source = (
-                f"in '{options.flag_sets}'" if options.flag_sets else f"for backend '{backend}'"
-            )
-            return unable(f"there is no set {source} whose flags are not given already")
-        # The time of the default shows how many sets can be compiled.
-        each = time.monotonic() - began
-        if each > seconds:
-            return unable(
-                f"the program compiles in {each:.0f} s, the comparison has {seconds:.0f} s"
-            )
-        count = max(1, len(jobs) + sets_in_time(seconds, each, cores, len(sets) - len(jobs)))
-        jobs |= {set_: comparison.begin(compiler, set_) for set_ in sets[len(jobs) : count]}
-        uri = settings.devices[0] if settings.devices else default_device(backend)
-        try:
-            with _device(uri, options) as device:
-                result = comparison.run(default, jobs, device)
-        except DeviceError as failure:
-            result = FlagsResult(reason=failure.diagnostics[0].message)
-    untried = [SetResult(set_, note=_UNTRIED) for set_ in sets[count:] if not result.reason]
-    result = replace(result, results=(*result.results, *untried))
-    return FlagChoice(options, listener, result, default, jobs, uri, judge)
-
-
-def sets_in_time(seconds: float, each: float, cores: int, most: int) -> int:
-    """Return the number of further sets that compile in the first half of a comparison.
-
-    Args:
-        seconds: the time limit of the comparison.
-        each: the time of a compilation; the first ones have taken it.
-        cores: the number of parallel compilations.
-        most: the number of further sets.
-    """
-    return int(min(most, max(0.0, _COMPILING * seconds - each) / each * cores))
-
-
-_UNTRIED: Final = "it was not tried: the budget has no time for it"
-
-
-def _comparison(options: TuneOptions, seconds: float, judge: OutputJudge) -> FlagComparison:
-    settings = options.settings
-    source = _source(options)
-    return FlagComparison(source, options.flags, seconds, settings.min_gain, settings.seed, judge)
-
-
-def _judge(options: TuneOptions, seconds: float) -> OutputJudge:
-    """Return the judge of outputs, with a reference for the program if needed."""
-    settings = options.settings
-    if not settings.checks_defaults or settings.numerics is not Numerics.ROUNDING:
-        return OutputJudge(numerics=settings.numerics)
-    limit = min(_MOST_REFERENCE, max(_LEAST_REFERENCE, _REFERENCE_PART * seconds))
-    reference = SourceReference(_source(options), options.flags, settings.seed, limit)
-    return OutputJudge(reference=reference, numerics=settings.numerics)
+    uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
+    if backend and not sets:
+        return unable()
+    # Compile the sets for the named backend along with the default. A program may name another one.
+    compiler = opened.enter_context(SetCompiler(options, _jobs(options)))
+    jobs = {flag_set: compiler.submit(flag_set) for flag_set in (DEFAULT, *sets)}
+    is_local = driver_of(uri) in LOCAL_DRIVERS
+    began = time.monotonic()
+    backends = compiler.backends((_LATE_FORMING if is_local else 1.0) * seconds)
+    if backends and backends[0] != backend:
+        (backend, *_), sets = backends, _sets(backends[0], options)
+        jobs = {DEFAULT: jobs[DEFAULT], **{each: compiler.submit(each) for each in sets}}
+        uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
+        is_local = driver_of(uri) in LOCAL_DRIVERS
+    is_slow = is_local and time.monotonic() - began > _FORMING * seconds
+    if not sets or is_slow:
+        compiler.stop()
+        late = tuple(sets) if backends and not options.only_flags else ()
+        slow = f"the program compiles too slowly to compare sets in {seconds:.0f} s"
+        return unable(slow if is_slow else "", late)
+    judge = OutputJudge(numerics=settings.numerics)
+    try:
+        with _device(uri, options) as device:
+            # A CPU runs nothing while it compiles.
+            compiled = end - (1 - _COMPILING) * seconds
+            if is_local:
+                wait(jobs.values(), max(0.0, compiled - time.monotonic()))
+                compiler.stop()
+            default = compiled_by(jobs[DEFAULT], end)
+            is_checked = settings.checks_defaults and settings.numerics is Numerics.ROUNDING
+            if is_checked and isinstance(default, CompiledSource) and default.saved is not None:
+                limit = max(_LEAST_REFERENCE, _REFERENCE_PART * seconds)
+                limit = max(0.0, min(_MOST_REFERENCE, limit, end - time.monotonic()))
+                reference = ProgramReference(default.saved, backend, settings.seed, limit)
+                judge.reference = opened.enter_context(reference)
+                if not is_local:
+                    reference.begin()
+            comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
+            result = comparison.run(jobs)
+    except DeviceError as failure:
+        return unable(failure.diagnostics[0].message)
+    # Other devices are measured while sets compile on; a CPU compiles them at the end.
+    is_failing = isinstance(default, str) and default != NOT_COMPILED
+    late = tuple(flag_set for flag_set in sets if compiled_by(jobs[flag_set], 0.0) == NOT_COMPILED)
+    is_compared = any(each.milliseconds or each.is_rejected for each in result.results)
+    if is_failing or options.only_flags or (is_local and is_compared):
+        late = ()
+    results = tuple(
+        replace(each, note=_LATE) if each.flag_set in late else each for each in result.results
+    )
+    result = replace(result, results=results)
+    return FlagChoice(options, listener, result, math.inf, jobs, uri, judge, late)
 
 
-def _source(options: TuneOptions) -> ProgramSource:
-    return ProgramSource(options.input, options.compile_from, options.sizes, options.calls)
+_LATE: Final = "it is compared at the end: it did not compile in time"
 
 
 def _jobs(options: TuneOptions) -> int:
@@ -263,5 +333,86 @@ def obstacle(options: TuneOptions) -> str:
     if options.cluster:
         return "sets of flags are compared on this machine only"
     if math.isinf(options.settings.seconds) and not (options.flag_sets or options.only_flags):
-        return "there is no --budget to take a quarter of"
+        return "there is no --budget to take a tenth of"
     return ""
+
+
+# --- The sets under which dispatches are tuned, and those that are compared in the end
+
+_LEAST_SECONDS: Final = 45.0
+"""The least time, in seconds, that is divided between two sets."""
+
+_COMPILATIONS: Final = 40.0
+"""The least of that time in compilations of the program: reading it, the defaults, the run of the whole and the final
+comparison take about eight of each set."""
+
+_REACH: Final = 2.5
+"""The largest slowdown that tuning of dispatches is expected to make up for."""
+
+_ALIKE: Final = 1.02
+"""The largest slowdown for which a set without data tiling is tuned instead, as specs configure more of it."""
+
+_SURELY_ALIKE: Final = 1.05
+"""The largest slowdown by the lower bound of its speedup."""
+
+_SAME: Final[ConfidenceInterval] = ConfidenceInterval(1.0, 1.0, 1.0)
+"""The speedup of the user's flags over themselves."""
+
+
+def tuning_bases(
+    result: FlagsResult, seconds: float, compile_seconds: float = 0.0
+) -> list[FlagSet]:
+    """Return the sets under which dispatches are tuned, the best one first.
+
+    If the best set tiles data, specs configure little of the program. Then the best set without data tiling, perhaps
+    the default, is also a base, and whole-program times decide. If there is no time for both, the set without data
+    tiling is the only base, provided that it is as fast.
+
+    Args:
+        result: the comparison of the sets.
+        seconds: the time for tuning.
+        compile_seconds: the time of a compilation of the program.
+    """
+    best = result.best
+    if best is None:
+        return [DEFAULT]
+    bases = [best.flag_set]
+    if not best.is_data_tiled or result.default_is_tiled:
+        return bases
+    # By lower bounds, as sets that left early have wide intervals and may have large medians by chance.
+    others = [other for other in result.results if not other.is_data_tiled and other.may_win(1.0)]
+    others.append(SetResult(DEFAULT, speedup=_SAME))
+    other = max(others, key=lambda other: other.low)
+    if seconds < max(_LEAST_SECONDS, _COMPILATIONS * compile_seconds):
+        is_alike = best.median <= min(_ALIKE * other.median, _SURELY_ALIKE * other.low)
+        return [other.flag_set] if is_alike else bases
+    if best.median <= _REACH * other.median:
+        bases.append(other.flag_set)
+    return bases
+
+
+_MOST_RIVALS: Final = 2
+
+_FINAL_COMPILATIONS: Final = 10.0
+"""The least time for another comparison at the end, in compilations of the program."""
+
+
+def finalists(result: FlagsResult, seconds: float, compile_seconds: float = 0.0) -> list[FlagSet]:
+    """Return the best set and sets that are nearly as fast, fastest first, if there is time to compare them again.
+
+    Args:
+        result: the comparison of the sets.
+        seconds: the time for tuning and for the comparison.
+        compile_seconds: the time of a compilation of the program.
+    """
+    best = result.best
+    if best is None or seconds < max(_LEAST_SECONDS, _FINAL_COMPILATIONS * compile_seconds):
+        return []
+    bar = NEAR * best.median
+    near = [
+        other
+        for other in result.results
+        if other is not best and other.may_win(bar) and other.avoided >= best.avoided
+    ]
+    near.sort(key=lambda other: -other.median)
+    return [best.flag_set, *(other.flag_set for other in near[:_MOST_RIVALS])]

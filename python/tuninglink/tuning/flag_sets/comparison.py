@@ -1,44 +1,141 @@
-"""Comparison of sets of flags by whole-program times."""
+"""Comparison of programs under sets of flags, alone or with specs, by whole-program times."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from threading import TIMEOUT_MAX
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tuninglink.plain_data import FLAT
 from tuninglink.tuning.deciding import (
     DEFAULT_SOURCE,
     ConfidenceInterval,
     Expectation,
+    ModelComparison,
+    ModelRunError,
     OutputJudge,
     Standings,
     are_identical,
 )
 from tuninglink.tuning.devices import FEWEST_ROUNDS
-from tuninglink.tuning.flag_sets.sets import FlagsResult, SetResult, TunedSet
-from tuninglink.tuning.programs import PLAIN_INTEGERS, Failure
+from tuninglink.tuning.flag_sets.sets import DEFAULT, NOT_COMPILED, CompiledSource, FlagSet
+from tuninglink.tuning.programs import PLAIN_INTEGERS, Failure, FailureKind, FunctionCall
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from numpy.typing import NDArray
 
+    from tuninglink.tuning.deciding import TuningSettings
     from tuninglink.tuning.devices import Device
-    from tuninglink.tuning.flag_sets.sets import CompiledSource, FlagSet, ProgramSource, SetCompiler
-    from tuninglink.tuning.programs import FunctionCall, ProgramCalls
+    from tuninglink.tuning.flag_sets.sets import Job
 
-    Result = TypeVar("Result", bound=SetResult)
-    Job = Future[CompiledSource | str]
     Outputs = dict[str, tuple[NDArray[Any], ...]]
 
 
-_TIMING: Final = 0.25
-"""The fraction of the time reserved for measuring."""
+NEAR: Final = 0.95
+"""The speedup from which a set may be as fast: medians of a busy machine vary as much. EfficientNet-B0 on an H200 takes 1.09
+times as long with 25 replaced wrong defaults, so that a set which avoids them may cost as much."""
+
+
+@dataclass(frozen=True)
+class SetResult:
+    """The result of one set of flags.
+
+    Attributes:
+        flag_set: the set.
+        milliseconds: the time of the program; None if it was not measured.
+        speedup: the speedup over the user's flags; None if it was not measured.
+        error: the relative error of the outputs; None likewise.
+        note: the reason why the set was not measured or is not selected; empty otherwise.
+        is_rejected: whether its outputs are rejected.
+        is_slower: whether it is slower at one of the sizes of dynamic arguments.
+        is_data_tiled: whether the compiler chooses the layout of operands, which specs cannot configure.
+        avoided: by how much the number of defaults that are known to be miscompiled is smaller than with the user's flags.
+        entries: the number of entries of the spec tuned under the set; None for the set alone.
+    """
+
+    flag_set: FlagSet = field(metadata=FLAT)
+    milliseconds: float | None = None
+    speedup: ConfidenceInterval | None = field(default=None, metadata=FLAT)
+    error: float | None = None
+    note: str = ""
+    is_rejected: bool = False
+    is_slower: bool = False
+    is_data_tiled: bool = False
+    avoided: int = 0
+    entries: int | None = None
+
+    @property
+    def median(self) -> float:
+        """The estimated speedup, 0 if it was not measured."""
+        return self.speedup.median if self.speedup is not None else 0.0
+
+    @property
+    def low(self) -> float:
+        """The lower bound of the speedup, 0 if it was not measured."""
+        return self.speedup.low if self.speedup is not None else 0.0
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The sort key of acceptable sets: correct results come before speed."""
+        return self.avoided, self.median
+
+    @property
+    def repairs(self) -> bool:
+        """Whether the set avoids wrong defaults and may be as fast as the user's flags."""
+        return self.avoided > 0 and self.median >= NEAR
+
+    def may_win(self, median: float) -> bool:
+        """Return whether the set is acceptable, and its estimated speedup is larger than the given one."""
+        return self.median > median and not self.is_rejected and not self.is_slower
+
+
+@dataclass(frozen=True)
+class FlagsResult:
+    """The result of comparing sets of flags.
+
+    Attributes:
+        results: the sets, in the order in which they were tried.
+        best: the selected set; None if the user's flags are the fastest.
+        default_ms: the time of the program with the user's flags; None if it was not measured.
+        noise: the speedup of the default against itself; None likewise.
+        reason: the reason for comparing no sets, or for comparing them with one of them instead of the user's flags; empty
+            otherwise.
+        default_is_tiled: whether the compiler already chooses the layout of operands with the user's flags.
+        pairs: the sets under which dispatches were tuned, with their specs, if flags were selected.
+        final_ms: the time of the program with the user's flags in the comparison of these pairs.
+        finding: the fault of the outputs of the program with the user's flags; empty if there is none, or it was not
+            compared.
+    """
+
+    results: tuple[SetResult, ...] = ()
+    best: SetResult | None = None
+    default_ms: float | None = None
+    noise: ConfidenceInterval | None = None
+    reason: str = ""
+    default_is_tiled: bool = False
+    pairs: tuple[SetResult, ...] = ()
+    final_ms: float | None = None
+    finding: str = ""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags of the best set."""
+        return self.best.flag_set.flags if self.best is not None else ()
+
+    @property
+    def whole(self) -> ModelComparison | None:
+        """The whole program with the selected flags and spec against the user's flags; None if it was not measured."""
+        best, default_ms = self.best, self.final_ms if self.pairs else self.default_ms
+        if best is None or best.speedup is None or default_ms is None or not best.milliseconds:
+            return None
+        return ModelComparison(default_ms, best.milliseconds, best.speedup)
+
 
 _NOT_BEHIND: Final = 0.97
 """The lower bound of the speedup of a spec over the fastest set alone from which the spec is taken."""
@@ -52,274 +149,11 @@ _SLOW_CALL: Final = 5.0
 """The factor of the time of the default's first call, loading included, from which a set is not awaited. There are
 sets under which a program does not end."""
 
+_LEAST_CALL: Final = 1.0
+"""The time, in seconds, that the first call of the default may take at least."""
+
 _SHORT_CALL: Final = 10.0
 """The time, in seconds, that the first call of a set may take at least, as far as it is left."""
-
-_NEEDED_SECONDS: Final = 1800.0
-"""The time limit for compiling programs that the comparison cannot do without."""
-
-
-@dataclass
-class FlagComparison:
-    """Compares sets of flags, alone or with specs, with the user's flags.
-
-    Attributes:
-        source: the program.
-        flags: the user's flags.
-        seconds: the time limit of the whole comparison.
-        min_gain: the least gain for selecting a set, as a fraction.
-        seed: the seed of orders.
-        judge: compares outputs with expected outputs.
-        default_ms: the time of the default in an earlier comparison, if there was one.
-    """
-
-    source: ProgramSource
-    flags: tuple[str, ...]
-    seconds: float
-    min_gain: float
-    seed: int
-    judge: OutputJudge = field(default_factory=OutputJudge)
-    default_ms: float | None = None
-    _began: float = field(default_factory=time.monotonic)
-
-    def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
-        """Start the compilation of the program under a set of flags, with or without a spec."""
-        if spec:
-            seconds = _NEEDED_SECONDS  # the comparison of tuned pairs needs them all
-        else:
-            seconds = (1 - _TIMING) * self.seconds if flag_set.flags else self.seconds
-        flags = (*self.flags, *flag_set.flags)
-        return compiler.submit(self.source, flags, self._began + seconds, spec)
-
-    def run(
-        self,
-        default: CompiledSource,
-        jobs: Mapping[FlagSet, Job],
-        device: Device,
-    ) -> FlagsResult:
-        """Compare sets of flags.
-
-        Args:
-            default: the program with the user's flags.
-            jobs: the compilations under the sets, from `begin`.
-            device: runs the program.
-        """
-        results = [SetResult(flag_set) for flag_set in jobs]
-        judged = self._compare(default, list(jobs.values()), results, device, self._best_shown)
-        return replace(judged, default_is_tiled=default.is_data_tiled)
-
-    def run_pairs(
-        self,
-        compiler: SetCompiler,
-        default: CompiledSource,
-        jobs: Mapping[FlagSet, Job],
-        tuned: Sequence[TunedSet],
-        device: Device,
-    ) -> FlagsResult:
-        """Compare sets of flags with the specs tuned under them.
-
-        Each set was already shown to be faster, so that the fastest one is selected despite the noise of the default. A
-        spec is selected only if it is not slower than the fastest set alone.
-
-        Args:
-            compiler: compiles the pairs.
-            default: the program with the user's flags.
-            jobs: the compilations under the sets without specs.
-            tuned: the sets with their specs.
-            device: runs the program.
-        """
-        results = [SetResult(tuned_set.flag_set, entries=tuned_set.entries) for tuned_set in tuned]
-        pairs = [
-            self.begin(compiler, tuned_set.flag_set, tuned_set.spec)
-            if tuned_set.entries or tuned_set.flag_set not in jobs
-            else jobs[tuned_set.flag_set]
-            for tuned_set in tuned
-        ]
-        return self._compare(default, pairs, results, device, _fastest_pair)
-
-    def _compare(
-        self,
-        default: CompiledSource,
-        jobs: Sequence[Job],
-        results: list[Result],
-        device: Device,
-        select: Callable[[Sequence[Result], ProgramTimes], Result | None],
-    ) -> FlagsResult:
-        """Time the distinct programs, interleaved."""
-        # Require functions that can be called.
-        if default.calls is None:
-            return FlagsResult(reason="the functions of the program cannot be read")
-        if not callable_functions(default.calls):
-            reasons = dict.fromkeys(function.obstacle for function in default.calls.functions)
-            detail = "; ".join(reasons) or "it has none"
-            return FlagsResult(reason=f"no function of the program can be called: {detail}")
-        # Time the programs whose outputs are right.
-        timer = ProgramTimer(device, default.calls, self.seed)
-        outputs = _SetOutputs(timer, default.calls, default.image, self.judge)
-        images = self._right_images(timer, default, jobs, results, outputs)
-        if isinstance(images, Failure):
-            return FlagsResult(tuple(results), reason=images.message)
-        if not images:
-            return FlagsResult(tuple(results), finding=outputs.finding)
-        accepted = [not results[number].is_rejected for number in images]
-        compared = list(images.values())
-        times = timer.compare(default.image, compared, self._left, accepted, self.default_ms)
-        if isinstance(times, Failure):
-            return FlagsResult(tuple(results), reason=times.message)
-        # Select the best finalist.
-        finalists = [
-            result
-            for result, is_finalist in zip(
-                _timed(times, list(images), results), times.finalists, strict=True
-            )
-            if (is_finalist or result.repairs) and not result.is_rejected and not result.is_slower
-        ]
-        best = select(finalists, times)
-        for number, result in enumerate(results):
-            least = max(1 + self.min_gain, best.median if best else 0.0)
-            if result is not best and result.may_win(least) and not result.note:
-                note = f"not certain: the default against itself is {times.noise}"
-                results[number] = replace(result, note=note)
-        finding = outputs.finding
-        return FlagsResult(tuple(results), best, times.default_ms, times.noise, finding=finding)
-
-    def _best_shown(self, results: Sequence[Result], times: ProgramTimes) -> Result | None:
-        """Return the fastest set whose gain suffices and is larger than that of the default against itself.
-
-        Of several sets that are equal to the default, the fastest one may have an interval above 1. Sets that avoid wrong
-        defaults need no gain, and come first.
-        """
-        noise = max(1.0, times.noise.high)
-        bar, low = max(1 + self.min_gain, noise), math.sqrt(noise)
-        shown = [
-            result
-            for result in results
-            if result.repairs or (result.median > bar and result.low > low)
-        ]
-        return max(shown, key=lambda result: result.rank, default=None)
-
-    @property
-    def _left(self) -> float:
-        return max(0.0, self.seconds - (time.monotonic() - self._began))
-
-    def _right_images(
-        self,
-        timer: ProgramTimer,
-        default: CompiledSource,
-        jobs: Sequence[Job],
-        results: list[Result],
-        outputs: _SetOutputs,
-    ) -> dict[int, bytes] | Failure:
-        """Return the programs to time, by position, and add notes to the results of the others.
-
-        The programs run, and differ from the default and from each other. Outputs are compared while others compile.
-        """
-        images: dict[int, bytes] = {}
-        names = {default.image: "the default"}
-        for number, job in enumerate(jobs):
-            # Skip sets that do not compile, and those with the code of an earlier one.
-            compiled, result = job.result(), results[number]
-            if isinstance(compiled, str):
-                results[number] = replace(result, note=compiled)
-                continue
-            image = compiled.image
-            avoided = default.wrong_defaults - compiled.wrong_defaults
-            result = replace(result, is_data_tiled=compiled.is_data_tiled, avoided=avoided)
-            if image in names:
-                results[number] = replace(result, note=f"the same code as {names[image]}")
-                continue
-            names[image] = f"'{result.flag_set.name}'"
-            # Run the others if there is time, and judge their outputs.
-            if images and self._left < timer.run_seconds(default.image):
-                results[number] = replace(result, note="it was not run: there was no time left")
-                continue
-            expected = outputs.expected
-            if isinstance(expected, Failure):
-                return expected
-            default_seconds = timer.run_seconds(default.image)
-            limit = max(_SLOW_CALL * default_seconds, min(_SHORT_CALL, self._left))
-            judged = outputs.judge(image, result, expected, limit)
-            if isinstance(judged, Failure):
-                results[number] = replace(result, note=judged.message)
-            else:
-                results[number], images[number] = judged, image
-        return images
-
-
-def _fastest_pair(results: Sequence[Result], times: ProgramTimes) -> Result | None:
-    """Return the fastest set. One with a spec counts only if it is hardly slower than the fastest set alone."""
-    alone = max([1.0, *(result.median for result in results if not result.entries)])
-    bar = 0.0 if times.are_rough else _NOT_BEHIND * alone
-    ahead = [result for result in results if not result.entries or result.low >= bar]
-    faster = [result for result in ahead if result.median > 1.0 or result.repairs]
-    return max(faster, key=lambda result: result.rank, default=None)
-
-
-def _timed(times: ProgramTimes, numbers: Sequence[int], results: list[Result]) -> list[Result]:
-    """Add times to the results of the programs that were timed, and return these results."""
-    for number, milliseconds, speedup, slower in zip(
-        numbers, times.milliseconds, times.speedups, times.slower, strict=True
-    ):
-        timed = replace(results[number], milliseconds=milliseconds, speedup=speedup)
-        if slower:
-            notes = filter(None, (timed.note, f"slower at {slower}"))
-            timed = replace(timed, note="; ".join(notes), is_slower=True)
-        results[number] = timed
-    return [results[number] for number in numbers]
-
-
-class _SetOutputs:
-    """Judges the outputs of programs: against the reference, else against the default."""
-
-    def __init__(
-        self, timer: ProgramTimer, calls: ProgramCalls, default: bytes, judge: OutputJudge
-    ) -> None:
-        self._timer = timer
-        self._calls = calls
-        self._default = default
-        self._judge = judge
-        self.finding = ""
-        """The fault of the default's outputs; empty if they are correct, or were not compared with a reference."""
-
-    @cached_property
-    def expected(self) -> Outputs | Failure:
-        return self._timer.outputs(self._default)
-
-    def judge(
-        self, image: bytes, result: Result, expected: Outputs, most_seconds: float
-    ) -> Result | Failure:
-        """Return the result of a program with the error of its outputs, or the failure of its run."""
-        outputs = self._timer.outputs(image, most_seconds)
-        if isinstance(outputs, Failure):
-            return outputs
-        # The judge computes the reference once, if any set has other outputs than the default. What the user expects is
-        # compared in any case, as the default may be wrong.
-        is_same = all(are_identical(expected[label], outputs[label]) for label in expected)
-        functions = callable_functions(self._calls)
-        expectation = (
-            Expectation({}, DEFAULT_SOURCE)
-            if is_same and not any(function.expected for function in functions)
-            else self._judge.expectation(self._calls, functions, PLAIN_INTEGERS)
-        )
-        tolerance = self._judge.tolerance(functions, expected)
-        comparison = self._judge.compare(expectation, expected, outputs, tolerance)
-        self.finding = replace(comparison, tuned_error=None).finding
-        rejection = self._judge.rejection(comparison, expected, outputs)
-        reason, remedy = rejection or comparison.failure, "taken with --numerics any only"
-        # Its dispatches are judged one by one while they are tuned under it.
-        has_reference = self._judge.reference is not None
-        if rejection and result.avoided > 0 and has_reference and comparison.default_error is None:
-            rejection, reason = "", _UNLIKE_WRONG
-        notes = (reason, comparison.note, remedy if rejection else "")
-        return replace(
-            result,
-            error=comparison.tuned_error,
-            note="; ".join(filter(None, notes)),
-            is_rejected=bool(rejection),
-        )
-
-
-# --- The times of variants of a program against the time of the default --------------------------
 
 _FIRST_ROUNDS: Final = 8
 _ROUNDS: Final = 25
@@ -337,9 +171,6 @@ _ROUGH: Final = 3.0
 _LESS_ROUGH: Final = 1.3
 """The factors by which the ratio of two first calls may be wrong, for calls up to `_LONG_CALL` and from there on."""
 
-_REPEATING: Final = 0.25
-"""The largest fraction of the time for calls that are repeated."""
-
 _PATIENCE: Final = 30.0
 """The time, in seconds, for the machine to become as quiet as it was in an earlier comparison. A hot one may not."""
 
@@ -347,57 +178,157 @@ _CALLS_OF_FEWEST_ROUNDS: Final = FEWEST_ROUNDS + 1
 """The calls of a program in the fewest rounds: the first one finds the size of batches."""
 
 
-@dataclass(frozen=True)
-class ProgramTimes:
-    """Times of programs against a default.
-
-    Attributes:
-        default_ms: the time of the default.
-        noise: the speedup of the default against itself.
-        milliseconds: the times of the programs.
-        speedups: the speedups of the programs.
-        finalists: for each program, whether it may be the fastest one.
-        slower: for each program, the sizes of dynamic arguments at which it is certainly slower, with its speedups.
-        are_rough: whether the times are from single calls, because no rounds fit into the time limit.
-    """
-
-    default_ms: float
-    noise: ConfidenceInterval
-    milliseconds: tuple[float, ...]
-    speedups: tuple[ConfidenceInterval, ...]
-    finalists: tuple[bool, ...]
-    slower: tuple[str, ...]
-    are_rough: bool = False
+class _SlowError(ModelRunError):
+    """The program runs too long for a comparison."""
 
 
-class ProgramTimer:
-    """Runs the functions of variants of a program.
+class FlagComparison:
+    """Compares sets of flags, alone or with specs, with the user's flags.
 
     Args:
-        device: the device.
-        calls: the calls of the program.
-        seed: the seed of orders.
+        device: runs the programs.
+        judge: compares outputs with expected outputs.
+        settings: the least gain for selecting a set, and the seed of orders.
+        deadline: the end of the comparison, in seconds of `time.monotonic()`.
+        compiled_by: the time from which on sets that are still being compiled are left out; by default, the deadline.
+        default_ms: the time of the default in an earlier comparison, if there was one.
     """
 
-    def __init__(self, device: Device, calls: ProgramCalls, seed: int) -> None:
+    def __init__(
+        self,
+        device: Device,
+        judge: OutputJudge,
+        settings: TuningSettings,
+        deadline: float,
+        *,
+        compiled_by: float | None = None,
+        default_ms: float | None = None,
+    ) -> None:
         self._device = device
-        self._calls = calls
-        self._functions = callable_functions(calls)
-        self._seed = seed
+        self._judge = judge
+        self._min_gain = settings.min_gain
+        self._seed = settings.seed
+        self._deadline = deadline
+        self._compiled_by = deadline if compiled_by is None else compiled_by
+        self._default_ms = default_ms
+        self._base: CompiledSource  # the program that others are compared with
+        self._expected: Outputs = {}
+        self._functions: list[FunctionCall] = []
         self._call_seconds: dict[bytes, float] = {}
         self._run_seconds: dict[bytes, float] = {}
+        self._finding = ""
+        self._names: dict[bytes, str] = {}
 
-    def outputs(self, image: bytes, most_seconds: float = math.inf) -> Outputs | Failure:
-        """Return the outputs of all functions, or the failure of a run.
+    def run(self, jobs: Mapping[FlagSet, Job]) -> FlagsResult:
+        """Compare sets of flags.
+
+        If the program does not compile or run with the user's flags, the sets are compared with the first one under which
+        it does.
 
         Args:
-            image: the program.
-            most_seconds: the longest time limit of each call.
+            jobs: the compilations under the user's flags, `DEFAULT`, and under the sets.
         """
+        jobs = dict(jobs)
+        default = jobs.pop(DEFAULT)
+        results = [SetResult(flag_set) for flag_set in jobs]
+        compiled = compiled_by(default, self._deadline)
+        if compiled == NOT_COMPILED:
+            reason = "the program did not compile in the time for sets of flags"
+            return FlagsResult(tuple(results), reason=reason)
+        try:
+            if isinstance(compiled, str):
+                raise ModelRunError(compiled)
+            if obstacle := self._begin(compiled):
+                return FlagsResult(reason=obstacle)
+            result = self._compare([*jobs.values()], results)
+            return replace(result, default_is_tiled=compiled.is_data_tiled)
+        except _SlowError as failure:
+            return FlagsResult(tuple(results), reason=str(failure))
+        except ModelRunError as failure:
+            return self._rescue(f"without further flags, {failure}", jobs)
+
+    def _rescue(self, reason: str, jobs: Mapping[FlagSet, Job]) -> FlagsResult:
+        """Compare sets with the first one that compiles, runs and is right."""
+        results = [SetResult(flag_set) for flag_set in jobs]
+        waiting = list(jobs.values())
+        for number, flag_set in enumerate(jobs):
+            compiled = compiled_by(waiting[number], self._compiled_by)
+            try:
+                if isinstance(compiled, str):
+                    raise ModelRunError(compiled)
+                if obstacle := self._begin(compiled, f"'{flag_set.name}'"):
+                    raise ModelRunError(obstacle)
+                self._run_base(_SHORT_CALL)
+                judged = self._judged(SetResult(flag_set), self._expected)
+                if self._finding:
+                    raise ModelRunError(self._finding)
+            except ModelRunError as failure:
+                results[number] = replace(results[number], note=str(failure))
+                continue
+            others = self._compare(waiting[number + 1 :], results[number + 1 :])
+            first = replace(
+                judged, milliseconds=others.default_ms, is_data_tiled=compiled.is_data_tiled
+            )
+            compared = (*results[:number], first, *others.results)
+            return FlagsResult(compared, others.best or first, noise=others.noise, reason=reason)
+        return FlagsResult(tuple(results), reason=reason)
+
+    def run_pairs(
+        self, default: Job, results: Sequence[SetResult], jobs: Sequence[Job]
+    ) -> FlagsResult:
+        """Compare sets of flags with the specs tuned under them.
+
+        Each set was already shown to be faster, so that the fastest one is selected despite the noise of the default. A
+        spec is selected only if it is not slower than the fastest set alone.
+
+        Args:
+            default: the compilation with the user's flags.
+            results: the sets, each with the number of its entries.
+            jobs: their compilations.
+        """
+        compiled, judged = compiled_by(default, self._deadline), list(results)
+        reason = compiled if isinstance(compiled, str) else self._begin(compiled)
+        try:
+            if not reason:
+                return self._compare(jobs, judged)
+        except ModelRunError as failure:
+            reason = str(failure)
+        return FlagsResult(tuple(judged), reason=reason)
+
+    def _begin(self, base: CompiledSource, name: str = DEFAULT.title) -> str:
+        """Take a program as the one that others are compared with; return the reason why it cannot be called."""
+        if base.calls is None:
+            return "the functions of the program cannot be read"
+        self._base, self._names, self._expected = base, {base.image: name}, {}
+        self._functions = [call for call in base.calls.functions if not call.obstacle]
+        if self._functions:
+            return ""
+        reasons = dict.fromkeys(function.obstacle for function in base.calls.functions)
+        return f"no function of the program can be called: {'; '.join(reasons) or 'it has none'}"
+
+    def _run_base(self, most_seconds: float = math.inf) -> None:
+        """Run the program that others are compared with, once."""
+        if self._expected:
+            return
+        limit = max(_LEAST_CALL, min(most_seconds, self._left))
+        outputs = self._outputs(self._base.image, limit)
+        if isinstance(outputs, Failure):
+            if outputs.kind is FailureKind.TIMEOUT:
+                raise _SlowError(f"the first call of the program took longer than {limit:.0f} s")
+            raise ModelRunError(outputs.message)
+        self._expected = outputs
+
+    @property
+    def _left(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
+
+    def _outputs(self, image: bytes, most_seconds: float) -> Outputs | Failure:
+        """Return the outputs of all functions, or the failure of a run."""
+        assert self._base.calls is not None
         arrays: Outputs = {}
         seconds, began = 0.0, time.monotonic()
         for function in self._functions:
-            program = self._calls.compiled(function, image, PLAIN_INTEGERS)
+            program = self._base.calls.compiled(function, image, PLAIN_INTEGERS)
             computed = self._device.program_outputs(program, most_seconds)
             if isinstance(computed, Failure):
                 return computed
@@ -407,162 +338,241 @@ class ProgramTimer:
         self._run_seconds[image] = time.monotonic() - began
         return arrays
 
-    def compare(
+    def _compare(
         self,
-        default: bytes,
-        images: Sequence[bytes],
-        seconds: float,
-        accepted: Sequence[bool] | None = None,
-        default_ms: float | None = None,
-    ) -> ProgramTimes | Failure:
-        """Time programs, interleaved with two copies of the default.
+        jobs: Sequence[Job],
+        results: list[SetResult],
+    ) -> FlagsResult:
+        """Time the distinct programs whose outputs are right, interleaved."""
+        images: dict[int, bytes] = {}
+        for number, job in enumerate(jobs):
+            # Skip sets that do not compile, and those with the code of an earlier one.
+            compiled, result = compiled_by(job, self._compiled_by), results[number]
+            if isinstance(compiled, str):
+                results[number] = replace(result, note=compiled)
+                continue
+            image = compiled.image
+            avoided = self._base.wrong_defaults - compiled.wrong_defaults
+            result = replace(result, is_data_tiled=compiled.is_data_tiled, avoided=avoided)
+            if image in self._names:
+                results[number] = replace(result, note=f"the same code as {self._names[image]}")
+                continue
+            self._names[image] = f"'{result.flag_set.name}'"
+            # Run the others if there is time, and judge their outputs.
+            if images and self._left < self._run_seconds[self._base.image]:
+                results[number] = replace(result, note="it was not run: there was no time left")
+                continue
+            self._run_base()
+            slow = _SLOW_CALL * self._run_seconds[self._base.image]
+            outputs = self._outputs(image, max(slow, min(_SHORT_CALL, self._left)))
+            if isinstance(outputs, Failure):
+                results[number] = replace(result, note=outputs.message)
+            else:
+                results[number], images[number] = self._judged(result, outputs), image
+        if not images:
+            return FlagsResult(tuple(results), finding=self._finding)
+        try:
+            running, default_ms, noise, is_rough = self._time(images, results)
+        except ModelRunError as failure:
+            return FlagsResult(tuple(results), reason=str(failure))
+        # Select the best of those that may be the fastest.
+        finalists = [
+            results[number]
+            for number in images
+            if (number in running or results[number].repairs)
+            and not (results[number].is_rejected or results[number].is_slower)
+        ]
+        has_specs = any(result.entries is not None for result in results)
+        best = (
+            _fastest_pair(finalists, is_rough=is_rough)
+            if has_specs
+            else self._best_shown(finalists, noise)
+        )
+        least = max(1 + self._min_gain, best.median if best else 0.0)
+        for number, result in enumerate(results):
+            if result is not best and result.may_win(least) and not result.note:
+                note = f"not certain: the default against itself is {noise}"
+                results[number] = replace(result, note=note)
+        return FlagsResult(tuple(results), best, default_ms, noise, finding=self._finding)
 
-        A program is dropped when it can no longer be the fastest, possibly right after its call for `outputs`. The
-        rounds end when the remaining programs are equally fast and certainly faster than the default, when their
-        intervals are narrow, or when the time is over. If an earlier comparison was less noisy, the rounds continue
-        for a while and no program is dropped, since a load slows some programs down more than others. If not even the
-        minimum number of rounds fits into the time, as for programs that run for seconds, the calls for `outputs`
-        decide, with wide intervals.
-
-        Args:
-            default: the default.
-            images: the programs.
-            seconds: the time limit.
-            accepted: for each program, whether it may be selected. The others cause no program to be dropped. By
-                default, all are accepted.
-            default_ms: the time of the default in an earlier comparison, if there was one.
-        """
-        # Run rounds of those that may still be the fastest, until one is or time is over.
-        end = time.monotonic() + seconds
-        patient_until = time.monotonic() + _PATIENCE
-        places = range(1, len(images) + 1)
-        eligible = {place for place in places if accepted is None or accepted[place - 1]}
-        running = self._worth_rounds(default, images, seconds)
-        standings = Standings([function.weight for function in self._functions], self._seed)
-        count = 0
-        while running:
-            raced = [default, default, *(images[place - 1] for place in running)]
-            left = max(0.0, end - time.monotonic())
-            more = max(_ROUNDS, count // 2) if count else _FIRST_ROUNDS
-            rounds = self._rounds(raced, more, count, left)
-            if isinstance(rounds, Failure):
-                return rounds
-            count += len(rounds)
-            standings.add(running, rounds)
-            eligible -= {place for place in running if self._slower(standings, place)}
-            is_quiet = standings.is_quiet(default_ms) or time.monotonic() > patient_until
-            if is_quiet:
-                running = standings.remaining(running, eligible)
-            if count >= _MOST_ROUNDS or time.monotonic() > end:
-                break
-            if is_quiet and standings.are_decided(running, eligible):
-                break
-        # Programs without a round have the times of their first calls.
-        return ProgramTimes(
-            standings.default_ms if count else 1000 * self.call_seconds(default),
-            standings.noise if count else _squared(self._rough_speedup(default, default)),
-            tuple(
-                standings.milliseconds(place)
-                if place in standings
-                else 1000 * self.call_seconds(image)
-                for place, image in enumerate(images, 1)
-            ),
-            tuple(
-                standings.speedup(place)
-                if place in standings
-                else self._rough_speedup(default, image)
-                for place, image in enumerate(images, 1)
-            ),
-            tuple(place in running or not count for place in places),
-            tuple(self._slower(standings, place) if place in standings else "" for place in places),
-            are_rough=not count,
+    def _judged(self, result: SetResult, outputs: Outputs) -> SetResult:
+        """Return the result of a program with the error of its outputs, by the reference or else by the base."""
+        # The judge computes the reference once, if any set has other outputs than the default. What the user expects is
+        # compared in any case, as the default may be wrong.
+        assert self._base.calls is not None
+        expected, functions = self._expected, self._functions
+        is_same = all(are_identical(expected[label], outputs[label]) for label in expected)
+        expectation = (
+            Expectation({}, DEFAULT_SOURCE)
+            if is_same and not any(function.expected for function in functions)
+            else self._judge.expectation(self._base.calls, functions, PLAIN_INTEGERS)
+        )
+        tolerance = self._judge.tolerance(functions, expected)
+        comparison = self._judge.compare(expectation, expected, outputs, tolerance)
+        self._finding = replace(comparison, tuned_error=None).finding
+        rejection = self._judge.rejection(comparison, expected, outputs)
+        reason, remedy = rejection or comparison.failure, "taken with --numerics any only"
+        # Its dispatches are judged one by one while they are tuned under it.
+        has_reference = self._judge.reference is not None
+        if rejection and result.avoided > 0 and has_reference and comparison.default_error is None:
+            rejection, reason = "", _UNLIKE_WRONG
+        notes = (reason, comparison.note, remedy if rejection else "")
+        return replace(
+            result,
+            error=comparison.tuned_error,
+            note="; ".join(filter(None, notes)),
+            is_rejected=bool(rejection),
         )
 
-    def _slower(self, standings: Standings, place: int) -> str:
+    def _time(
+        self, images: Mapping[int, bytes], results: list[SetResult]
+    ) -> tuple[Collection[int], float, ConfidenceInterval, bool]:
+        """Add times to results, in rounds interleaved with two copies of the default.
+
+        A program is dropped when it can no longer be the fastest, possibly right after its first call. The rounds end
+        when the remaining programs are equally fast and certainly faster than the default, when their intervals are
+        narrow, when no set can gain enough, or when the time is over. If an earlier comparison was less noisy, the
+        rounds continue for a while and no program is dropped, since a load slows some programs down more than others. If
+        not even the fewest rounds fit into the time, as for programs that run for seconds, the first calls decide, with
+        wide intervals.
+
+        Returns:
+            The programs that may be the fastest; the time of the default, and its speedup over itself; and whether the
+            first calls decide.
+        """
+        eligible = {number for number in images if not results[number].is_rejected}
+        running: Collection[int] = self._worth_rounds(images)
+        standings = Standings([function.weight for function in self._functions], self._seed)
+        patient_until = time.monotonic() + _PATIENCE
+        count = 0
+        while running:
+            raced = [self._base.image] * 2 + [images[number] for number in running]
+            rounds = self._rounds(
+                raced, max(_ROUNDS, count // 2) if count else _FIRST_ROUNDS, count
+            )
+            count += len(rounds)
+            standings.add([*running], rounds)
+            eligible -= {number for number in running if self._slower(standings, number)}
+            is_quiet = standings.is_quiet(self._default_ms) or time.monotonic() > patient_until
+            if is_quiet:
+                running = standings.remaining([*running], eligible)
+            if count >= _MOST_ROUNDS or not self._left:
+                break
+            is_hopeless = all(
+                standings.speedup(number).high < self._bar(results[number])
+                for number in running
+                if number in eligible
+            )
+            if is_quiet and (is_hopeless or standings.are_decided([*running], eligible)):
+                break
+        # Programs without a round have the times of their first calls.
+        for number, image in images.items():
+            timed, slower = results[number], ""
+            milliseconds, speedup = 1000 * self._call_seconds[image], self._rough_speedup(image)
+            if number in standings:
+                milliseconds, speedup = standings.milliseconds(number), standings.speedup(number)
+                slower = self._slower(standings, number)
+            if slower:
+                note = "; ".join(filter(None, (timed.note, f"slower at {slower}")))
+                timed = replace(timed, note=note, is_slower=True)
+            results[number] = replace(timed, milliseconds=milliseconds, speedup=speedup)
+        if count:
+            return running, standings.default_ms, standings.noise, False
+        itself = self._rough_speedup(self._base.image)
+        noise = ConfidenceInterval(itself.low**2, itself.median, itself.high**2)
+        return images, 1000 * self._call_seconds[self._base.image], noise, True
+
+    def _bar(self, result: SetResult) -> float:
+        """Return the least speedup of a result that is selected; 0 with a spec."""
+        if result.entries is not None:
+            return 0.0
+        return NEAR if result.avoided > 0 else 1 + self._min_gain
+
+    def _worth_rounds(self, images: Mapping[int, bytes]) -> list[int]:
+        """Return the programs to time in rounds: as many possibly fastest programs as the time allows."""
+        calls = {number: self._call_seconds[image] for number, image in images.items()}
+        fastest = min(calls.values())
+        bound = max(_LOADING_CALL, self._roughness(fastest) * fastest)
+        running = sorted(
+            (number for number in calls if calls[number] <= bound), key=calls.__getitem__
+        )
+        default = self._call_seconds[self._base.image]
+        if self._roughness(default) == _LESS_ROUGH:
+            while running:
+                once = 2 * default + sum(calls[number] for number in running)
+                if _CALLS_OF_FEWEST_ROUNDS * once <= self._left:
+                    break
+                running.pop()
+        return sorted(running)
+
+    def _roughness(self, seconds: float) -> float:
+        """Return the factor by which the ratio of two first calls may be wrong."""
+        is_exact = seconds >= _LONG_CALL and self._device.description.is_local
+        return _LESS_ROUGH if is_exact else _ROUGH
+
+    def _rough_speedup(self, image: bytes) -> ConfidenceInterval:
+        """Return the speedup of a program from one call."""
+        seconds = self._call_seconds[image]
+        ratio, factor = self._call_seconds[self._base.image] / seconds, self._roughness(seconds)
+        return ConfidenceInterval(ratio / factor, ratio, ratio * factor)
+
+    def _slower(self, standings: Standings, number: int) -> str:
         """Return the sizes at which a program is certainly slower, with its speedups; empty if there are none."""
         speedups = {
-            function.sizes: standings.speedup(place, number)
-            for number, function in enumerate(self._functions)
+            function.sizes: standings.speedup(number, position)
+            for position, function in enumerate(self._functions)
             if function.sizes
         }
         return "; ".join(
             f"{sizes}: {speedup}" for sizes, speedup in speedups.items() if speedup.high < 1.0
         )
 
-    def call_seconds(self, image: bytes) -> float:
-        """Return the time of a program's call for `outputs`; 0 before the call."""
-        return self._call_seconds.get(image, 0.0)
-
-    def run_seconds(self, image: bytes) -> float:
-        """Return the time of `outputs` for a program, including loading; 0 before the call."""
-        return self._run_seconds.get(image, 0.0)
-
-    def _worth_rounds(self, default: bytes, images: Sequence[bytes], seconds: float) -> list[int]:
-        """Return the programs to time in rounds: as many possibly fastest programs as the time allows."""
-        self._repeat_calls([image for image in images if not self._is_near(image, images)], seconds)
-        running = sorted(
-            (number for number, image in enumerate(images, 1) if self._is_near(image, images)),
-            key=lambda number: self.call_seconds(images[number - 1]),
-        )
-        if not self._tells_times(self.call_seconds(default)):
-            return sorted(running)
-        while running:
-            calls = [2 * self.call_seconds(default)]
-            calls += [self.call_seconds(images[number - 1]) for number in running]
-            if _CALLS_OF_FEWEST_ROUNDS * sum(calls) <= seconds:
-                break
-            running.pop()
-        return sorted(running)
-
-    def _is_near(self, image: bytes, images: Sequence[bytes]) -> bool:
-        call = self.call_seconds(image)
-        fastest = min(map(self.call_seconds, images))
-        return call <= _LOADING_CALL or call <= self._uncertainty(fastest) * fastest
-
-    def _repeat_calls(self, images: Sequence[bytes], seconds: float) -> None:
-        """Call programs again on a CPU if the time allows: other sets were being compiled during the first call."""
-        runs = sum(map(self.run_seconds, images))
-        if not images or not self._device.description.is_local or runs > _REPEATING * seconds:
-            return
-        for image in images:
-            before = self.call_seconds(image)
-            if not isinstance(self.outputs(image), Failure):
-                self._call_seconds[image] = min(before, self.call_seconds(image))
-
-    def _rough_speedup(self, default: bytes, image: bytes) -> ConfidenceInterval:
-        """Return the speedup of a program from one call."""
-        seconds = self._call_seconds[image]
-        ratio = self._call_seconds.get(default, seconds) / seconds
-        factor = self._uncertainty(seconds)
-        return ConfidenceInterval(ratio / factor, ratio, ratio * factor)
-
-    def _uncertainty(self, seconds: float) -> float:
-        return _LESS_ROUGH if self._tells_times(seconds) else _ROUGH
-
-    def _tells_times(self, seconds: float) -> bool:
-        return seconds >= _LONG_CALL and self._device.description.is_local
-
-    def _rounds(
-        self, images: Sequence[bytes], count: int, seed: int, seconds: float
-    ) -> list[list[list[float]]] | Failure:
+    def _rounds(self, images: Sequence[bytes], count: int, seed: int) -> list[list[list[float]]]:
         """Return the microseconds of programs by round, program and function."""
+        assert self._base.calls is not None
         programs = [
-            self._calls.compiled(function, image, PLAIN_INTEGERS)
+            self._base.calls.compiled(function, image, PLAIN_INTEGERS)
             for image in images
             for function in self._functions
         ]
-        rounds = self._device.program_rounds(programs, count, self._seed + seed, seconds)
+        rounds = self._device.program_rounds(programs, count, self._seed + seed, self._left)
         if isinstance(rounds, Failure):
-            return rounds
+            raise ModelRunError(rounds.message)
         shape = (len(rounds.samples), len(images), len(self._functions))
         times: list[list[list[float]]] = np.array(rounds.samples).reshape(shape).tolist()
         return times
 
+    def _best_shown(
+        self, results: Sequence[SetResult], noise: ConfidenceInterval
+    ) -> SetResult | None:
+        """Return the fastest set whose gain suffices and is larger than that of the default against itself.
 
-def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
-    """Return the callable functions of a program."""
-    return [function for function in calls.functions if not function.obstacle]
+        Of several sets that are equal to the default, the fastest one may have an interval above 1. Sets that avoid wrong
+        defaults need no gain, and come first.
+        """
+        certain = max(1.0, noise.high)
+        bar, low = max(1 + self._min_gain, certain), math.sqrt(certain)
+        shown = [
+            result
+            for result in results
+            if result.repairs or (result.median > bar and result.low > low)
+        ]
+        return max(shown, key=lambda result: result.rank, default=None)
 
 
-def _squared(speedup: ConfidenceInterval) -> ConfidenceInterval:
-    return ConfidenceInterval(speedup.low**2, speedup.median, speedup.high**2)
+def compiled_by(job: Job, deadline: float) -> CompiledSource | str:
+    """Wait for a compilation, and return the program or the reason for having none."""
+    left = min(TIMEOUT_MAX, max(0.0, deadline - time.monotonic()))
+    try:
+        return job.result(left)
+    except (TimeoutError, CancelledError):
+        return NOT_COMPILED
+
+
+def _fastest_pair(results: Sequence[SetResult], *, is_rough: bool) -> SetResult | None:
+    """Return the fastest set. One with a spec counts only if it is hardly slower than the fastest set alone."""
+    alone = max([1.0, *(result.median for result in results if not result.entries)])
+    bar = 0.0 if is_rough else _NOT_BEHIND * alone
+    ahead = [result for result in results if not result.entries or result.low >= bar]
+    faster = [result for result in ahead if result.median > 1.0 or result.repairs]
+    return max(faster, key=lambda result: result.rank, default=None)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
         WrongDefaults,
     )
     from tuninglink.tuning.devices import DeviceDescription, Timeline
-    from tuninglink.tuning.flag_sets.sets import FlagSet, FlagsResult
+    from tuninglink.tuning.flag_sets.comparison import FlagsResult
+    from tuninglink.tuning.flag_sets.sets import FlagSet
     from tuninglink.tuning.programs import (
         DispatchedProgram,
         Failure,

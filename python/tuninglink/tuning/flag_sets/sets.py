@@ -1,39 +1,39 @@
-"""Sets of compiler flags as candidates of a whole program, from a list for each backend, plug-ins and files."""
+"""Sets of compiler flags as candidates of a whole program, and its compilation under each in a separate process."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, TypeVarTuple
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.compiler import Phase, SavedProgram, compiler_run, has_encodings
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import cannot
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
 from tuninglink.mlir import error, note
-from tuninglink.plain_data import FLAT, HIDDEN
+from tuninglink.plain_data import HIDDEN
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
 from tuninglink.tuning.candidates import compile_program, prepare_whole_worker
-from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison
-from tuninglink.tuning.programs import FunctionCall, ProgramCalls, form_dispatches
-from tuninglink.tuning.references import ProgramReference
+from tuninglink.tuning.programs import ProgramCalls, form_dispatches
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tuninglink.compiler import Invocation
+    from tuninglink.tuning.deciding import TuneOptions
 
-    from tuninglink.iree import GivenSizes
-    from tuninglink.tuning.programs import CallOptions
-
-    Outputs = Mapping[str, tuple[NDArray[Any], ...]]
+    Job = Future["CompiledSource | str"]
 
 
 GROUP: Final = "tuninglink.flag_sets"
@@ -62,6 +62,20 @@ class FlagSet:
         given = {_flag_name(flag) for flag in flags}
         return any(_flag_name(flag) in given for flag in self.flags)
 
+    @property
+    def title(self) -> str:
+        """The name in sentences."""
+        return f"'{self.name}'" if self.flags else "the default"
+
+    def late_flags(self, backends: Sequence[str]) -> tuple[str, ...]:
+        """Return the flags that may act after dispatches were formed."""
+        is_late_level = "llvm-cpu" in backends  # there, the level is also one of code generation
+        return tuple(
+            flag
+            for flag in self.flags
+            if not _EARLY.match(flag) or (is_late_level and _flag_name(flag) == "iree-opt-level")
+        )
+
     def suits(self, program: str) -> bool:
         """Return whether the set may apply to a program, from the bytes of its file: text, bytecode or ONNX."""
         path = Path(program)
@@ -73,6 +87,9 @@ class FlagSet:
         ):
             return content.find(self.word.encode()) >= 0
 
+
+_EARLY: Final = re.compile("--iree-(opt|input|preprocessing|global-opt|dispatch-creation|flow)-")
+"""Flags that act before dispatches are formed."""
 
 DEFAULT: Final[FlagSet] = FlagSet("default", ())
 """The user's flags without additions."""
@@ -226,225 +243,36 @@ def _flag_name(flag: str) -> str:
     return flag.partition("=")[0].lstrip("-")
 
 
-# --- The results of comparing sets of flags, as data, and the sets under which dispatches are tuned
+# --- Compilation of a program under sets, each in a separate process, as flags are global to a process
 
-_NEAR: Final = 0.95
-"""The speedup from which a set may be as fast: medians of a busy machine vary as much. EfficientNet-B0 on an H200 takes 1.09
-times as long with 25 replaced wrong defaults, so that a set which avoids them may cost as much."""
+NOT_COMPILED: Final = "it was not compiled: there was no time left"
 
+_MOST_SECONDS: Final = 1800.0
+"""The time limit of a compilation; whoever waits for it usually gives up earlier."""
 
-@dataclass(frozen=True)
-class SetResult:
-    """The result of one set of flags.
+_PATIENCE: Final = 1.0
+"""The time to wait for the dispatches of an earlier set, in multiples of the time that the own ones took."""
 
-    Attributes:
-        flag_set: the set.
-        milliseconds: the time of the program; None if it was not measured.
-        speedup: the speedup over the user's flags; None if it was not measured.
-        error: the relative error of the outputs; None likewise.
-        note: the reason why the set was not measured or is not selected; empty otherwise.
-        is_rejected: whether its outputs are rejected.
-        is_slower: whether it is slower at one of the sizes of dynamic arguments.
-        is_data_tiled: whether the compiler chooses the layout of operands, which specs cannot configure.
-        avoided: by how much the number of defaults that are known to be miscompiled is smaller than with the user's flags.
-        entries: the number of entries of the spec tuned under the set; None for the set alone.
-    """
+_NICENESS: Final = 3
+_NICER: Final = 2
+_MOST_NICENESS: Final = 19
+"""The niceness of compilations under sets, which may go on while dispatches are tuned: at least, by set, and at most."""
 
-    flag_set: FlagSet = field(metadata=FLAT)
-    milliseconds: float | None = None
-    speedup: ConfidenceInterval | None = field(default=None, metadata=FLAT)
-    error: float | None = None
-    note: str = ""
-    is_rejected: bool = False
-    is_slower: bool = False
-    is_data_tiled: bool = False
-    avoided: int = 0
-    entries: int | None = None
-
-    @property
-    def median(self) -> float:
-        """The estimated speedup, 0 if it was not measured."""
-        return self.speedup.median if self.speedup is not None else 0.0
-
-    @property
-    def low(self) -> float:
-        """The lower bound of the speedup, 0 if it was not measured."""
-        return self.speedup.low if self.speedup is not None else 0.0
-
-    @property
-    def rank(self) -> tuple[int, float]:
-        """The sort key of acceptable sets: correct results come before speed."""
-        return self.avoided, self.median
-
-    @property
-    def repairs(self) -> bool:
-        """Whether the set avoids wrong defaults and may be as fast as the user's flags."""
-        return self.avoided > 0 and self.median >= _NEAR
-
-    def may_win(self, median: float) -> bool:
-        """Return whether the set is acceptable, and its estimated speedup is larger than the given one."""
-        return self.median > median and not self.is_rejected and not self.is_slower
+_SHOWN_ELEMENTS: Final = 16
+"""The elements from which a constant is not a part of the code."""
 
 
 @dataclass(frozen=True)
-class FlagsResult:
-    """The result of comparing sets of flags.
+class FormedSource:
+    """A program after the formation of dispatches.
 
     Attributes:
-        results: the sets, in the order in which they were tried.
-        best: the selected set; None if the user's flags are the fastest.
-        default_ms: the time of the program with the user's flags; None if it was not measured.
-        noise: the speedup of the default against itself; None likewise.
-        reason: the reason for comparing no sets; empty if some were compared.
-        default_is_tiled: whether the compiler already chooses the layout of operands with the user's flags.
-        pairs: the sets under which dispatches were tuned, with their specs, if flags were selected.
-        final_ms: the time of the program with the user's flags in the comparison of these pairs.
-        finding: the fault of the outputs of the program with the user's flags; empty if there is none, or it was not
-            compared.
+        code: a hash of the program and its dispatches, without the values of large constants.
+        backends: the backends that compile its dispatches.
     """
 
-    results: tuple[SetResult, ...] = ()
-    best: SetResult | None = None
-    default_ms: float | None = None
-    noise: ConfidenceInterval | None = None
-    reason: str = ""
-    default_is_tiled: bool = False
-    pairs: tuple[SetResult, ...] = ()
-    final_ms: float | None = None
-    finding: str = ""
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """The flags of the best set."""
-        return self.best.flag_set.flags if self.best is not None else ()
-
-    @property
-    def whole(self) -> ModelComparison | None:
-        """The whole program with the selected flags and spec against the user's flags; None if it was not measured."""
-        best, default_ms = self.best, self.final_ms if self.pairs else self.default_ms
-        if best is None or best.speedup is None or default_ms is None or not best.milliseconds:
-            return None
-        return ModelComparison(default_ms, best.milliseconds, best.speedup)
-
-
-@dataclass(frozen=True)
-class TunedSet:
-    """A set of flags with the spec tuned under it.
-
-    Attributes:
-        flag_set: the set; without flags, it stands for the user's flags.
-        spec: the spec, as text.
-        entries: the number of problems with an entry; with 0, the set is compared without a spec.
-    """
-
-    flag_set: FlagSet
-    spec: str = ""
-    entries: int = 0
-
-
-_LEAST_SECONDS: Final = 45.0
-"""The least time, in seconds, that is divided between two sets."""
-
-_COMPILATIONS: Final = 40.0
-"""The least of that time in compilations of the program: reading it, the defaults, the run of the whole and the final
-comparison take about eight of each set."""
-
-_REACH: Final = 2.5
-"""The largest slowdown that tuning of dispatches is expected to make up for."""
-
-_ALIKE: Final = 1.02
-"""The largest slowdown for which a set without data tiling is tuned instead, as specs configure more of it."""
-
-_SURELY_ALIKE: Final = 1.05
-"""The largest slowdown by the lower bound of its speedup."""
-
-_SAME: Final[ConfidenceInterval] = ConfidenceInterval(1.0, 1.0, 1.0)
-"""The speedup of the user's flags over themselves."""
-
-
-def tuning_bases(
-    result: FlagsResult, seconds: float, compile_seconds: float = 0.0
-) -> list[FlagSet]:
-    """Return the sets under which dispatches are tuned, the best one first.
-
-    If the best set tiles data, specs configure little of the program. Then the best set without data tiling, perhaps
-    the default, is also a base, and whole-program times decide. If there is no time for both, the set without data
-    tiling is the only base, provided that it is as fast.
-
-    Args:
-        result: the comparison of the sets.
-        seconds: the time for tuning.
-        compile_seconds: the time of a compilation of the program.
-    """
-    best = result.best
-    if best is None:
-        return [DEFAULT]
-    bases = [best.flag_set]
-    if not best.is_data_tiled or result.default_is_tiled:
-        return bases
-    # By lower bounds, as sets that left early have wide intervals and may have large medians by chance.
-    others = [other for other in result.results if not other.is_data_tiled and other.may_win(1.0)]
-    others.append(SetResult(DEFAULT, speedup=_SAME))
-    other = max(others, key=lambda other: other.low)
-    if seconds < max(_LEAST_SECONDS, _COMPILATIONS * compile_seconds):
-        is_alike = best.median <= min(_ALIKE * other.median, _SURELY_ALIKE * other.low)
-        return [other.flag_set] if is_alike else bases
-    if best.median <= _REACH * other.median:
-        bases.append(other.flag_set)
-    return bases
-
-
-_MOST_RIVALS: Final = 2
-
-_FINAL_COMPILATIONS: Final = 10.0
-"""The least time for another comparison at the end, in compilations of the program."""
-
-
-def finalists(result: FlagsResult, seconds: float, compile_seconds: float = 0.0) -> list[FlagSet]:
-    """Return the best set and sets that are nearly as fast, fastest first, if there is time to compare them again.
-
-    Args:
-        result: the comparison of the sets.
-        seconds: the time for tuning and for the comparison.
-        compile_seconds: the time of a compilation of the program.
-    """
-    best = result.best
-    if best is None or seconds < max(_LEAST_SECONDS, _FINAL_COMPILATIONS * compile_seconds):
-        return []
-    bar = _NEAR * best.median
-    near = [
-        other
-        for other in result.results
-        if other is not best and other.may_win(bar) and other.avoided >= best.avoided
-    ]
-    near.sort(key=lambda other: -other.median)
-    return [best.flag_set, *(other.flag_set for other in near[:_MOST_RIVALS])]
-
-
-# --- Compilation of a program and its reference in separate processes, one for each set of flags, as flags are global
-
-Result = TypeVar("Result")
-Arguments = TypeVarTuple("Arguments")
-
-_CUDA: Final = "cuda"
-"""The backend for which miscompilations are known."""
-
-
-@dataclass(frozen=True)
-class ProgramSource:
-    """A program given by the user.
-
-    Attributes:
-        path: its path.
-        first: the last phase that the program has passed.
-        sizes: the sizes of dynamic dimensions of its arguments.
-        calls: its functions to call, and their arguments.
-    """
-
-    path: str
-    first: Phase
-    sizes: tuple[GivenSizes, ...]
-    calls: CallOptions
+    code: str
+    backends: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -454,184 +282,202 @@ class CompiledSource:
     Attributes:
         image: the module, a VM FlatBuffer.
         calls: the calls that make up its time; None if its functions cannot be read.
-        backends: the backends that compiled it.
         seconds: the compilation time.
         is_data_tiled: whether the compiler chose the layout of operands.
         wrong_defaults: the number of dispatches whose default is known to be miscompiled.
+        saved: the program after the formation of dispatches; None under a set of flags.
     """
 
     image: bytes = field(repr=False)
     calls: ProgramCalls | None
-    backends: tuple[str, ...]
     seconds: float
     is_data_tiled: bool = False
     wrong_defaults: int = 0
-
-
-@dataclass(frozen=True)
-class FormedSource:
-    """A program after the formation of dispatches."""
-
-    program: SavedProgram
-    backend: str
+    saved: SavedProgram | None = field(default=None, repr=False)
 
 
 class SetCompiler:
-    """Compiles a program under sets of flags, in order of submission.
+    """Compiles a program under sets of flags.
+
+    A set that forms the same dispatches as an earlier one, and has the same flags for their code, is not compiled
+    further. Programs with specs are always compiled.
 
     Args:
+        options: the program, and the user's flags.
         jobs: the number of parallel compilations.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, options: TuneOptions, jobs: int) -> None:
+        self._options = options
         self._threads = ThreadPoolExecutor(jobs)
+        self._formed: list[tuple[FlagSet, Future[FormedSource]]] = []
+        self._lock = Lock()
+        self._pools = ExitStack()
+        self._is_stopped = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.stop()
 
-    def submit(
-        self, source: ProgramSource, flags: Sequence[str], deadline: float, spec: str = ""
-    ) -> Future[CompiledSource | str]:
-        """Compile a program.
+    def stop(self) -> None:
+        """End all compilations, which then have the result `NOT_COMPILED` or are cancelled."""
+        with self._lock:
+            self._is_stopped = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._pools.close()
+
+    def submit(self, flag_set: FlagSet, spec: str = "") -> Job:
+        """Compile the program under a set of flags.
 
         Args:
-            source: the program.
-            flags: all flags of the compiler.
-            deadline: the time limit, in seconds of `time.monotonic()`.
+            flag_set: the set; the first one is without flags.
             spec: the spec to apply; empty for none.
 
         Returns:
-            A future of the program or of the failure.
+            A future of the program, or of the reason for having none.
         """
-        return self._threads.submit(_compile, source, tuple(flags), deadline, spec)
+        earlier: Sequence[tuple[FlagSet, Future[FormedSource]]] = ()
+        formed: Future[FormedSource] = Future()
+        if not spec:
+            earlier = tuple(self._formed)
+            self._formed.append((flag_set, formed))
+        return self._threads.submit(self._compile, flag_set, spec, formed, earlier)
 
+    def backends(self, seconds: float) -> tuple[str, ...] | None:
+        """Return the backends of the first program once its dispatches are formed; none if they cannot be formed.
 
-def _compile(
-    source: ProgramSource, flags: tuple[str, ...], deadline: float, spec: str
-) -> CompiledSource | str:
-    return _in_process(flags, deadline, compile_source, source, spec)
+        Args:
+            seconds: the time limit, from which on the result is None.
+        """
+        formed = _formed_in(self._formed[0][1], seconds)
+        return None if formed is None else formed.backends
 
-
-def _in_process(
-    flags: tuple[str, ...],
-    deadline: float,
-    function: Callable[[*Arguments], Result | str],
-    *arguments: *Arguments,
-) -> Result | str:
-    """Call a function in a separate process whose command line holds flags."""
-    left = deadline - time.monotonic()
-    if left <= 0:
-        return "it was not compiled: there was no time left"
-    try:
-        with Pool(1, prepare_whole_worker, (flags,)) as pool:
+    def _compile(
+        self,
+        flag_set: FlagSet,
+        spec: str,
+        formed: Future[FormedSource],
+        earlier: Sequence[tuple[FlagSet, Future[FormedSource]]],
+    ) -> CompiledSource | str:
+        flags = (*self._options.flags, *flag_set.flags)
+        # The first sets are the most promising ones, and are compiled first.
+        niceness = min(_MOST_NICENESS, _NICENESS + _NICER * len(earlier)) if earlier else 0
+        pool = Pool(1, prepare_set_worker, (flags, niceness))
+        with self._lock:
+            if self._is_stopped:
+                return NOT_COMPILED
+            self._pools.callback(pool.close)
+        try:
             try:
                 pool.submit(do_nothing).result()
             except WorkerCrashedError:
                 return "the compiler rejects the flags"
-            return pool.submit(function, *arguments, seconds=left).result()
-    except JobTimeoutError as failure:
-        return f"it did not compile within {failure.seconds:.3g} s"
-    except WorkerCrashedError as failure:
-        return f"the compiler crashed: {failure.status}"
+            # Form the dispatches, and compare them with those of the earlier sets.
+            began = time.monotonic()
+            source = pool.submit(form_source, self._options, seconds=_MOST_SECONDS).result()
+            if isinstance(source, str):
+                return source
+            formed.set_result(source)
+            patience = _PATIENCE * (time.monotonic() - began)
+            for other, job in earlier:
+                is_alike = other.late_flags(source.backends) == flag_set.late_flags(source.backends)
+                if is_alike and _formed_in(job, patience) == source:
+                    return f"the same code as {other.title}"
+            # Generate their code.
+            is_default = not (flag_set.flags or spec)
+            return pool.submit(finish_source, spec, is_default, seconds=_MOST_SECONDS).result()
+        except CancelledError:
+            return NOT_COMPILED
+        except JobTimeoutError as failure:
+            return f"it did not compile within {failure.seconds:.3g} s"
+        except WorkerCrashedError as failure:
+            return f"the compiler crashed: {failure.status}"
+        finally:
+            pool.close()
+            if not formed.done():
+                formed.set_result(FormedSource("", ()))
 
 
-def formed_source(source: ProgramSource) -> FormedSource | str:
-    """Form the dispatches of a program in this process, whose command line holds the flags."""
-    try:
-        with compiler_run(source.path, ()) as run:
-            _, saved = form_dispatches(
-                run, first=source.first, sizes=source.sizes, options=source.calls
-            )
-            targets = [dispatch.target for dispatch in find_dispatches(run.module)]
-            backends = [target.backend for target in targets if target is not None]
-            if not backends:
-                return "it has no dispatch"
-            return FormedSource(saved, backends[0])
-    except CompileError as failure:
-        return failure.diagnostics[0].message
+def _formed_in(job: Future[FormedSource], seconds: float) -> FormedSource | None:
+    with suppress(TimeoutError, CancelledError):
+        return job.result(max(0.0, seconds))
+    return None
 
 
-def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
-    """Compile a program in this process, whose command line holds the flags."""
+# --- In a worker -----------------------------------------------------------------------------------------
+
+
+_opened = ExitStack()
+_formed: tuple[float, Invocation, ProgramCalls | None, SavedProgram]
+"""The program of this process with its dispatches: the start of its compilation, the compiler, the calls, and the program."""
+
+
+def prepare_set_worker(flags: Sequence[str], niceness: int) -> None:
+    """Set up a process that compiles a program under flags."""
+    os.nice(niceness)
+    prepare_whole_worker(flags)
+
+
+def form_source(options: TuneOptions) -> FormedSource | str:
+    """Form the dispatches of a program in this process; return what they are, or the first error."""
+    global _formed  # noqa: PLW0603 - what the process is for
     began = time.monotonic()
     try:
-        with compiler_run(source.path, ()) as run:
-            # Form the dispatches, and read their properties.
-            calls, saved = form_dispatches(
-                run, first=source.first, sizes=source.sizes, options=source.calls
-            )
-            dispatches = find_dispatches(run.module)
-            targets = [dispatch.target for dispatch in dispatches]
-            backends = tuple(
-                dict.fromkeys(target.backend for target in targets if target is not None)
-            )
-            is_tiled = any(has_encodings(dispatch.module) for dispatch in dispatches)
-            wrong_defaults, phase = 0, Phase.EXECUTABLE_SOURCES
-            if _CUDA in backends:
-                run.advance(phase, phase := Phase.EXECUTABLE_CONFIGURATIONS)
-                # The number of dispatches of a configured program whose code is known to be miscompiled.
-                configured = [
-                    (read_workload(root, op.function), read_configuration(root, op.function))
-                    for op in find_root_ops(run.module)
-                    for root in op.roots
-                ]
-                wrong_defaults = sum(
-                    configuration is not None and bool(miscompilation(workload, configuration))
-                    for workload, configuration in configured
-                )
-            # Without a spec, finish this compilation; with one, compile the saved program.
-            if not spec:
-                run.advance(phase, Phase.END)
-                image = run.image()
+        run = _opened.enter_context(compiler_run(options.input, ()))
+        calls, saved = form_dispatches(
+            run, first=options.compile_from, sizes=options.sizes, options=options.calls
+        )
+    except CompileError as failure:
+        return failure.diagnostics[0].message
+    targets = [dispatch.target for dispatch in find_dispatches(run.module)]
+    backends = tuple(dict.fromkeys(target.backend for target in targets if target is not None))
+    _formed = began, run, calls, saved
+    text = run.module.get_asm(
+        large_elements_limit=_SHOWN_ELEMENTS, large_resource_limit=_SHOWN_ELEMENTS
+    )
+    return FormedSource(hashlib.sha256(str(text).encode()).hexdigest(), backends)
+
+
+def finish_source(spec: str, is_default: bool) -> CompiledSource | str:  # noqa: FBT001 - pickled
+    """Generate the code of the program in this process, with a spec or without."""
+    began, run, calls, saved = _formed
+    phase, wrong_defaults = Phase.EXECUTABLE_SOURCES, 0
+    dispatches = find_dispatches(run.module)
+    is_tiled = any(has_encodings(dispatch.module) for dispatch in dispatches)
+    try:
+        if any(each.target is not None and each.target.backend == _CUDA for each in dispatches):
+            run.advance(phase, phase := Phase.EXECUTABLE_CONFIGURATIONS)
+            wrong_defaults = _miscompiled(run)
         if spec:
             compiled = compile_program(saved.content, spec, saved.phase)
             if isinstance(compiled, str):
                 return compiled
             image = compiled.image
+        else:
+            run.advance(phase, Phase.END)
+            image = run.image()
     except CompileError as failure:
         return failure.diagnostics[0].message
-    seconds = time.monotonic() - began
-    return CompiledSource(image, calls, backends, seconds, is_tiled, wrong_defaults)
+    finally:
+        _opened.close()
+    seconds, kept = time.monotonic() - began, saved if is_default else None
+    return CompiledSource(image, calls, seconds, is_tiled, wrong_defaults, kept)
 
 
-@dataclass
-class SourceReference:
-    """The expected outputs of a program, computed in separate processes when they are first needed.
+_CUDA: Final = "cuda"
+"""The backend for which miscompilations are known."""
 
-    Attributes:
-        source: the program.
-        flags: the user's flags.
-        seed: the seed of random inputs.
-        seconds: the time limit.
-        name: the name of the reference target, once it was computed.
-    """
 
-    source: ProgramSource
-    flags: tuple[str, ...]
-    seed: int
-    seconds: float
-    name: str = ""
-    _outputs: dict[tuple[int, int], Outputs | str] = field(default_factory=dict)
-
-    def outputs(
-        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
-    ) -> Outputs | str:
-        """See `ProgramReference.outputs`."""
-        if integers not in self._outputs:
-            self._outputs[integers] = self._compute(calls, functions, integers)
-        return self._outputs[integers]
-
-    def _compute(
-        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
-    ) -> Outputs | str:
-        end = time.monotonic() + self.seconds
-        formed = _in_process(self.flags, end, formed_source, self.source)
-        if isinstance(formed, str):
-            return formed
-        left = max(0.0, end - time.monotonic())
-        with ProgramReference(formed.program, formed.backend, self.seed, left) as reference:
-            self.name = reference.name
-            return reference.outputs(calls, functions, integers)
+def _miscompiled(run: Invocation) -> int:
+    """Return the number of dispatches of a configured program whose code is known to be miscompiled."""
+    configured = [
+        (read_workload(root, op.function), read_configuration(root, op.function))
+        for op in find_root_ops(run.module)
+        for root in op.roots
+    ]
+    return sum(
+        configuration is not None and bool(miscompilation(workload, configuration))
+        for workload, configuration in configured
+    )
