@@ -150,12 +150,11 @@ class ProgressLines(CommandListener):
             self._say(f"  the default against itself: {result.noise}")
         if result.finding:
             self._say(f"warning: {result.finding}")
-        if result.best is not None:
-            self._say(f"  taken: {' '.join(result.flags) or 'the spec without further flags'}")
-        elif result.reason:
-            self._say(f"  no sets were compared: {result.reason}")
-        else:
-            self._say("  no set is faster")
+        if result.best is not None and result.reason:
+            self._say(f"  {result.reason}")
+        none = f"no sets were compared: {result.reason}" if result.reason else "no set is faster"
+        taken = f"taken: {' '.join(result.flags) or 'the spec without further flags'}"
+        self._say(f"  {none if result.best is None else taken}")
 
     def tuning_under(self, flag_set: FlagSet) -> None:
         self._say(f"tuning dispatches under the flags '{flag_set.name}'")

@@ -266,9 +266,9 @@ class FlagComparison:
                 results[number] = replace(results[number], note=str(failure))
                 continue
             others = self._compare(waiting[number + 1 :], results[number + 1 :])
-            first = replace(
-                judged, milliseconds=others.default_ms, is_data_tiled=compiled.is_data_tiled
-            )
+            note = "; ".join(filter(None, (judged.note, "the others are compared with it")))
+            first = replace(judged, note=note, milliseconds=others.default_ms)
+            first = replace(first, is_data_tiled=compiled.is_data_tiled)
             compared = (*results[:number], first, *others.results)
             return FlagsResult(compared, others.best or first, noise=others.noise, reason=reason)
         return FlagsResult(tuple(results), reason=reason)
@@ -338,11 +338,7 @@ class FlagComparison:
         self._run_seconds[image] = time.monotonic() - began
         return arrays
 
-    def _compare(
-        self,
-        jobs: Sequence[Job],
-        results: list[SetResult],
-    ) -> FlagsResult:
+    def _compare(self, jobs: Sequence[Job], results: list[SetResult]) -> FlagsResult:
         """Time the distinct programs whose outputs are right, interleaved."""
         images: dict[int, bytes] = {}
         for number, job in enumerate(jobs):
