@@ -47,9 +47,9 @@ LIMITS: Final = {
     "tuning.search": (1037, 66),
     "tuning.deciding": (3436, 183),
     "tuning.database": (2298, 113),
-    "tuning.flag_sets": (1600, 88),
+    "tuning.flag_sets": (1600, 83),
     "tuning.scheduling": (2274, 160),
-    "tuning": (4007, 162),
+    "tuning": (3992, 160),
     "doctor": (256, 11),
     "cli": (5562, 219),
 }
