@@ -65,8 +65,6 @@ class ProcessorPeaks:
     """The measured peak rates of a processor.
 
     Attributes:
-        processor: its model.
-        threads: the number of threads.
         compiler: the version of the compiler that built the kernels.
         seconds: the time of the last measurement, in seconds of `time.time()`.
         gflops: 10^9 operations per second, by class of element types; see `PeakRates`. A class is measured when a report
@@ -105,12 +103,7 @@ class ProcessorPeaks:
 def peaks_of_processor(
     device: DeviceDescription, element_types: Iterable[str], *, measures: bool = True
 ) -> PeakRates | None:
-    """Return the peak rates of the processor of a local device, from the cache or measured.
-
-    Args:
-        device: the device.
-        element_types: the types of the elements that operations combine, whose rates are needed.
-        measures: whether to measure rates that are not in the cache.
+    """Return the peak rates of the processor of a local device for some types of elements, from the cache or measured.
 
     Returns:
         The rates; None if the device is not local, or nothing is in the cache and nothing is measured.
@@ -121,7 +114,8 @@ def peaks_of_processor(
     if not device.is_local:
         return None
     compiler = metadata.version("iree-base-compiler")
-    path = _path(device, compiler)
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{device.name} {device.cores} {compiler}")
+    path = cache_directory() / _DIRECTORY / f"{name}.json"
     stored = _read(path)
     kept = {} if stored is None else {MEMORY: stored.gbps, **stored.gflops}
     types = set(element_types)
@@ -151,20 +145,13 @@ def peaks_or_remark(
         return None, f"the peak rates of the processor were not measured: {reason}"
 
 
-# --- The cache -------------------------------------------------------------------------------------------
-
-_DIRECTORY: Final = "peaks"
-
-
 def stored_peaks() -> list[ProcessorPeaks]:
     """Return the rates in the cache."""
     files = sorted((cache_directory() / _DIRECTORY).glob("*.json"))
     return [peaks for peaks in map(_read, files) if peaks is not None]
 
 
-def _path(device: DeviceDescription, compiler: str) -> Path:
-    text = f"{device.name} {device.cores} {compiler}"
-    return cache_directory() / _DIRECTORY / f"{re.sub(r'[^A-Za-z0-9.]+', '-', text)}.json"
+_DIRECTORY: Final = "peaks"
 
 
 def _read(path: Path) -> ProcessorPeaks | None:
@@ -178,17 +165,6 @@ def _read(path: Path) -> ProcessorPeaks | None:
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
     return peaks if is_sound else None
-
-
-# --- Measurement -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Kernel:
-    """A compiled kernel."""
-
-    benchmark: Benchmark
-    cost: DispatchCost
 
 
 def _measured(device: DeviceDescription, names: Sequence[str]) -> tuple[dict[str, float], bool]:
@@ -213,12 +189,12 @@ def _measured(device: DeviceDescription, names: Sequence[str]) -> tuple[dict[str
             raise TuninglinkError(error(f"a kernel was not built: {failure}")) from None
         rates = {}
         began, waited = time.monotonic(), _waiting_seconds()
-        for name, kernel in kernels.items():
-            timing = process.measure(kernel.benchmark, _SECONDS)
+        for name, (benchmark, cost) in kernels.items():
+            timing = process.measure(benchmark, _SECONDS)
             if isinstance(timing, Failure):
                 raise TuninglinkError(error(f"a kernel did not run: {timing.message}"))
             # Other work on the machine only adds to a time.
-            reached = kernel.cost.rates(timing.least, None)
+            reached = cost.rates(timing.least, None)
             rate = reached.gbps if name == MEMORY else reached.gflops
             assert rate is not None
             rates[name] = rate
@@ -238,7 +214,7 @@ def _waiting_seconds() -> float:
     return 0.0
 
 
-def _built(name: str, cores: Sequence[int], directory: Path) -> _Kernel:
+def _built(name: str, cores: Sequence[int], directory: Path) -> tuple[Benchmark, DispatchCost]:
     """Build a kernel: the dispatch with most operations of its program, which is written to a directory."""
     path = directory / f"{name}.mlir"
     path.write_text(KERNELS[name](cores))
@@ -252,7 +228,7 @@ def _built(name: str, cores: Sequence[int], directory: Path) -> _Kernel:
         compile_from=Phase.EXECUTABLE_SOURCES, default_specs=False, flags=_FLAGS
     )
     image = Compiler(options, SpecChoice()).compile(task.source, task.label).output
-    return _Kernel(task.benchmark(image), costs[task])
+    return task.benchmark(image), costs[task]
 
 
 # --- Programs whose heaviest dispatch reaches a peak rate of a processor -------------------------
@@ -283,19 +259,14 @@ _LEAST_BYTES: Final = 128 << 20
 _MOST_BYTES: Final = 768 << 20
 """The limits of the size of all arrays, which otherwise is four times that of the last-level caches."""
 
-Body = Callable[[Sequence[Value]], Value]
-"""Builds the operations on an element of each array at the insertion point, and returns the result."""
-
 
 def _chains(kind: str, cores: Sequence[int]) -> str:
     """Return a program of fused multiply-adds in registers."""
 
     def body(elements: Sequence[Value]) -> Value:
         element = elements[0]
-        chains = []
-        for number in range(_CHAINS):
-            start = constant(element.type, number + 0.5)
-            chains.append(build("arith.addf", element.type, element, start))
+        starts = (constant(element.type, number + 0.5) for number in range(_CHAINS))
+        chains = [build("arith.addf", element.type, element, start) for start in starts]
         for _ in range(_CHAIN_LENGTH):
             # Each reads the next one: LLVM would run one chain after another for CPUs with few registers.
             others = [*chains[1:], chains[0]]
@@ -310,11 +281,7 @@ def _chains(kind: str, cores: Sequence[int]) -> str:
 
 def _reading(cores: Sequence[int]) -> str:
     size = min(max(4 * shared_cache_bytes(cores), _LEAST_BYTES), _MOST_BYTES)
-    length = size // (_READS + 1) // _SINGLE_BYTES
-    return _elementwise("f32", length, _READS, _sum)
-
-
-_SINGLE_BYTES: Final = 4
+    return _elementwise("f32", size // (_READS + 1) // 4, _READS, _sum)
 
 
 def _product(element: ElementType, cores: Sequence[int]) -> str:
@@ -332,8 +299,10 @@ KERNELS: Final[Mapping[str, Callable[[Sequence[int]], str]]] = {
 """Programs in which the dispatch with most operations reaches a peak rate, given the processors that share the work."""
 
 
-def _elementwise(kind: str, length: int, inputs: int, body: Body) -> str:
-    """Return a program that computes an array from the elements of others."""
+def _elementwise(
+    kind: str, length: int, inputs: int, body: Callable[[Sequence[Value]], Value]
+) -> str:
+    """Return a program that computes an array from the elements of others, with ops that `body` builds."""
     with thread_context(), mlir.Location.unknown():
         array = mlir.RankedTensorType.get([length], mlir.Type.parse(kind))
         module, block = new_function([array] * inputs, [array], "kernel")

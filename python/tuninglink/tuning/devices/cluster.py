@@ -78,14 +78,13 @@ class RemoteDevice(Device):
                     return future.result(timeout=_PATIENCE)
                 except TimeoutError:
                     # Dask would wait for a worker of this address to come back.
-                    if self._worker not in self._cluster.workers():
-                        future.cancel()
-                        raise self._lost() from None
+                    if self._worker in self._cluster.workers():
+                        continue
+                    future.cancel()
                 except KilledWorker:
-                    raise self._lost() from None
-
-    def _lost(self) -> DeviceLostError:
-        return DeviceLostError(error(f"worker '{self._worker}' with '{self._key.uri}' is gone"))
+                    pass
+                message = f"worker '{self._worker}' with '{self._key.uri}' is gone"
+                raise DeviceLostError(error(message))
 
 
 class ClusterDevices(DeviceSet):

@@ -8,24 +8,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from tuninglink.errors import Diagnostic
 from tuninglink.iree import WORKER_STACK_BYTES
 from tuninglink.mlir import error
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError, describe
+from tuninglink.tuning.devices.loading import CallOutputs
 from tuninglink.tuning.devices.measurement import Measurer
+from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.devices.times import DeviceUse, UseMeter
-from tuninglink.tuning.programs import Failure, FailureKind
+from tuninglink.tuning.devices.times import DeviceUse, Rounds, Settings, Timing, UseMeter
+from tuninglink.tuning.programs import Benchmark, CompiledProgram, Failure, FailureKind
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.devices.loading import CallOutputs
-    from tuninglink.tuning.devices.numerics import Outputs
-    from tuninglink.tuning.devices.times import Rounds, Settings, Timing
-    from tuninglink.tuning.programs import Benchmark, CompiledProgram
-
 
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
 

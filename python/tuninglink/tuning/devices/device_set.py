@@ -27,16 +27,14 @@ from tuninglink.tuning.devices.device import (
     open_device,
     physical_cores,
 )
-from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.device_process import Device, DeviceProcess
 from tuninglink.tuning.devices.running import Loader, MeasurementError
-from tuninglink.tuning.devices.times import DeviceUse, Settings, mean_use
+from tuninglink.tuning.devices.times import DeviceUse, Settings, Timing, mean_use
 from tuninglink.tuning.programs import Benchmark, Failure, FailureKind
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.devices.device_process import Device
-    from tuninglink.tuning.devices.times import Timing
 
     Job: TypeAlias = "Future[Measurement | Failure]"
 

@@ -8,10 +8,11 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import iree.runtime as rt
 import numpy as np
+from numpy.typing import NDArray
 
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
@@ -45,12 +46,6 @@ from tuninglink.tuning.programs import (
     element_type,
     is_float,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
 
 _LOCAL_COPIES: Final = 3
 """Copies of a module that take turns on a CPU: byte-equal code differs by several percent from place to place."""
@@ -331,7 +326,7 @@ class CallOutputs:
         seconds: the time of the call, without loading the program.
     """
 
-    arrays: tuple[Array, ...]
+    arrays: tuple[NDArray[Any], ...]
     seconds: float
 
 

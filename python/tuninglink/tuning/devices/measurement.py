@@ -9,9 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import iree.runtime as rt
+from numpy.typing import NDArray
 
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
@@ -31,6 +32,7 @@ from tuninglink.tuning.devices.loading import (
     parameter_indexes,
 )
 from tuninglink.tuning.devices.numerics import (
+    Bytes,
     Outputs,
     difference,
     find_violation,
@@ -52,14 +54,7 @@ from tuninglink.tuning.devices.times import (
     WorkerThread,
     wall_seconds,
 )
-from tuninglink.tuning.programs import Failure
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tuninglink.tuning.devices.numerics import Bytes
-    from tuninglink.tuning.programs import Benchmark, CompiledProgram, ParameterSource
-
+from tuninglink.tuning.programs import Benchmark, CompiledProgram, Failure, ParameterSource
 
 _MOST_PROGRAMS: Final = 6
 """The number of programs that stay loaded while unused, three copies of two. Each may hold large weights."""

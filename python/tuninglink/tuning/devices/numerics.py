@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import NDArray
 
 from tuninglink.tuning.programs import (
     SCALE,
@@ -26,11 +27,7 @@ from tuninglink.tuning.programs import (
     is_float,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Bytes = NDArray[np.uint8]
-
+Bytes = NDArray[np.uint8]
 
 _ROUNDINGS: Final = 8
 """Roundings of single elements that may differ, in units of the type's precision."""

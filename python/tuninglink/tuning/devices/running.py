@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import iree.runtime as rt
 import numpy as np
+from numpy.typing import NDArray
 
 from tuninglink.tuning.devices.times import CallTimer, wall_seconds
 from tuninglink.tuning.programs import Failure, FailureKind, element_type
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _OVERHEAD_CALLS: Final = 5
 

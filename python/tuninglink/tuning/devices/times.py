@@ -192,44 +192,19 @@ def _processor_seconds(call: Callable[[], object]) -> float:
 class Stage(Enum):
     """A stage of tuning."""
 
-    PROGRAM = "program"
-    """Compilation of the program to its dispatches."""
-
-    DEVICES = "devices"
-    """Opening of devices."""
-
-    DEFAULTS = "defaults"
-    """Compilation and measurement of the compiler's choices."""
-
-    SPACES = "spaces"
-    """Construction of search spaces and matchers."""
-
-    SEARCH = "search"
-    """Choice of candidates by the search."""
-
-    COMPILATION = "compilation"
-    """Compilation of candidates while none is measured."""
-
-    MEASUREMENT = "measurement"
-    """Measurement of candidates, while others may compile."""
-
-    REFERENCE = "reference"
-    """Comparison of defaults with references."""
-
-    RACE = "race"
-    """Checks and races of finalists."""
-
-    CONFIRMATION = "confirmation"
-    """Measurement of the winner in fresh rounds."""
-
-    VERIFICATION = "verification"
-    """Compilation with the spec, and comparison of its binary with the winner's."""
-
-    MODEL = "model"
-    """Runs of the whole program with and without the spec."""
-
-    OTHER = "other"
-    """Everything else."""
+    PROGRAM = "program"  # compilation of the program to its dispatches
+    DEVICES = "devices"  # opening of devices
+    DEFAULTS = "defaults"  # compilation and measurement of the compiler's choices
+    SPACES = "spaces"  # construction of search spaces and matchers
+    SEARCH = "search"  # choice of candidates by the search
+    COMPILATION = "compilation"  # compilation of candidates while none is measured
+    MEASUREMENT = "measurement"  # measurement of candidates, while others may compile
+    REFERENCE = "reference"  # comparison of defaults with references
+    RACE = "race"  # checks and races of finalists
+    CONFIRMATION = "confirmation"  # measurement of the winner in fresh rounds
+    VERIFICATION = "verification"  # compilation with the spec: is its binary the winner's?
+    MODEL = "model"  # runs of the whole program with and without the spec
+    OTHER = "other"  # everything else
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from math import prod
 from typing import Any, Final
@@ -79,19 +79,10 @@ class NoBenchmarkError(Exception):
     """A dispatch cannot be benchmarked; the message is the reason."""
 
 
-@dataclass(frozen=True)
-class BenchmarkFunction:
-    """A function of a benchmark on a given buffer."""
-
-    name: str
-    layout: BufferLayout
-    constants: tuple[int, ...]
-
-
 def build_benchmark(
     module: mlir.Operation, calls: Iterable[tuple[int | None, ...]] = ()
-) -> BenchmarkFunction:
-    """Turn a benchmark that the compiler dumped into one on a given buffer, in place."""
+) -> SizedFunction:
+    """Turn a benchmark that the compiler dumped into one on a given buffer, in place; return its function."""
     functions = [op for op in body(module) if op.name == names.UTIL_FUNCTION]
     if not functions:
         raise NoBenchmarkError("its arguments are only known when the program runs")
@@ -131,7 +122,7 @@ def build_benchmark(
         is_buffer = op.name == "util.global" and f"@{symbol_name(op)}" in gone
         if is_buffer or op.name == "util.initializer":
             op.erase()
-    return BenchmarkFunction(symbol_name(function) or "", layout, constants)
+    return SizedFunction(symbol_name(function) or "", layout)
 
 
 def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
@@ -281,18 +272,14 @@ CHECKED_SIZES: Final = (2, 7, 63, 65, 385)
 _FOLDING: Final = "builtin.module(util.func(canonicalize,cse))"
 
 
-@dataclass(frozen=True)
-class DynamicBenchmark:
-    """The benchmark of a dynamic dispatch."""
+DynamicBenchmark = tuple[mlir.Operation, tuple[SizedFunction, ...]]
+"""The module of a benchmark, and its functions."""
 
-    name: str
-    module: mlir.Operation
-    functions: tuple[SizedFunction, ...]
 
-    @property
-    def smallest(self) -> SizedFunction:
-        measured = [function for function in self.functions if function.weight]
-        return min(measured, key=lambda function: prod(size or 1 for size in function.loops))
+def smallest(functions: Iterable[SizedFunction]) -> SizedFunction:
+    """Return the function for the least work among those that are measured."""
+    measured = (function for function in functions if function.weight)
+    return min(measured, key=lambda function: prod(size or 1 for size in function.loops))
 
 
 def dynamic_benchmarks(
@@ -321,7 +308,7 @@ def dynamic_benchmarks(
             (variant,) = collect(module, names.EXECUTABLE_VARIANT)
             if dispatch_name(variant) not in others:
                 dumped[dispatch_name(variant)].append((combination, module))
-    benchmarks = (_joined(name, modules, between) for name, modules in dumped.items())
+    benchmarks = (_joined(modules, between) for modules in dumped.values())
     return [benchmark for benchmark in benchmarks if benchmark is not None]
 
 
@@ -348,7 +335,6 @@ def _at_sizes(program: mlir.Operation, combination: SizeCombination) -> mlir.Ope
 
 
 def _joined(
-    name: str,
     modules: Sequence[tuple[SizeCombination, mlir.Operation]],
     between: Container[tuple[int, ...]],
 ) -> DynamicBenchmark | None:
@@ -364,14 +350,13 @@ def _joined(
         if equal is not None:  # the dispatch does not depend on all sizes
             functions[built.name] = replace(equal, weight=equal.weight + combination.weight)
             continue
-        sizes = SizeEvaluator(arguments=built.constants)
+        sizes = SizeEvaluator(arguments=passed_constants(collect(module, DISPATCH)[0]))
         roots = [op for function in find_root_ops(module) for op in function.roots]
-        functions[built.name] = SizedFunction(
-            built.name,
-            built.layout,
-            str(combination),
-            combination.weight,
-            sizes.loops(StructuredOp(roots[0])) if len(roots) == 1 else (),
+        functions[built.name] = replace(
+            built,
+            loops=sizes.loops(StructuredOp(roots[0])) if len(roots) == 1 else (),
+            sizes=str(combination),
+            weight=combination.weight,
             is_between=combination.sizes in between,
         )
         if target is None:
@@ -387,4 +372,4 @@ def _joined(
     ordered = sorted(functions.values(), key=lambda function: not function.weight)
     if target is None or not ordered[0].weight:
         return None
-    return DynamicBenchmark(name, target, tuple(ordered))
+    return target, tuple(ordered)

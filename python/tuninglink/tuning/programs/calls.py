@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from iree.compiler import ir as mlir
+from numpy.typing import NDArray
 
 from tuninglink.compiler import Invocation, Phase, SavedProgram, compiler_run, refuse_spec
 from tuninglink.errors import CompileError, did_you_mean
@@ -26,10 +29,6 @@ from tuninglink.tuning.programs.compiled_program import (
     read_input,
     read_parameters,
 )
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)

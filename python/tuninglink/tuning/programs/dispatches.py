@@ -7,7 +7,6 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from math import prod
 from typing import Any, Final
 
 from iree.compiler import ir as mlir
@@ -51,6 +50,7 @@ from tuninglink.tuning.programs.benchmark_building import (
     dump_benchmarks,
     dynamic_benchmarks,
     is_benchmark,
+    smallest,
 )
 from tuninglink.tuning.programs.calls import ProgramCalls, form_dispatches
 from tuninglink.tuning.programs.compiled_program import ALL_CALLS, CallOptions
@@ -235,7 +235,24 @@ def _tasks(
     omissions: list[Omission] = []
     seen: set[str] = set()
 
-    def add(task: TuningTask) -> None:
+    def add(
+        module: mlir.Operation, function: SizedFunction, sized: tuple[SizedFunction, ...] = ()
+    ) -> None:
+        """Add a dispatch to the equal ones; `function` is the one for the least work."""
+        (variant,) = collect(module, names.EXECUTABLE_VARIANT)
+        name = dispatch_name(variant)
+        seen.add(name)
+        task = TuningTask(
+            problem_key(variant, function.layout, sized),
+            (name,),
+            (symbol_name(collect(variant, names.FUNCTION)[0]) or "",),
+            1 if calls is None else calls[name],
+            Target.from_attribute(variant.attributes["target"]),
+            to_bytecode(module),
+            function.name,
+            function.layout,
+            sized,
+        )
         equal = tasks.get(task.key)
         if equal is not None:
             task = replace(
@@ -253,18 +270,12 @@ def _tasks(
         seen.add(name)
         is_on_cpu = Target.from_attribute(variant.attributes["target"]).backend == CPU
         try:
-            built = build_benchmark(module, () if is_on_cpu else arguments.get(name, ()))
+            add(module, build_benchmark(module, () if is_on_cpu else arguments.get(name, ())))
         except NoBenchmarkError as failure:
             omissions.append(Omission((name,), str(failure)))
-            continue
-        count = 1 if calls is None else calls[name]
-        add(_task(module, variant, count, SizedFunction(built.name, built.layout)))
     # Dynamic dispatches.
-    for benchmark in dynamic(seen) if dynamic else ():
-        seen.add(benchmark.name)
-        (variant,) = collect(benchmark.module, names.EXECUTABLE_VARIANT)
-        count = 1 if calls is None else calls[benchmark.name]
-        add(_task(benchmark.module, variant, count, benchmark.smallest, benchmark.functions))
+    for module, functions in dynamic(seen) if dynamic else ():
+        add(module, smallest(functions), functions)
     # The called dispatches without a benchmark.
     reason = _DYNAMIC if dynamic is None else _NOT_GIVEN
     missing = tuple(name for name in calls or () if name not in seen)
@@ -279,26 +290,6 @@ _NOT_GIVEN: Final = (
     "its sizes do not follow from those that --dim gives; "
     "sizes without an argument and a dimension are for all dynamic dimensions"
 )
-
-
-def _task(
-    module: mlir.Operation,
-    variant: mlir.Operation,
-    calls: int,
-    function: SizedFunction,
-    sized: tuple[SizedFunction, ...] = (),
-) -> TuningTask:
-    return TuningTask(
-        problem_key(variant, function.layout, sized),
-        (dispatch_name(variant),),
-        (symbol_name(collect(variant, names.FUNCTION)[0]) or "",),
-        calls,
-        Target.from_attribute(variant.attributes["target"]),
-        to_bytecode(module),
-        function.name,
-        function.layout,
-        sized,
-    )
 
 
 # --- The data in the caches when a program calls a dispatch
@@ -437,10 +428,9 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
             for loop, sizes in bounds.items()
         )
     )
-    measured = [function for function in functions if function.weight]
     module = mlir.Module.parse(task.source, thread_context()).operation
     root = _root(module)
-    if root is None or not measured:
+    if root is None or not any(function.weight for function in functions):
         return None
     loops = len(StructuredOp(root).sizes)
     # Let the compiler specialize the dispatch, and keep only the variant for the range.
@@ -454,13 +444,13 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
             operation.erase()
     # The smallest size is the problem of the task.
     (variant,) = collect(module, names.EXECUTABLE_VARIANT)
-    smallest = min(measured, key=lambda function: prod(size or 1 for size in function.loops))
+    least = smallest(functions)
     return replace(
         task,
-        key=problem_key(variant, smallest.layout, functions),
+        key=problem_key(variant, least.layout, functions),
         source=to_bytecode(module),
-        function=smallest.name,
-        layout=smallest.layout,
+        function=least.name,
+        layout=least.layout,
         sized=functions,
         bounds=bounds,
     )
