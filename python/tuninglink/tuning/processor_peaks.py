@@ -114,8 +114,7 @@ def peaks_of_processor(
     if not device.is_local:
         return None
     compiler = metadata.version("iree-base-compiler")
-    name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{device.name} {device.cores} {compiler}")
-    path = cache_directory() / _DIRECTORY / f"{name}.json"
+    path = _path(device, compiler)
     stored = _read(path)
     kept = {} if stored is None else {MEMORY: stored.gbps, **stored.gflops}
     types = set(element_types)
@@ -152,6 +151,11 @@ def stored_peaks() -> list[ProcessorPeaks]:
 
 
 _DIRECTORY: Final = "peaks"
+
+
+def _path(device: DeviceDescription, compiler: str) -> Path:
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{device.name} {device.cores} {compiler}")
+    return cache_directory() / _DIRECTORY / f"{name}.json"
 
 
 def _read(path: Path) -> ProcessorPeaks | None:

@@ -39,7 +39,6 @@ from tuninglink.tuning.programs import (
     CompiledProgram,
     Failure,
     FailureKind,
-    Parameter,
     ParameterSource,
     ProgramInput,
     SizedFunction,
@@ -300,21 +299,16 @@ def parameter_indexes(source: ParameterSource, seed: int) -> dict[str, rt.Parame
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         message = f"cannot read parameters: {failure}"
         raise MeasurementError(Failure(FailureKind.LOAD, message)) from None
-    if source.is_synthetic:
-        for number, parameter in enumerate(source.parameters):
-            values = _random(parameter, (seed, number))
-            rt.parameter_index_add_numpy_ndarray(indexes[parameter.scope], parameter.key, values)
+    for number, parameter in enumerate(source.parameters if source.is_synthetic else ()):
+        kind, shape = parameter.element_type, parameter.shape
+        values = random_bytes(kind, math.prod(shape), (seed, number))
+        dtype = element_type(kind)
+        if dtype is not None and is_float(kind) and len(shape) > 1:
+            # Of such a scale that a product has the magnitude of its other factor.
+            scale = 1 / math.sqrt(math.prod(shape[1:]) or 1)
+            values = (values.view(dtype).astype(np.float32) * scale).astype(dtype).view(np.uint8)
+        rt.parameter_index_add_numpy_ndarray(indexes[parameter.scope], parameter.key, values)
     return dict(indexes)
-
-
-def _random(parameter: Parameter, seed: tuple[int, int]) -> np.ndarray:
-    """Return random weights, scaled so that a product has the magnitude of its other factor."""
-    data = random_bytes(parameter.element_type, math.prod(parameter.shape), seed)
-    dtype = element_type(parameter.element_type)
-    if dtype is None or not is_float(parameter.element_type) or len(parameter.shape) < 2:  # noqa: PLR2004
-        return data
-    scale = 1 / math.sqrt(math.prod(parameter.shape[1:]) or 1)
-    return (data.view(dtype).astype(np.float32) * scale).astype(dtype).view(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,10 +367,18 @@ class LoadedProgram:
             for value, argument in zip(inputs, self._program.inputs, strict=True)
             if argument.is_updated
         ]
-        views = [_value(results, number) for number in range(results.size)]
+        values = []
+        for number in range(results.size):
+            value = results.get_variant(number)
+            is_reference = isinstance(value, rt.VmRef)
+            values.append(
+                results.get_as_object(number, rt.HalBufferView) if is_reference else value
+            )
         arrays = (
-            to_host(self._device, view) if isinstance(view, rt.HalBufferView) else np.asarray(view)
-            for view in (*views, *updated)
+            to_host(self._device, value)
+            if isinstance(value, rt.HalBufferView)
+            else np.asarray(value)
+            for value in (*values, *updated)
         )
         return CallOutputs(tuple(arrays), seconds)
 
@@ -403,8 +405,3 @@ class LoadedProgram:
             return float(value) if is_float(name) else int(value)
         kind = hal_type(name)
         return rt.HalBufferView(to_device(self._device, data), list(argument.shape), kind)
-
-
-def _value(results: rt.VmVariantList, number: int) -> Any:
-    value = results.get_variant(number)
-    return results.get_as_object(number, rt.HalBufferView) if isinstance(value, rt.VmRef) else value

@@ -72,20 +72,20 @@ class ParameterSource:
                 message = f"cannot read parameters from '{file.path}': {failure}"
                 raise CompileError(error(message)) from None
         lengths = {
-            scope: {key: entry.length for key, entry in index.items()}
+            (scope, key): entry.length
             for scope, index in indexes.items()
+            for key, entry in index.items()
         }
         for parameter in self.parameters:
-            if parameter.scope not in lengths:
+            if parameter.scope not in indexes:
                 continue
-            length = lengths[parameter.scope].get(parameter.key)
+            length = lengths.get((parameter.scope, parameter.key))
             bits = re.search(r"\d+", parameter.element_type)
             needed = math.prod(parameter.shape) * int(bits[0] if bits else 8) // 8
             if length is None or length < needed:
                 has = "is missing" if length is None else f"has {length} bytes instead of {needed}"
-                raise CompileError(
-                    error(f"parameter '{parameter.key}' {has} in the files of --parameters")
-                )
+                message = f"parameter '{parameter.key}' {has} in the files of --parameters"
+                raise CompileError(error(message))
 
 
 def read_parameters(module: mlir.Operation) -> tuple[Parameter, ...]:
@@ -223,7 +223,7 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
     )
 
 
-def read_expected(given: GivenInput, result: Result | None, place: str) -> NDArray[Any]:
+def read_expected(given: GivenInput, result: Argument | None, place: str) -> NDArray[Any]:
     """Return a value that a function is expected to return."""
     is_file = given.text.startswith("@")
     value = _load(given) if is_file else _literal(given)[0]
@@ -236,8 +236,9 @@ def read_expected(given: GivenInput, result: Result | None, place: str) -> NDArr
     is_number = (
         dtype is None or is_float(result.element_type) or value.dtype.kind != "f" or not is_file
     )
-    if not _fits(value.shape, result.shape) or not is_number:
-        expected = _with_sizes(result.element_type, result.shape)
+    shape = result.shape or ()
+    if not _fits(value.shape, shape) or not is_number:
+        expected = _with_sizes(result.element_type, shape)
         actual = _with_sizes(str(value.dtype), value.shape)
         raise CompileError(error(f"{place} is {expected}; '{given}' is {actual}"))
     if dtype is not None and not is_float(result.element_type):
@@ -304,19 +305,11 @@ _ASYNC: Final = "$async"
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a function; a number has no shape."""
+    """An argument or a result of a function; a number has no shape."""
 
     element_type: str
-    shape: Sizes | None
+    shape: Sizes | None = None
     is_updated: bool = False
-
-
-@dataclass(frozen=True)
-class Result:
-    """A result of a function."""
-
-    element_type: str
-    shape: Sizes = ()
 
 
 @dataclass(frozen=True)
@@ -327,7 +320,7 @@ class EntryFunction:
     arguments: tuple[Argument, ...]
     has_fences: bool = False
     obstacle: str = ""
-    results: tuple[Result | None, ...] = ()
+    results: tuple[Argument | None, ...] = ()
 
     def dynamic_dimensions(self) -> Iterator[tuple[int, int]]:
         """Yield the arguments and dimensions with dynamic sizes."""
@@ -397,10 +390,10 @@ def _returned(function: mlir.Operation) -> list[mlir.Value[Any]]:
     return list(returns[-1].operation.operands) if returns else []
 
 
-def _result(value: mlir.Value[Any], functions: Functions) -> Result | None:
+def _result(value: mlir.Value[Any], functions: Functions) -> Argument | None:
     """Return the description of a returned value, read from the function that computes it; None if it cannot be read."""
     if isinstance(value.type, (mlir.IntegerType, mlir.IndexType, mlir.FloatType)):
-        return Result(str(value.type))
+        return Argument(str(value.type))
     if not isinstance(value, mlir.OpResult):
         return None
     operation = value.owner.operation
@@ -411,7 +404,7 @@ def _result(value: mlir.Value[Any], functions: Functions) -> Result | None:
     tensor = operation.operands[0].type if operation.name == "hal.tensor.export" else None
     if not isinstance(tensor, mlir.RankedTensorType):
         return None
-    return Result(str(tensor.element_type), _shape(tensor))
+    return Argument(str(tensor.element_type), _shape(tensor))
 
 
 def _callee(call: mlir.Operation) -> str:
@@ -428,7 +421,7 @@ def _shape(tensor: mlir.RankedTensorType) -> Sizes:
 def _argument(value: mlir.Value[Any], number: int, functions: Functions) -> Argument:
     kind = value.type
     if isinstance(kind, (mlir.IntegerType, mlir.IndexType, mlir.FloatType)):
-        return Argument(str(kind), None)
+        return Argument(str(kind))
     if str(kind) != "!hal.buffer_view":
         raise _UnsupportedError(f"argument {number} is of type '{kind}'")
     types: list[mlir.RankedTensorType] = []
