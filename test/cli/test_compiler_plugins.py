@@ -108,6 +108,7 @@ def test_the_flag_requires_a_value(command: tuple[str, ...]) -> None:
         ("foo(((", "expected 'builtin.module(...)'"),
         ("builtin.module(cse", "expected 'builtin.module(...)'"),
         ("builtin.module(util.func(cse)", "unbalanced parentheses"),
+        ("builtin.module(canonicalize{max-iterations=x})", "failed to add `canonicalize`"),
     ],
 )
 def test_a_malformed_pipeline_is_an_error(pipeline: str, reason: str) -> None:

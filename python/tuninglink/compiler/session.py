@@ -195,7 +195,7 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
         try:
             PassManager.parse(text, thread_context())
         except ValueError as failure:
-            reason = str(failure).partition("\n")[0].rpartition("error: ")[2]
+            reason = str(failure).strip().partition("\n")[0].rpartition("error: ")[2]
             raise CompileError(error(f"malformed value of '{name}': {reason}")) from None
 
 
