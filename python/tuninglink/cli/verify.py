@@ -31,15 +31,15 @@ from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import SpecFiles, link_specs, load_spec, read_specs
 from tuninglink.tuning import (
-    ProgramTracing,
     TracedFunction,
     TraceSource,
     Verification,
     error_text,
+    trace_program,
     verify_dispatches,
 )
 from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.deciding import ProgramVerdict
+from tuninglink.tuning.deciding import ModelRuns, ProgramVerdict
 from tuninglink.tuning.devices import Devices, Settings, check_devices, default_device
 from tuninglink.tuning.programs import (
     CallOptions,
@@ -242,6 +242,7 @@ def _verified(
             spec,
             compiler,
             uri,
+            source=None if options.input == STANDARD_STREAM else _source(options),
             runs_program=not options.patterns,
             seed=options.seed,
             timeout=options.timeout,
@@ -283,19 +284,16 @@ _ORDER = (
 
 def _verify_traces(program: DispatchedProgram, spec: str, uri: str, options: VerifyOptions) -> bool:
     """Compare the dispatches of a program as it runs, print the report, and return whether all agree."""
-    source = TraceSource(
-        options.input, options.flags, options.compile_from, options.sizes, options.calls
-    )
     if program.calls is None or not program.tasks:
         raise UsageError(error("only a whole program can be traced"))
-    seed, timeout, backend = options.seed, options.timeout, program.tasks[0].target.backend
+    seed, timeout = options.seed, options.timeout
     with (
         progress("tracing the program") as step,
         CandidateCompiler(options.flags, options.jobs) as compiler,
         Devices([uri], Settings(seed=seed), timeout) as devices,
-        ProgramTracing(compiler, devices.first, backend, seed, timeout) as tracing,
     ):
-        functions = tracing.run(program, source, spec, step)
+        runs = ModelRuns(program, compiler, devices.first, seed)
+        functions = trace_program(runs, _source(options), spec, timeout, step)
     if options.report_format is ReportFormat.JSON:
         reports = [
             {"name": each.call.label, "dispatches": each.dispatches, "outputs": each.errors}
@@ -306,6 +304,12 @@ def _verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Ver
         for function in functions:
             _print_function(function)
     return all(function.agrees for function in functions)
+
+
+def _source(options: VerifyOptions) -> TraceSource:
+    return TraceSource(
+        options.input, options.flags, options.compile_from, options.sizes, options.calls
+    )
 
 
 def _print_function(function: TracedFunction) -> None:

@@ -53,11 +53,14 @@ with lazy_imports(globals()):
     )
     from tuninglink.tuning.traced_program import (
         Agreement as Agreement,
-        ProgramTracing as ProgramTracing,
         TracedDispatch as TracedDispatch,
         TracedFunction as TracedFunction,
         TraceSource as TraceSource,
         error_text as error_text,
+        find_overflow as find_overflow,
+        narrow_sums as narrow_sums,
+        overflowing_dispatch as overflowing_dispatch,
+        trace_program as trace_program,
     )
     from tuninglink.tuning.tuner import Tuner as Tuner
     from tuninglink.tuning.verification import (

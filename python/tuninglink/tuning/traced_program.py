@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -21,22 +21,19 @@ from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import temporary_directory
 from tuninglink.mlir import error
 from tuninglink.plain_data import named, written
-from tuninglink.tuning.candidates import CandidateCompiler, prepare_worker
-from tuninglink.tuning.deciding import ModelRunError, ModelRuns, relative_error, tolerance_of
-from tuninglink.tuning.devices import (
-    Device,
-    MeasurementError,
-    Measurer,
-    Request,
+from tuninglink.tuning.candidates import prepare_worker
+from tuninglink.tuning.deciding import (
+    ModelRunError,
+    ModelRuns,
+    overflows,
+    relative_error,
+    tolerance_of,
 )
-from tuninglink.tuning.programs import (
-    DispatchedProgram,
-    Failure,
-    FunctionCall,
-    form_dispatches,
-)
+from tuninglink.tuning.devices import MeasurementError, Measurer, Request
+from tuninglink.tuning.programs import Failure, FunctionCall, TuningTask, form_dispatches
 from tuninglink.tuning.references import (
     compile_reference,
+    narrow_sum,
     program_reference_target,
     reference_measurer,
     set_up_process,
@@ -44,6 +41,8 @@ from tuninglink.tuning.references import (
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from numpy.typing import NDArray
 
     from tuninglink.compiler import Phase
@@ -111,6 +110,8 @@ class TracedFunction:
         outputs: its results on the device.
         expected: its results on the reference target.
         untraced: its results on the device without traces.
+        overflow: see `overflow_finding`.
+        narrow_sums: see `narrow_sums`.
     """
 
     call: FunctionCall
@@ -118,6 +119,8 @@ class TracedFunction:
     outputs: tuple[NDArray[Any], ...]
     expected: tuple[NDArray[Any], ...]
     untraced: tuple[NDArray[Any], ...]
+    overflow: str = ""
+    narrow_sums: str = ""
 
     @property
     def agrees(self) -> bool:
@@ -145,6 +148,8 @@ class TracedFunction:
     @property
     def finding(self) -> str:
         """Where the function begins to differ from the reference, or what agrees, in words."""
+        if self.overflow:
+            return self.overflow
         differing = [each for each in self.dispatches if each.agreement is Agreement.DIFFERS]
         if differing:
             most = max(differing, key=lambda each: each.output_error)
@@ -154,10 +159,13 @@ class TracedFunction:
         if self.errors[_UNTRACED] <= largest:
             if self.errors.get(_REFERENCE, 0.0) <= largest:
                 return "all dispatches and the outputs agree"
+            reason = self.narrow_sums or (
+                "the import or a pass before dispatches are formed is wrong, or --expected is of other inputs or "
+                "weights, or the program amplifies rounding"
+            )
             return (
                 "all dispatches and the outputs agree with the reference, which is made of the same program, and differ "
-                "from --expected: the import or a pass before dispatches are formed is wrong, or --expected is of other "
-                "inputs or weights, or the program amplifies rounding"
+                f"from --expected: {reason}"
             )
         if all(each.agreement is Agreement.AGREES for each in self.dispatches):
             return (
@@ -190,98 +198,56 @@ class TraceSource:
     sizes: tuple[GivenSizes, ...]
     options: CallOptions
 
-    def traced(self, seconds: float) -> SavedProgram:
-        """Return the program with traces.
 
-        The flag is process-wide, so a separate process compiles the program.
+def trace_program(
+    runs: ModelRuns, source: TraceSource, spec: str, seconds: float, step: Callable[[str], None]
+) -> list[TracedFunction]:
+    """Run each function of a whole program once with traces, on a device and on the reference target.
 
-        Raises:
-            TuninglinkError: it does not compile.
-        """
-        try:
-            with Pool(1, prepare_worker, ((*self.flags, _TRACE),)) as pool:
-                program = pool.submit(form_traced_program, self, seconds=seconds).result()
-        except _FAILED_JOB as failure:
-            raise TuninglinkError(error(f"the program with traces: {failure}")) from None
-        if isinstance(program, str):
-            raise TuninglinkError(error(program))
-        return program
-
-
-@dataclass
-class ProgramTracing:
-    """Compares the dispatches of a program, as it runs, on a device and on the reference target.
-
-    Attributes:
-        compiler: compiles it for the device.
-        device: runs it.
-        backend: the backend that compiles it.
-        seed: the seed of random inputs.
+    Args:
+        runs: runs the program without traces.
+        source: the program as it was given.
+        spec: the spec to apply; empty for none.
         seconds: the time limit of a compilation or a run.
-        pool: the process of the reference.
+        step: receives what is done next.
+
+    Raises:
+        TuninglinkError: it does not compile or run.
     """
-
-    compiler: CandidateCompiler
-    device: Device
-    backend: str
-    seed: int
-    seconds: float
-    pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.pool.close()
-
-    def run(
-        self,
-        program: DispatchedProgram,
-        source: TraceSource,
-        spec: str,
-        step: Callable[[str], None],
-    ) -> list[TracedFunction]:
-        """Run each function of a whole program once, with a spec unless it is empty.
-
-        Raises:
-            TuninglinkError: it does not compile or run.
-        """
-        assert program.calls is not None
-        # Run the program without traces first: its outputs must not depend on them.
-        runs = ModelRuns(program, self.compiler, self.device, self.seed)
-        try:
-            plain = runs.outputs(spec)
-            integers = runs.finite_integers()
-        except ModelRunError as failure:
-            raise TuninglinkError(error(str(failure))) from None
-        # Compile it with traces for both targets.
-        step("compiling the program with traces")
-        traced = source.traced(self.seconds)
-        step("running the program with traces")
-        target = program_reference_target(self.backend)
-        job = self.pool.submit(compile_reference, traced, target, seconds=self.seconds)
-        compiled = self.compiler.submit_whole(traced, spec, self.seconds).result()
-        if isinstance(compiled, Failure):
-            raise TuninglinkError(error(f"the program with traces: {compiled.message}"))
-        try:
-            reference = job.result()
-        except _FAILED_JOB as failure:
-            reference = str(failure)
-        if isinstance(reference, str):
-            raise TuninglinkError(error(f"the reference for {target.name}: {reference}"))
-        functions, calls = [], program.calls
-        for call in calls.functions:
+    program = runs.program
+    assert program.calls is not None
+    # Run the program without traces first: its outputs must not depend on them.
+    try:
+        plain, integers = runs.outputs(spec), runs.finite_integers()
+    except ModelRunError as failure:
+        raise TuninglinkError(error(str(failure))) from None
+    # Compile it with traces for both targets.
+    step("compiling the program with traces")
+    traced = _with_traces(source, seconds)
+    step("running the program with traces")
+    target = program_reference_target(program.tasks[0].target.backend)
+    functions = []
+    with Pool(1, set_up_process) as references:
+        job = references.submit(compile_reference, traced, target, seconds=seconds)
+        image = _compiled(runs, traced, spec, seconds)
+        reference = _answer(job, f"the reference for {target.name}").image
+        for call in program.calls.functions:
             if call.obstacle:
                 continue
             with temporary_directory() as directory:
                 places = [directory / name for name in ("device", "reference")]
                 for place in places:
                     place.mkdir()
-                actual = self._trace(calls.compiled(call, compiled.image, integers), places[0])
-                retargeted = calls.compiled(call, reference.image, integers)
-                expected = self._trace_reference(retargeted, target.device, places[1])
-                names = [[dispatch.name for dispatch in traces] for _, traces in (actual, expected)]
-                if names[0] != names[1]:
+                outputs, traces = _traces(
+                    runs, program.calls.compiled(call, image, integers), places[0], seconds
+                )
+                retargeted = program.calls.compiled(call, reference, integers)
+                arguments = (retargeted, target.device, runs.seed, str(places[1]))
+                expected, expected_traces = _answer(
+                    references.submit(trace_reference, *arguments, seconds=seconds),
+                    "the reference with traces",
+                )
+                if [trace.name for trace in traces] != [trace.name for trace in expected_traces]:
                     raise TuninglinkError(
                         error("the device and the reference run other dispatches")
                     )
@@ -293,29 +259,154 @@ class ProgramTracing:
                         tolerance_of(tensor.dtype for tensor in (*theirs.inputs, *theirs.outputs)),
                         max(map(_magnitude, theirs.outputs), default=0.0),
                     )
-                    for mine, theirs in zip(actual[1], expected[1], strict=True)
+                    for mine, theirs in zip(traces, expected_traces, strict=True)
                 ]
-                results = actual[0], expected[0], plain[call.label]
-                compared = TracedFunction(call, tuple(dispatches), *results)
-                functions.append(compared)
-        return functions
+                untraced = plain[call.label]
+                overflow = ""
+                if overflows(untraced, call.expected):
+                    overflow = _overflow(traces, program.tasks, expected_traces, target.name)
+                results = outputs, expected, untraced
+                notes = overflow, narrow_sums(program.tasks)
+                functions.append(TracedFunction(call, tuple(dispatches), *results, *notes))
+    return functions
 
-    def _trace(self, program: CompiledProgram, directory: Path) -> Traced:
-        arguments = (program, str(directory))
-        traced = self.device.ask(Request(Measurer.program_traces, arguments, self.seconds))
-        if isinstance(traced, Failure):
-            raise TuninglinkError(error(f"the program with traces: {traced.message}"))
-        return traced
 
-    def _trace_reference(self, program: CompiledProgram, device: str, directory: Path) -> Traced:
-        arguments = (program, device, self.seed, str(directory))
-        try:
-            traced = self.pool.submit(trace_reference, *arguments, seconds=self.seconds).result()
-        except _FAILED_JOB as failure:
-            traced = str(failure)
-        if isinstance(traced, str):
-            raise TuninglinkError(error(f"the reference with traces: {traced}"))
-        return traced
+def find_overflow(runs: ModelRuns, source: TraceSource, spec: str, seconds: float) -> str:
+    """Run a program with traces on a device, and return the first dispatch that makes infinities or NaNs, with a remedy.
+
+    See `trace_program` for the arguments. The result is empty if there is none.
+
+    Raises:
+        TuninglinkError: it does not compile or run.
+    """
+    assert runs.program.calls is not None
+    image = _compiled(runs, _with_traces(source, seconds), spec, seconds)
+    for call in runs.program.calls.functions:
+        if not call.obstacle:
+            compiled = runs.program.calls.compiled(call, image, runs.finite_integers())
+            with temporary_directory() as directory:
+                _, traces = _traces(runs, compiled, directory, seconds)
+                if finding := _overflow(traces, runs.program.tasks):
+                    return finding
+    return ""
+
+
+T = TypeVar("T")
+
+
+def _answer(job: Future[T | str], what: str) -> T:
+    try:
+        answer = job.result()
+    except _FAILED_JOB as failure:
+        answer = str(failure)
+    if isinstance(answer, str):
+        raise TuninglinkError(error(f"{what}: {answer}"))
+    return answer
+
+
+def _with_traces(source: TraceSource, seconds: float) -> SavedProgram:
+    # The flag is process-wide, so a separate process compiles the program.
+    with Pool(1, prepare_worker, ((*source.flags, _TRACE),)) as pool:
+        job = pool.submit(form_traced_program, source, seconds=seconds)
+        return _answer(job, "the program with traces")
+
+
+def _compiled(runs: ModelRuns, traced: SavedProgram, spec: str, seconds: float) -> bytes:
+    compiled = runs.compiler.submit_whole(traced, spec, seconds).result()
+    if isinstance(compiled, Failure):
+        raise TuninglinkError(error(f"the program with traces: {compiled.message}"))
+    return compiled.image
+
+
+def _traces(runs: ModelRuns, program: CompiledProgram, directory: Path, seconds: float) -> Traced:
+    request = Request(Measurer.program_traces, (program, str(directory)), seconds)
+    traced = runs.device.ask(request)
+    if isinstance(traced, Failure):
+        raise TuninglinkError(error(f"the program with traces: {traced.message}"))
+    return traced
+
+
+# --- Infinities and NaNs, and the dispatch that they come from ------------------------------------------
+
+_REMEDY: Final = "export with tuninglink.torch, or convert to f32 before the sum"
+
+
+def narrow_sums(tasks: Sequence[TuningTask]) -> str:
+    """Return which dispatches add up in f16 or bf16, where frameworks add up in f32, and the remedy; empty if none does."""
+    narrow = {task.label: kind for task in tasks if (kind := narrow_sum(task.source))}
+    if not narrow:
+        return ""
+    names = ", ".join([*narrow][:_SHOWN]) + (", ..." if len(narrow) > _SHOWN else "")
+    verb = "adds up" if len(narrow) == 1 else "add up"
+    return f"{names} {verb} in {' and '.join(dict.fromkeys(narrow.values()))}, PyTorch in f32: {_REMEDY}"
+
+
+_SHOWN: Final = 3
+
+
+def _overflow(
+    traces: Sequence[DispatchTrace],
+    tasks: Sequence[TuningTask],
+    reference: Sequence[DispatchTrace] = (),
+    name: str = "",
+) -> str:
+    """Return the dispatch that infinities and NaNs come from, and the remedy."""
+    position = overflowing_dispatch(traces)
+    if position is None:
+        return ""
+    trace = traces[position]
+    finding = f"first dispatch with infinities or NaNs: {trace.name}"
+    if any(map(_has_overflow, trace.inputs)):
+        return f"{finding}, which gets them: an argument or a weight of the program has them"
+    if reference and not any(map(_has_overflow, reference[position].outputs)):
+        return (
+            f"{finding}, which has none on {name}: tuninglink tune looks for a right configuration"
+        )
+    task = next((task for task in tasks if trace.name in task.functions), None)
+    if task is not None and narrow_sum(task.source) == "f16":
+        return f"{finding}, which adds up in f16, up to 65504; PyTorch adds up in f32: {_REMEDY}"
+    if any(
+        tensor.dtype == np.float16 and np.isinf(tensor.array()).any() for tensor in trace.outputs
+    ):
+        return f"{finding}, whose results exceed 65504, the largest number of f16: compute it in f32 or bf16"
+    return f"{finding}, whose inputs are finite: it divides by zero, or has a root or logarithm without a value"
+
+
+def overflowing_dispatch(traces: Sequence[DispatchTrace]) -> int | None:
+    """Return the position of the dispatch from which infinities and NaNs come; None if no dispatch has any.
+
+    Negative infinities may be masks, so the search begins at the first dispatch that makes others. It goes back to the
+    dispatches that made infinities for it.
+    """
+    last = next(
+        (n for n, trace in enumerate(traces) if any(map(_has_overflow, trace.outputs))), None
+    )
+    if last is None:
+        low = (n for n, trace in enumerate(traces) if not all(map(_is_finite, trace.outputs)))
+        last = max(low, default=None)
+    while last is not None:
+        paths = {Path(tensor.path).name for tensor in traces[last].inputs if not _is_finite(tensor)}
+        makers = (
+            position
+            for position, trace in enumerate(traces[:last])
+            if any(Path(tensor.path).name in paths for tensor in trace.outputs)
+        )
+        maker = max(makers, default=None)
+        if maker is None:
+            return last
+        last = maker
+    return None
+
+
+def _has_overflow(tensor: TracedTensor) -> bool:
+    """Return whether a tensor has NaNs or positive infinities."""
+    values = tensor.array()
+    return values.dtype.kind not in "iub" and not bool((values < np.inf).all())
+
+
+def _is_finite(tensor: TracedTensor) -> bool:
+    values = tensor.array()
+    return values.dtype.kind in "iub" or bool(np.isfinite(values).all())
 
 
 def _error(actual: Sequence[TracedTensor], expected: Sequence[TracedTensor]) -> float:

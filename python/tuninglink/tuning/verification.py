@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.arguments import several
-from tuninglink.compiler import compiler_flags, program_path
+from tuninglink.compiler import Phase, compiler_flags, program_path
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import GivenSizes
 from tuninglink.mlir import error
@@ -23,6 +23,7 @@ from tuninglink.tuning.programs import (
     Omission,
     TuningTask,
     read_program,
+    reason_of,
 )
 from tuninglink.tuning.references import (
     ProgramReference,
@@ -30,6 +31,7 @@ from tuninglink.tuning.references import (
     References,
     VerifiedDispatch,
 )
+from tuninglink.tuning.traced_program import TraceSource, find_overflow, narrow_sums
 
 if TYPE_CHECKING:
     import os
@@ -107,20 +109,21 @@ def verify(
     given = [*map(GivenSizes.parse, several(sizes, "sizes"))]
     with program_path(program) as path:
         dispatched = read_program(path, words, sizes=given, options=calls)
-    patterns = several(dispatches, "dispatches")
-    tasks = dispatched.matching_tasks(patterns, "'dispatches'")
-    with ExitStack() as opened:
-        compiler = opened.enter_context(CandidateCompiler(words, jobs))
-        return verify_dispatches(
-            dispatched,
-            tasks,
-            spec,
-            compiler,
-            device,
-            runs_program=not patterns,
-            seed=seed,
-            timeout=timeout,
-        )
+        patterns = several(dispatches, "dispatches")
+        tasks = dispatched.matching_tasks(patterns, "'dispatches'")
+        source = TraceSource(path, tuple(words), Phase.START, tuple(given), calls)
+        with CandidateCompiler(words, jobs) as compiler:
+            return verify_dispatches(
+                dispatched,
+                tasks,
+                spec,
+                compiler,
+                device,
+                source=source,
+                runs_program=not patterns,
+                seed=seed,
+                timeout=timeout,
+            )
 
 
 def verify_dispatches(
@@ -130,6 +133,7 @@ def verify_dispatches(
     compiler: CandidateCompiler,
     device_uri: str = "",
     *,
+    source: TraceSource | None = None,
     runs_program: bool,
     seed: int,
     timeout: float,
@@ -143,6 +147,7 @@ def verify_dispatches(
         spec: the spec to apply, as text; empty for none.
         compiler: compiles the dispatches.
         device_uri: the device; empty for the one that runs the program.
+        source: the program as it was given, from which infinities and NaNs are traced; None if it cannot be read again.
         runs_program: whether the whole program is run, too.
         seed: the seed of the inputs.
         timeout: the time limit of a compilation, a run or a reference, in seconds.
@@ -175,6 +180,27 @@ def verify_dispatches(
         if program.calls is not None and runs_program:
             reference = ProgramReference(program.saved, runnable[0].target.backend, seed, timeout)
             judge = OutputJudge(program.tasks, opened.enter_context(reference))
-            whole = judge_program(ModelRuns(program, compiler, device, seed, judge=judge), spec)
+            runs = ModelRuns(program, compiler, device, seed, judge=judge)
+            whole = _explained(judge_program(runs, spec), runs, source, spec, timeout)
             report(whole, len(runnable), len(runnable))
     return Verification(tuple(verified), program.omissions, whole)
+
+
+def _explained(
+    whole: ProgramVerdict, runs: ModelRuns, source: TraceSource | None, spec: str, seconds: float
+) -> ProgramVerdict:
+    """Return a verdict with the dispatch that infinities and NaNs come from, or with those that add up in narrow types."""
+    if whole.error is None or whole.tolerance is None or whole.error <= whole.tolerance:
+        return whole
+    reason = ""
+    if not whole.has_overflow:
+        reason = narrow_sums(runs.program.tasks)
+    elif source is not None:
+        try:
+            reason = find_overflow(runs, source, spec, seconds)
+        except TuninglinkError as failure:
+            reason = f"no dispatch is named: {reason_of(failure)}"
+    if not reason:
+        return whole
+    judgement = replace(whole.judgement, reason=f"{whole.judgement.reason}; {reason}")
+    return replace(whole, judgement=judgement)

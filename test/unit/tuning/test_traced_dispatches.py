@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import ml_dtypes
+import numpy as np
 import pytest
 
-from tuninglink.tuning import Agreement, TracedDispatch
+from tuninglink.tuning import Agreement, TracedDispatch, overflowing_dispatch
+from tuninglink.tuning.deciding import overflows
+from tuninglink.tuning.devices import DispatchTrace, TracedTensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -24,3 +34,48 @@ def test_a_dispatch_differs_where_errors_grow(
 ) -> None:
     dispatch = TracedDispatch("dispatch", inputs, outputs, 0.01, 1.0)
     assert dispatch.agreement is agreement
+
+
+NAN, INFINITY = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("dispatches", "position"),
+    [
+        ([([1.0], [2.0]), ([2.0], [3.0])], None),
+        ([([1.0], [2.0]), ([2.0], [INFINITY]), ([INFINITY], [NAN])], 1),
+        # Negative infinities are a mask where only these occur before, and else where a later one comes from them.
+        ([([1.0], [-INFINITY, 0.0]), ([3.0], [INFINITY]), ([-INFINITY, 0.0], [NAN])], 1),
+        ([([1.0], [0.0, -INFINITY]), ([4.0], [-INFINITY]), ([-INFINITY], [NAN])], 1),
+        ([([1.0], [-INFINITY]), ([-INFINITY], [0.0])], 0),
+        # An argument of the program has them.
+        ([([1.0], [2.0]), ([NAN], [NAN])], 1),
+    ],
+)
+def test_infinities_are_followed_to_the_dispatch_that_makes_them(
+    tmp_path: Path,
+    dispatches: Sequence[tuple[Sequence[float], Sequence[float]]],
+    position: int | None,
+) -> None:
+    def traced(values: Sequence[float]) -> tuple[TracedTensor, ...]:
+        array = np.array(values, np.float16)
+        path = tmp_path / array.tobytes().hex()
+        path.write_bytes(array.tobytes())
+        return (TracedTensor(str(path), array.dtype, array.shape),)
+
+    traces = [
+        DispatchTrace(f"d{number}", traced(inputs), traced(outputs))
+        for number, (inputs, outputs) in enumerate(dispatches)
+    ]
+    assert overflowing_dispatch(traces) == position
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, ml_dtypes.bfloat16])
+def test_outputs_overflow_where_they_should_be_finite(dtype: type) -> None:
+    masked, finite = np.array([1.0, -INFINITY], dtype), np.array([1.0, 2.0], dtype)
+    assert not overflows([masked], [])
+    assert not overflows([masked], [masked])
+    assert overflows([masked], [finite])
+    assert overflows([np.array([1.0, NAN], dtype)], [])
+    assert not overflows([finite], [masked])
+    assert not overflows([np.array([1, 2])], [])

@@ -95,6 +95,24 @@ def _error(actual: NDArray[Any], expected: NDArray[Any]) -> float:
     return error if math.isfinite(error) else math.inf
 
 
+def overflows(actual: Arrays, expected: Arrays) -> bool:
+    """Return whether outputs are infinite or NaN where the expected ones are finite; all should be without expected ones.
+
+    Negative infinities without expected outputs may be masks and do not count.
+    """
+
+    def overflow(values: NDArray[Any], exact: NDArray[Any] | None) -> bool:
+        if values.dtype.kind in "iub" or (exact is not None and exact.shape != values.shape):
+            return False
+        numbers = values.astype(np.float64)
+        if exact is None:
+            return not bool((numbers < np.inf).all())
+        return bool((np.isfinite(exact.astype(np.float64)) & ~np.isfinite(numbers)).any())
+
+    exact: Sequence[NDArray[Any] | None] = expected or [None] * len(actual)
+    return any(map(overflow, actual, exact))
+
+
 def are_identical(actual: Arrays, expected: Arrays) -> bool:
     """Return whether outputs are bitwise equal."""
     return len(actual) == len(expected) and all(
@@ -235,8 +253,15 @@ class OutputJudge:
             default_error = _largest_error(default, expectation.outputs)
         if tuned is not None:
             tuned_error = _largest_error(tuned, expected)
+        has_overflow = any(
+            overflows(outputs[label], values)
+            for outputs in (default, tuned or {})
+            for label, values in expectation.outputs.items()
+            if label in outputs
+        )
+        errors = default_error, tuned_error
         return OutputComparison(
-            expectation.source, tolerance, default_error, tuned_error, expectation.note
+            expectation.source, tolerance, *errors, expectation.note, has_overflow=has_overflow
         )
 
     def rejection(
@@ -719,12 +744,14 @@ class ProgramVerdict:
         source: the origin of the expected outputs; empty if the program was not run.
         error: the relative error of the outputs; None without a comparison.
         tolerance: the largest error explained by rounding; None without a comparison.
+        has_overflow: whether they are infinite or NaN where the expected ones are finite.
     """
 
     judgement: OutputVerdict = field(metadata=FLAT)
     source: str = ""
     error: float | None = None
     tolerance: float | None = None
+    has_overflow: bool = False
 
     @property
     def is_right(self) -> bool:
@@ -751,11 +778,16 @@ def judge_program(runs: ModelRuns, spec: str) -> ProgramVerdict:
         return ProgramVerdict(OutputVerdict(Correctness.UNCHECKED, comparison.note))
     finding = f"relative error {error:.2g} against {comparison.source}"
     correctness = Correctness.RIGHT
-    if error > comparison.tolerance:
+    has_overflow = error > comparison.tolerance and comparison.has_overflow
+    if has_overflow:
+        finding = f"infinities or NaNs where {comparison.source} is finite"
+    elif error > comparison.tolerance:
         finding += (
             f", at most {comparison.tolerance:.2g} is rounding; --trace shows where they diverge"
         )
+    if error > comparison.tolerance:
         is_given = comparison.source == GIVEN_SOURCE
         correctness = Correctness.WRONG if is_given else Correctness.UNDECIDED
     judgement = OutputVerdict(correctness, finding)
-    return ProgramVerdict(judgement, comparison.source, error, comparison.tolerance)
+    errors = error, comparison.tolerance
+    return ProgramVerdict(judgement, comparison.source, *errors, has_overflow=has_overflow)

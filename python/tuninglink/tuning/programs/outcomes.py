@@ -125,6 +125,7 @@ class OutputComparison:
         default_error: the error without a spec; None if the expected outputs are those of the default.
         tuned_error: the error with the spec; None without a spec.
         note: the reason why a better source is missing; empty if none is missing.
+        has_overflow: whether outputs are infinite or NaN where the expected ones are finite.
     """
 
     source: str
@@ -132,6 +133,7 @@ class OutputComparison:
     default_error: float | None = None
     tuned_error: float | None = None
     note: str = ""
+    has_overflow: bool = False
 
     @property
     @written()
@@ -185,6 +187,11 @@ class OutputComparison:
         where = f"the outputs of the program as compiled differ from those of {self.source}"
         if self.is_repaired:
             return f"{where} ({error}), and with the spec they agree: the default is wrong"
+        if self.has_overflow:
+            return (
+                f"the program as compiled gives infinities or NaNs where {self.source} is finite; tuninglink verify names "
+                "the first dispatch that makes them"
+            )
         return (
             f"{where} ({error}): one of both is wrong, or the program amplifies rounding, "
             "as recurrent ones with random weights do; tuninglink verify judges the dispatches"

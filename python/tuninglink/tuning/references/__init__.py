@@ -20,4 +20,7 @@ with lazy_imports(globals()):
         retarget as retarget,
         set_up_process as set_up_process,
     )
-    from tuninglink.tuning.references.reproducers import summation_error as summation_error
+    from tuninglink.tuning.references.reproducers import (
+        narrow_sum as narrow_sum,
+        summation_error as summation_error,
+    )

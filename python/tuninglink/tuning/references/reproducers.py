@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,20 +82,48 @@ def summation_error(source: bytes) -> float:
     Args:
         source: its benchmark at `executable-sources`.
     """
-    benchmark = mlir.Module.parse(source, thread_context())
     largest = 0.0
 
-    def look(operation: mlir.Operation) -> None:
+    def look(op: StructuredOp, dtype: np.dtype) -> None:
         nonlocal largest
+        precision = float(ml_dtypes.finfo(_accumulator(op, dtype)).eps)  # type: ignore[no-untyped-call]
+        largest = max(largest, _SUM * precision * math.sqrt(_terms(op)))
+
+    _visit_reductions(source, look)
+    return largest
+
+
+def narrow_sum(source: bytes) -> str:
+    """Return the type in which a dispatch adds up, if that is f16 or bf16; otherwise an empty text.
+
+    Args:
+        source: its benchmark at `executable-sources`.
+    """
+    narrow = ""
+
+    def look(op: StructuredOp, _: np.dtype) -> None:
+        nonlocal narrow
+        blocks = [block for region in op.operation.regions for block in region]
+        adds = any(inner.operation.name == "arith.addf" for block in blocks for inner in block)
+        if adds and op.results[0].element in ("f16", "bf16"):
+            narrow = op.results[0].element
+
+    _visit_reductions(source, look)
+    return narrow
+
+
+def _visit_reductions(source: bytes, look: Callable[[StructuredOp, np.dtype], None]) -> None:
+    """Call a function with each reduction to floating-point numbers and the type of its result."""
+    benchmark = mlir.Module.parse(source, thread_context())
+
+    def visited(operation: mlir.Operation) -> None:
         op = StructuredOp(operation)
         if op.maps and REDUCTION in op.iterator_types and op.results:
             dtype = element_type(op.results[0].element)
             if dtype is not None and is_float(op.results[0].element):
-                precision = float(ml_dtypes.finfo(_accumulator(op, dtype)).eps)  # type: ignore[no-untyped-call]
-                largest = max(largest, _SUM * precision * math.sqrt(_terms(op)))
+                look(op, dtype)
 
-    visit(benchmark.operation, look)
-    return largest
+    visit(benchmark.operation, visited)
 
 
 def _accumulator(op: StructuredOp, result: np.dtype) -> np.dtype:
