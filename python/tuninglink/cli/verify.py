@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.iree import GivenSizes
-    from tuninglink.tuning.references import VerifiedDispatch
+    from tuninglink.tuning import VerifiedDispatch
 
 
 PROGRAM: Final = "tuninglink verify"
@@ -130,8 +130,9 @@ class VerifyOptions:
     compile_from: Phase = option(Phase.START, COMPILE_FLAGS["compile-from"])
 
     @property
-    def calls(self) -> CallOptions:
-        return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
+    def source(self) -> TraceSource:
+        calls = CallOptions(self.functions, self.inputs, self.parameters, self.expected)
+        return TraceSource(self.input, self.flags, self.compile_from, self.sizes, calls)
 
 
 USAGE: Final[Usage] = Usage(
@@ -185,7 +186,7 @@ def verify_command(arguments: Sequence[str]) -> int:
             options.flags,
             first=options.compile_from,
             sizes=options.sizes,
-            options=options.calls,
+            options=options.source.options,
         )
     tasks = program.matching_tasks(options.patterns)
     uri = options.devices[0] if options.devices else default_device(tasks[0].target.backend)
@@ -242,7 +243,7 @@ def _verified(
             spec,
             compiler,
             uri,
-            source=None if options.input == STANDARD_STREAM else _source(options),
+            source=None if options.input == STANDARD_STREAM else options.source,
             runs_program=not options.patterns,
             seed=options.seed,
             timeout=options.timeout,
@@ -293,7 +294,7 @@ def _verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Ver
         Devices([uri], Settings(seed=seed), timeout) as devices,
     ):
         runs = ModelRuns(program, compiler, devices.first, seed)
-        functions = trace_program(runs, _source(options), spec, timeout, step)
+        functions = trace_program(runs, options.source, spec, timeout, step)
     if options.report_format is ReportFormat.JSON:
         reports = [
             {"name": each.call.label, "dispatches": each.dispatches, "outputs": each.errors}
@@ -304,12 +305,6 @@ def _verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Ver
         for function in functions:
             _print_function(function)
     return all(function.agrees for function in functions)
-
-
-def _source(options: VerifyOptions) -> TraceSource:
-    return TraceSource(
-        options.input, options.flags, options.compile_from, options.sizes, options.calls
-    )
 
 
 def _print_function(function: TracedFunction) -> None:

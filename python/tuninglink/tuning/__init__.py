@@ -65,6 +65,7 @@ with lazy_imports(globals()):
     from tuninglink.tuning.tuner import Tuner as Tuner
     from tuninglink.tuning.verification import (
         Verification as Verification,
+        VerifiedDispatch as VerifiedDispatch,
         verify as verify,
         verify_dispatches as verify_dispatches,
     )

@@ -73,7 +73,6 @@ class TracedDispatch:
     """One execution of a dispatch on a device and on the reference target.
 
     Attributes:
-        name: the name of its function.
         input_error: the largest relative error of its inputs.
         output_error: the largest relative error of its outputs.
         tolerance: the largest error that rounding explains.
@@ -102,15 +101,12 @@ _REFERENCE: Final = "of the reference, against --expected"
 
 @dataclass(frozen=True)
 class TracedFunction:
-    """A call of a function, traced on a device and on the reference target.
+    """A call of a function, traced on a device and on the reference target, whose results are the expected ones.
 
     Attributes:
-        call: the call.
         dispatches: its dispatches in the order in which they run.
-        outputs: its results on the device.
-        expected: its results on the reference target.
         untraced: its results on the device without traces.
-        overflow: see `overflow_finding`.
+        overflow: the dispatch that infinities and NaNs among the results come from; empty without any.
         narrow_sums: see `narrow_sums`.
     """
 
@@ -182,15 +178,7 @@ def error_text(value: float) -> str:
 
 @dataclass(frozen=True)
 class TraceSource:
-    """A program given by the user, to be compiled with traces.
-
-    Attributes:
-        path: its path.
-        flags: all flags of the compiler.
-        first: the phase that the program has passed.
-        sizes: the sizes of dynamic dimensions of its arguments.
-        options: the functions that count, and their arguments.
-    """
+    """A program given by the user, to be compiled with traces; its arguments are those of `read_program`."""
 
     path: str
     flags: tuple[str, ...]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.arguments import several
 from tuninglink.compiler import Phase, compiler_flags, program_path
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import GivenSizes
 from tuninglink.mlir import error
+from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.specs import link_specs, load_specs
 from tuninglink.tuning.candidates import CandidateCompiler
 from tuninglink.tuning.deciding import ModelRuns, OutputJudge, ProgramVerdict, judge_program
@@ -19,18 +20,16 @@ from tuninglink.tuning.devices import Devices, Settings, default_device, may_run
 from tuninglink.tuning.programs import (
     ALL_CALLS,
     CallOptions,
+    Correctness,
     DispatchedProgram,
+    Failure,
     Omission,
+    OutputVerdict,
     TuningTask,
     read_program,
     reason_of,
 )
-from tuninglink.tuning.references import (
-    ProgramReference,
-    ProgramVerification,
-    References,
-    VerifiedDispatch,
-)
+from tuninglink.tuning.references import ProgramReference, References
 from tuninglink.tuning.traced_program import TraceSource, find_overflow, narrow_sums
 
 if TYPE_CHECKING:
@@ -40,6 +39,52 @@ if TYPE_CHECKING:
     from tuninglink.iree import Target
     from tuninglink.mlir import DiagnosticSink
     from tuninglink.specs import SpecSource
+    from tuninglink.tuning.candidates import Compiled
+    from tuninglink.tuning.devices import Device
+
+
+@dataclass(frozen=True)
+class VerifiedDispatch:
+    """A verified dispatch.
+
+    Attributes:
+        task: the dispatch.
+        judgement: the verdict on its result.
+        failure: the reason for a missing result; None if it has one.
+    """
+
+    task: TuningTask = field(metadata=HIDDEN)
+    judgement: OutputVerdict = field(metadata=FLAT)
+    failure: Failure | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    @written()
+    def names(self) -> tuple[str, ...]:
+        """The names of the equal dispatches."""
+        return self.task.dispatches
+
+    @property
+    @written()
+    def label(self) -> str:
+        """The name of the function of the first one."""
+        return self.task.label
+
+    @property
+    @written()
+    def calls(self) -> int:
+        """The number of their calls."""
+        return self.task.calls
+
+    @property
+    @written()
+    def target(self) -> str:
+        """The name of the target."""
+        return self.task.target.name
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the dispatch runs and its result is not shown to be wrong."""
+        return self.judgement.correctness not in (Correctness.WRONG, Correctness.FAILED)
 
 
 @dataclass(frozen=True)
@@ -169,12 +214,17 @@ def verify_dispatches(
                 f"device '{uri}' does not run code for '{backend}'; name another with --device"
             )
             raise TuninglinkError(error(message))
-        # Verify dispatch by dispatch.
+        # Verify dispatch by dispatch; the references of the next ones are computed ahead.
         verified = []
-        verification = ProgramVerification(compiler, device, references, timeout)
-        for count, entry in enumerate(verification.run(runnable, spec), 1):
+        jobs = [compiler.submit_program(task.source, spec, timeout) for task in runnable]
+        for position, (task, job) in enumerate(zip(runnable, jobs, strict=True)):
+            if not device.description.is_local:
+                for later in runnable[position : position + _AHEAD]:
+                    references.begin(later)
+            entry = _verified(task, job.result(), device, references)
             verified.append(entry)
-            report(entry, count, len(runnable))
+            report(entry, position + 1, len(runnable))
+            references.release(task)
         # Verify the program as a whole.
         whole = None
         if program.calls is not None and runs_program:
@@ -184,6 +234,25 @@ def verify_dispatches(
             whole = _explained(judge_program(runs, spec), runs, source, spec, timeout)
             report(whole, len(runnable), len(runnable))
     return Verification(tuple(verified), program.omissions, whole)
+
+
+_AHEAD: Final = 2
+"""The number of dispatches whose references are computed ahead."""
+
+
+def _verified(
+    task: TuningTask, compiled: Compiled | Failure, device: Device, references: References
+) -> VerifiedDispatch:
+    what, result = "does not compile", compiled
+    if not isinstance(compiled, Failure):
+        outputs = device.outputs(task.benchmark(compiled.image))
+        if not isinstance(outputs, Failure):
+            return VerifiedDispatch(task, references.judge(task, outputs))
+        what, result = "does not run", outputs
+    assert isinstance(result, Failure)
+    correctness = Correctness.UNCHECKED if result.is_external else Correctness.FAILED
+    verdict = OutputVerdict(correctness, f"it {what}: {result.message}")
+    return VerifiedDispatch(task, verdict, result)
 
 
 def _explained(

@@ -96,21 +96,20 @@ def _error(actual: NDArray[Any], expected: NDArray[Any]) -> float:
 
 
 def overflows(actual: Arrays, expected: Arrays) -> bool:
-    """Return whether outputs are infinite or NaN where the expected ones are finite; all should be without expected ones.
+    """Return whether outputs are infinite or NaN where the expected ones are finite.
 
-    Negative infinities without expected outputs may be masks and do not count.
+    Without expected outputs all should be finite, except for negative infinities, which may be masks.
     """
-
-    def overflow(values: NDArray[Any], exact: NDArray[Any] | None) -> bool:
-        if values.dtype.kind in "iub" or (exact is not None and exact.shape != values.shape):
-            return False
-        numbers = values.astype(np.float64)
-        if exact is None:
-            return not bool((numbers < np.inf).all())
-        return bool((np.isfinite(exact.astype(np.float64)) & ~np.isfinite(numbers)).any())
-
-    exact: Sequence[NDArray[Any] | None] = expected or [None] * len(actual)
-    return any(map(overflow, actual, exact))
+    floats = [values.astype(np.float64) for values in actual if values.dtype.kind not in "iub"]
+    if not expected:
+        return not all(bool((values < np.inf).all()) for values in floats)
+    return any(
+        values.shape == exact.shape
+        and bool(
+            (np.isfinite(exact.astype(np.float64)) & ~np.isfinite(values.astype(np.float64))).any()
+        )
+        for values, exact in zip(actual, expected, strict=False)
+    )
 
 
 def are_identical(actual: Arrays, expected: Arrays) -> bool:
@@ -129,11 +128,8 @@ def tolerance_of(types: Iterable[np.dtype]) -> float:
     Args:
         types: the types of its computation; the narrowest floating-point type counts.
     """
-    return max((_tolerance(dtype) for dtype in types if _is_float(dtype)), default=_WIDE_TOLERANCE)
-
-
-def _is_float(dtype: np.dtype) -> bool:
-    return dtype.kind in "fV"  # NumPy has no kind for the types of ml_dtypes
+    floats = (dtype for dtype in types if dtype.kind in "fV")  # V for the types of ml_dtypes
+    return max(map(_tolerance, floats), default=_WIDE_TOLERANCE)
 
 
 def _tolerance(dtype: np.dtype) -> float:
@@ -162,12 +158,9 @@ class ReferenceProgram(Protocol):
 
 @dataclass(frozen=True)
 class Expectation:
-    """The expected outputs of a program's functions.
+    """The expected outputs by the labels of functions, without those compared only with the default.
 
-    Attributes:
-        outputs: the outputs by the labels of functions; functions compared only with the default are absent.
-        source: the origin of the outputs.
-        note: the reason for a missing reference; empty if none is missing.
+    The note is the reason for a missing reference; empty if none is missing.
     """
 
     outputs: FunctionOutputs
@@ -183,7 +176,6 @@ class OutputJudge:
 
     Attributes:
         tasks: the dispatches of the program, whose types determine the tolerance.
-        reference: the reference; None for none.
         numerics: the acceptance policy for outputs of a tuned program.
     """
 
@@ -197,12 +189,7 @@ class OutputJudge:
         return frozenset(binding.element_type for binding in bindings)
 
     def tolerance(self, functions: Sequence[FunctionCall], outputs: FunctionOutputs) -> float:
-        """Return the largest error of a correct program.
-
-        Args:
-            functions: the called functions.
-            outputs: their outputs.
-        """
+        """Return the largest error of a correct program."""
         inputs = {entry.element_type for function in functions for entry in function.inputs}
         types = {dtype for name in self._task_types | inputs if (dtype := element_type(name))}
         return tolerance_of(
@@ -212,13 +199,7 @@ class OutputJudge:
     def expectation(
         self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
     ) -> Expectation:
-        """Wait for the reference, and return the expected outputs of functions.
-
-        Args:
-            calls: the calls of the program.
-            functions: the called functions.
-            integers: the least and the largest random integer among the inputs.
-        """
+        """Wait for the reference, and return the expected outputs of functions for a range of random integers."""
         outputs = {entry.label: entry.expected for entry in functions if entry.expected}
         sources = [GIVEN_SOURCE] if outputs else []
         missing = [entry for entry in functions if not entry.expected]
@@ -239,24 +220,14 @@ class OutputJudge:
         tuned: FunctionOutputs | None,
         tolerance: float,
     ) -> OutputComparison:
-        """Return the errors of outputs.
-
-        Args:
-            expectation: the expected outputs.
-            default: the outputs without a spec.
-            tuned: the outputs with a spec; None without one.
-            tolerance: the largest error of a correct program.
-        """
-        expected = {**default, **expectation.outputs}
-        default_error = tuned_error = None
-        if expectation.outputs:
-            default_error = _largest_error(default, expectation.outputs)
-        if tuned is not None:
-            tuned_error = _largest_error(tuned, expected)
+        """Return the errors of outputs without a spec, and with one unless that is None."""
+        known = expectation.outputs
+        default_error = _largest_error(default, known) if known else None
+        tuned_error = None if tuned is None else _largest_error(tuned, {**default, **known})
         has_overflow = any(
             overflows(outputs[label], values)
             for outputs in (default, tuned or {})
-            for label, values in expectation.outputs.items()
+            for label, values in known.items()
             if label in outputs
         )
         errors = default_error, tuned_error
@@ -339,7 +310,6 @@ class ModelRuns:
     """Runs a program with and without specs.
 
     Attributes:
-        program: the program.
         compiler: compiles it.
         device: runs it.
         seed: the seed of inputs and orders.
@@ -740,7 +710,6 @@ class ProgramVerdict:
     """The verdict on the outputs of a whole program.
 
     Attributes:
-        judgement: whether its outputs are right.
         source: the origin of the expected outputs; empty if the program was not run.
         error: the relative error of the outputs; None without a comparison.
         tolerance: the largest error explained by rounding; None without a comparison.
@@ -765,9 +734,7 @@ def judge_program(runs: ModelRuns, spec: str) -> ProgramVerdict:
     Outputs are wrong only if they differ from those given by the user. If they differ from a reference, the reference
     may be the less exact one.
 
-    Args:
-        runs: runs the program and compares its outputs.
-        spec: the spec to apply; empty for none.
+    The spec is empty for none.
     """
     try:
         comparison = runs.compared_outputs(spec)

@@ -1,7 +1,4 @@
-"""Results of tuning: failures of trials, and verdicts on their outputs.
-
-The other modules contain reproducers, the results of tasks, and the journal, which stores trials.
-"""
+"""Results of tuning: failures of trials, and verdicts on their outputs."""
 
 from __future__ import annotations
 
@@ -188,10 +185,10 @@ class OutputComparison:
         if self.is_repaired:
             return f"{where} ({error}), and with the spec they agree: the default is wrong"
         if self.has_overflow:
-            return (
-                f"the program as compiled gives infinities or NaNs where {self.source} is finite; tuninglink verify names "
-                "the first dispatch that makes them"
+            where = (
+                f"the program as compiled gives infinities or NaNs where {self.source} is finite"
             )
+            return f"{where}; tuninglink verify names the first dispatch that makes them"
         return (
             f"{where} ({error}): one of both is wrong, or the program amplifies rounding, "
             "as recurrent ones with random weights do; tuninglink verify judges the dispatches"
@@ -199,14 +196,8 @@ class OutputComparison:
 
     def __str__(self) -> str:
         """Return a line with the errors; an empty string without errors."""
-        errors = [
-            f"{_number(value)} {label}"
-            for value, label in (
-                (self.default_error, "by default"),
-                (self.tuned_error, "with the spec"),
-            )
-            if value is not None
-        ]
+        labelled = (self.default_error, "by default"), (self.tuned_error, "with the spec")
+        errors = [f"{_number(value)} {label}" for value, label in labelled if value is not None]
         if not errors:
             return ""
         return f"relative error of the outputs against {self.source}: {', '.join(errors)}"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -32,7 +30,6 @@ _CHUNK: Final = 1 << 10
 """The number of iterations whose inputs are evaluated together."""
 
 
-@dataclass
 class NestEvaluation:
     """An evaluation of a `linalg.generic` at some elements of its results.
 
@@ -40,68 +37,45 @@ class NestEvaluation:
     Operands that do not depend on a loop have size 1 on its axis, so that nothing is computed twice.
     """
 
-    query: PointQuery
-    _loops: list[Array] = field(default_factory=list)
-    _axes: int = 0
-    _values: dict[Value, Array] = field(default_factory=dict)
+    def __init__(self, query: PointQuery) -> None:
+        operation = query.operation
+        self._query, self._operation = query, operation
+        attributes = mlir.ArrayAttr(operation.attributes["indexing_maps"])
+        self._maps = [mlir.AffineMapAttr(attribute).value for attribute in attributes]
+        self._kinds = [str(kind) for kind in mlir.ArrayAttr(operation.attributes["iterator_types"])]
+        self._reductions = [n for n, kind in enumerate(self._kinds) if "reduction" in kind]
+        self._block = operation.regions[0].blocks[0]
+        self._first = len(self._maps) - len(operation.results)
+        self._accumulators: list[Value] = list(self._block.arguments)[self._first :]
+        self._loops: list[Array] = []
+        self._axes = 0
+        self._values: dict[Value, Array] = {}
 
     def result(self) -> Array:
         """Return the elements."""
-        value = self._terminator.operands[self.query.result]
+        yielded = list(list(self._block.operations)[-1].operands)
+        value = yielded[self._query.result]
         if not self._reductions:
             self._enter([])
             return self._scalar(value)
         operation = defining_operation(value)
         operands = list(operation.operands)
-        accumulator = self._accumulators[self.query.result]
+        accumulator = self._accumulators[self._query.result]
+        # The sizes of loops, from operands indexed by a single loop.
+        sizes: dict[int, int] = {}
+        for operand, map_ in zip(self._operation.operands, self._maps, strict=True):
+            if isinstance(operand.type, mlir.RankedTensorType):
+                for expression, size in zip(map_.results, operand.type.shape, strict=True):
+                    if isinstance(expression, mlir.AffineDimExpr):
+                        sizes[expression.position] = size
+        if any(size < 0 for size in sizes.values()):
+            raise UnsupportedOperationError("a dynamic size")
+        extents = [sizes[loop] for loop in self._reductions]
         if operation.name in REDUCTIONS and operands.count(accumulator) == 1:
             operands.remove(accumulator)
             if not self._accumulates(operands[0]):
-                return self._combined(REDUCTIONS[operation.name], operands[0])
-        return self._in_sequence()
-
-    # --- The operation -----------------------------------------------------------------------------------
-
-    @property
-    def _operation(self) -> mlir.Operation:
-        return self.query.operation
-
-    @cached_property
-    def _maps(self) -> list[mlir.AffineMap]:
-        attributes = mlir.ArrayAttr(self._operation.attributes["indexing_maps"])
-        return [mlir.AffineMapAttr(attribute).value for attribute in attributes]
-
-    @cached_property
-    def _reductions(self) -> list[int]:
-        kinds = mlir.ArrayAttr(self._operation.attributes["iterator_types"])
-        return [position for position, kind in enumerate(kinds) if "reduction" in str(kind)]
-
-    @cached_property
-    def _block(self) -> mlir.Block:
-        block: mlir.Block = self._operation.regions[0].blocks[0]
-        return block
-
-    @property
-    def _terminator(self) -> mlir.Operation:
-        return list(self._block.operations)[-1].operation
-
-    @property
-    def _accumulators(self) -> Sequence[Value]:
-        return list(self._block.arguments)[-len(self._operation.results) :]
-
-    @cached_property
-    def _sizes(self) -> dict[int, int]:
-        """The sizes of loops, from operands indexed by a single loop."""
-        sizes: dict[int, int] = {}
-        for operand, map_ in zip(self._operation.operands, self._maps, strict=True):
-            if not isinstance(operand.type, mlir.RankedTensorType):
-                continue
-            for expression, size in zip(map_.results, operand.type.shape, strict=True):
-                if isinstance(expression, mlir.AffineDimExpr):
-                    sizes[expression.position] = size
-        if any(size < 0 for size in sizes.values()):
-            raise UnsupportedOperationError("a dynamic size")
-        return sizes
+                return self._combined(REDUCTIONS[operation.name], operands[0], extents)
+        return self._in_sequence(yielded, extents)
 
     def _accumulates(self, value: Value) -> bool:
         """Return whether a value in the region depends on the content of an output."""
@@ -117,34 +91,31 @@ class NestEvaluation:
     def _enter(self, reductions: Sequence[Array]) -> None:
         """Set the loops, and forget the values of other iterations."""
         self._axes = max((part.ndim for part in reductions), default=0)
-        kinds = mlir.ArrayAttr(self._operation.attributes["iterator_types"])
-        self._loops = [np.zeros((), np.int64)] * len(kinds)
-        first = len(self._maps) - len(self._operation.results)
-        output = self._maps[first + self.query.result]
-        for expression, part in zip(output.results, self.query.index, strict=True):
+        self._loops = [np.zeros((), np.int64)] * len(self._kinds)
+        output = self._maps[self._first + self._query.result]
+        for expression, part in zip(output.results, self._query.index, strict=True):
             if not isinstance(expression, mlir.AffineDimExpr):
                 raise UnsupportedOperationError("an output map that is not a permutation")
             self._loops[expression.position] = part.reshape((*part.shape, *(1,) * self._axes))
         for loop, positions in zip(self._reductions, reductions, strict=True):
             self._loops[loop] = positions
-        self._values = {}
-        for position, (argument, map_) in enumerate(
-            zip(self._block.arguments, self._maps, strict=True)
-        ):
-            if position < first or not self._reductions:
-                self._values[argument] = self._operand(position, map_)
+        self._values = {
+            argument: self._operand(position)
+            for position, argument in enumerate(self._block.arguments)
+            if position < self._first or not self._reductions
+        }
 
     def _initial(self, number: int) -> Array:
-        position = len(self._maps) - len(self._operation.results) + number
-        value = self._operand(position, self._maps[position])
+        value = self._operand(self._first + number)
         # The output does not depend on reduction loops: their axes have size 1.
         return value.reshape(value.shape[: max(0, value.ndim - self._axes)])
 
-    def _operand(self, position: int, map_: mlir.AffineMap) -> Array:
+    def _operand(self, position: int) -> Array:
         operand = self._operation.operands[position]
         if not isinstance(operand.type, mlir.RankedTensorType):
-            return self.query.at(operand, ())
-        return self.query.at(operand, [self._expression(e) for e in map_.results])
+            return self._query.at(operand, ())
+        results = self._maps[position].results
+        return self._query.at(operand, [self._expression(result) for result in results])
 
     def _expression(self, expression: mlir.AffineExpr) -> Array:
         if isinstance(expression, mlir.AffineDimExpr):
@@ -164,57 +135,53 @@ class NestEvaluation:
         if value in self._values:
             return self._values[value]
         operation = defining_operation(value)
-        if operation.parent is not None and operation.parent.operation != self._operation:
-            return self.query.at(value, ())
-        if operation.name == "linalg.index":
+        is_outside = operation.parent is not None and operation.parent.operation != self._operation
+        if is_outside or operation.name == "arith.constant":
+            result = self._query.at(value, ())
+        elif operation.name == "linalg.index":
             result = self._loops[mlir.IntegerAttr(operation.attributes["dim"]).value]
         elif operation.name == "tensor.extract":
-            result = self._extracted(operation)
-        elif operation.name == "arith.constant":
-            result = self.query.at(value, ())
+            source, *indices = operation.operands
+            shape = mlir.RankedTensorType(source.type).shape
+            inside, places = clipped([self._scalar(index) for index in indices], shape)
+            result = self._query.at(source, places)
+            # Elements out of bounds, which a `select` may drop, differ if loops are reversed.
+            if self._query.is_reversed and not bool(np.all(inside)):
+                other = np.nan if result.dtype == np.float64 else result + 1
+                result = np.where(inside, result, other)
         else:
             result = evaluate(operation, [self._scalar(operand) for operand in operation.operands])
         self._values[value] = result
         return result
 
-    def _extracted(self, operation: mlir.Operation) -> Array:
-        """Return elements of a tensor. Elements out of bounds, which a `select` may drop, differ if loops are reversed."""
-        source, *indices = operation.operands
-        places = [self._scalar(index) for index in indices]
-        safe, inside = [], np.ones((), np.bool_)
-        for place, size in zip(places, mlir.RankedTensorType(source.type).shape, strict=True):
-            inside = inside & (place >= 0) & (place < size)
-            safe.append(np.clip(place, 0, size - 1))
-        values = self.query.at(source, safe)
-        if not self.query.is_reversed or bool(np.all(inside)):
-            return values
-        other = np.nan if values.dtype == np.float64 else values + 1
-        return np.where(inside, values, other)
-
     # --- Reductions ------------------------------------------------------------------------------------------
 
-    def _combined(self, combine: np.ufunc, value: Value) -> Array:
+    def _combined(self, combine: np.ufunc, value: Value, extents: Sequence[int]) -> Array:
         """Combine the values of all iterations, in any order, with the initial output."""
-        loops = []
-        for axis, loop in enumerate(self._reductions):
-            trailing = len(self._reductions) - axis - 1
-            loops.append(np.arange(self._sizes[loop]).reshape(-1, *(1,) * trailing))
+        count = len(extents)
         self._enter(
-            [np.broadcast_to(part, (1,) * (len(loops) - part.ndim) + part.shape) for part in loops]
+            [
+                np.arange(extent).reshape((1,) * axis + (-1,) + (1,) * (count - axis - 1))
+                for axis, extent in enumerate(extents)
+            ]
         )
         term = self._scalar(value)
-        shape = np.broadcast_shapes(term.shape, tuple(part.size for part in loops))
+        shape = np.broadcast_shapes(term.shape, tuple(extents))
         if math.prod(shape) > _MOST_ELEMENTS:
             raise UnsupportedOperationError(f"{math.prod(shape)} values in memory")
-        axes = tuple(range(-len(loops), 0))
-        total = combine.reduce(np.broadcast_to(term, shape), axis=axes)
-        result: Array = combine(total, self._initial(self.query.result))
+        total = combine.reduce(np.broadcast_to(term, shape), axis=tuple(range(-count, 0)))
+        result: Array = combine(total, self._initial(self._query.result))
         return result
 
-    def _in_sequence(self) -> Array:
+    def _in_sequence(self, yielded: Sequence[Value], extents: Sequence[int]) -> Array:
         """Evaluate the iterations in sequence, with all values that the region yields."""
+        count = math.prod(extents)
+        if count > _MOST_STEPS:
+            raise UnsupportedOperationError(f"a reduction of {count} dependent steps")
+        order = np.arange(count)[:: -1 if self._query.is_reversed else 1]
         state: dict[Value, Array] = {}
-        for positions in self._chunks():
+        for start in range(0, count, _CHUNK):
+            positions = list(np.unravel_index(order[start : start + _CHUNK], extents))
             self._enter(positions)
             if not state:
                 state = {
@@ -222,22 +189,10 @@ class NestEvaluation:
                     for number, accumulator in enumerate(self._accumulators)
                 }
             for step in range(positions[0].size):
-                yielded = dict(state)
-                results = [
-                    self._step(operand, step, yielded) for operand in self._terminator.operands
-                ]
+                values = dict(state)
+                results = [self._step(operand, step, values) for operand in yielded]
                 state = dict(zip(self._accumulators, results, strict=True))
-        return state[self._accumulators[self.query.result]]
-
-    def _chunks(self) -> Iterator[list[Array]]:
-        """Yield the positions of the reduction loops in chunks of iterations."""
-        sizes = [self._sizes[loop] for loop in self._reductions]
-        count = math.prod(sizes)
-        if count > _MOST_STEPS:
-            raise UnsupportedOperationError(f"a reduction of {count} dependent steps")
-        order = np.arange(count)[:: -1 if self.query.is_reversed else 1]
-        for start in range(0, count, _CHUNK):
-            yield list(np.unravel_index(order[start : start + _CHUNK], sizes))
+        return state[self._accumulators[self._query.result]]
 
     def _step(self, value: Value, step: int, values: dict[Value, Array]) -> Array:
         """Return a value of the region in one iteration."""
@@ -263,8 +218,6 @@ _AFFINE: Final = (
 
 
 # --- NumPy evaluation of operations by indices or on whole lines: gather, scatter, sort, topk, scan and arg_compare
-
-_MOST_ORDERED_ELEMENTS: Final = 1 << 26
 
 _DESCENDING: Final = {"arith.cmpf": (2, 3, 9, 10), "arith.cmpi": (4, 5, 8, 9)}
 """The predicates `greater`, with and without `or equal`, of ordered and unordered, signed and unsigned comparisons."""
@@ -294,15 +247,17 @@ def indices_at(query: PointQuery, operand: int, batch: Sequence[Array], depth: i
     return [query.operand(operand, [*batch, np.asarray(number)]) for number in range(depth)]
 
 
-def _line(query: PointQuery, operand: int, dimension: int) -> Array:
-    """Return the lines of an operand through the elements of a query along a dimension, as the last axis."""
+def _line(
+    query: PointQuery, operand: int, dimension: int, index: Sequence[Array] | None = None
+) -> Array:
+    """Return the lines of an operand through elements along a dimension, as the last axis; by default those of the query."""
     size = query.shape(operand)[dimension]
-    index = [part[..., np.newaxis] for part in np.broadcast_arrays(*query.index)]
-    if index[0].size * size > _MOST_ORDERED_ELEMENTS:
-        raise UnsupportedOperationError(f"{index[0].size * size} values in memory")
-    index[dimension] = np.arange(size)
-    shape = np.broadcast_shapes(*(part.shape for part in index))
-    return np.broadcast_to(query.operand(operand, index), shape)
+    parts = [part[..., np.newaxis] for part in np.broadcast_arrays(*(index or query.index))]
+    if parts[0].size * size > _MOST_ELEMENTS:
+        raise UnsupportedOperationError(f"{parts[0].size * size} values in memory")
+    parts[dimension] = np.arange(size)
+    shape = np.broadcast_shapes(*(part.shape for part in parts))
+    return np.broadcast_to(query.operand(operand, parts), shape)
 
 
 def _along(query: PointQuery, dimension: int, lines: Array) -> Array:
@@ -320,11 +275,8 @@ def _yielded(operation: mlir.Operation) -> tuple[mlir.Block, mlir.Operation]:
 def _order(query: PointQuery) -> tuple[int, bool]:
     """Return the index of the pair of values that a region compares, and whether larger ones come first."""
     block, comparison = _yielded(query.operation)
-    predicate = (
-        mlir.IntegerAttr(comparison.attributes["predicate"]).value
-        if "predicate" in comparison.attributes
-        else -1
-    )
+    code = comparison.attributes.get("predicate")
+    predicate = -1 if code is None else mlir.IntegerAttr(code).value
     arguments: list[Value] = list(block.arguments)
     operands = list(comparison.operands)
     is_descending = predicate in _DESCENDING.get(comparison.name, ())
@@ -361,12 +313,10 @@ def _topk(query: PointQuery) -> Array:
     lines = _line(query, 0, dimension)
     ranking = _ranking(query, lines, is_descending=is_descending)
     has_indices = len(query.operation.operands) == 4  # noqa: PLR2004 - values, indices, and both outputs
-    if query.result == 0:
-        return _along(query, dimension, np.take_along_axis(lines, ranking, axis=-1))
-    if has_indices:
-        given = _line(query, 1, dimension)
-        return _along(query, dimension, np.take_along_axis(given, ranking, axis=-1))
-    return _along(query, dimension, ranking)
+    if query.result and not has_indices:
+        return _along(query, dimension, ranking)
+    given = _line(query, 1, dimension) if query.result else lines
+    return _along(query, dimension, np.take_along_axis(given, ranking, axis=-1))
 
 
 def _arg_compared(query: PointQuery) -> Array:
@@ -377,16 +327,10 @@ def _arg_compared(query: PointQuery) -> Array:
     _, is_descending = _order(query)
     index = list(query.index)
     index.insert(dimension, np.zeros((), np.int64))
-    size = query.shape(0)[dimension]
-    parts = [part[..., np.newaxis] for part in np.broadcast_arrays(*index)]
-    parts[dimension] = np.arange(size)
-    shape = np.broadcast_shapes(*(part.shape for part in parts))
-    lines = np.broadcast_to(query.operand(0, parts), shape)
+    lines = _line(query, 0, dimension, index)
     first = _ranking(query, lines, is_descending=is_descending)[..., :1]
-    if query.result == 0:
-        result: Array = np.take_along_axis(lines, first, axis=-1)[..., 0]
-        return result
-    return first[..., 0]
+    result: Array = first if query.result else np.take_along_axis(lines, first, axis=-1)
+    return result[..., 0]
 
 
 def _scanned(query: PointQuery) -> Array:
@@ -415,7 +359,7 @@ def _scattered(query: PointQuery) -> Array:
         raise UnsupportedOperationError("updates of a part of a window")
     points = [part.reshape(-1) for part in np.broadcast_arrays(*query.index)]
     count = math.prod(batch)
-    if count * points[0].size > _MOST_ORDERED_ELEMENTS:
+    if count * points[0].size > _MOST_ELEMENTS:
         raise UnsupportedOperationError(f"{count * points[0].size} values in memory")
     rows = np.unravel_index(np.arange(count), batch)
     hits = np.ones((points[0].size, count), np.bool_)

@@ -22,18 +22,6 @@ class UnsupportedOperationError(Exception):
     """An operation without an evaluation in NumPy; the message is its name."""
 
 
-def _divide(left: Array, right: Array) -> Array:
-    """Divide integers as `arith.divsi` does: towards zero."""
-    quotient: Array = (np.sign(left) * np.sign(right) * (np.abs(left) // np.abs(right))).astype(
-        np.int64
-    )
-    return quotient
-
-
-def _divide_up(left: Array, right: Array) -> Array:
-    return -(-left // right)
-
-
 def _erf(value: Array) -> Array:
     """Return the error function, from its series or its continued fraction (Abramowitz and Stegun 7.1.5, 7.1.14)."""
     x = np.abs(value)
@@ -54,75 +42,72 @@ def _erf(value: Array) -> Array:
 
 
 _OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
-    "arith.addf": np.add,
-    "arith.addi": np.add,
-    "arith.subf": np.subtract,
-    "arith.subi": np.subtract,
-    "arith.mulf": np.multiply,
-    "arith.muli": np.multiply,
+    # Equal computations on floats, and on integers with a sign and without.
+    **dict.fromkeys(("arith.addf", "arith.addi"), np.add),
+    **dict.fromkeys(("arith.subf", "arith.subi"), np.subtract),
+    **dict.fromkeys(("arith.mulf", "arith.muli"), np.multiply),
+    **dict.fromkeys(("arith.divui", "arith.floordivsi"), np.floor_divide),
+    **dict.fromkeys(("arith.ceildivsi", "arith.ceildivui"), lambda left, right: -(-left // right)),
+    **dict.fromkeys(("arith.remf", "arith.remsi"), np.fmod),
+    **dict.fromkeys(("arith.shrsi", "arith.shrui"), np.right_shift),
+    **dict.fromkeys(("arith.maximumf", "arith.maxsi", "arith.maxui"), np.maximum),
+    **dict.fromkeys(("arith.minimumf", "arith.minsi", "arith.minui"), np.minimum),
+    **dict.fromkeys(("math.absf", "math.absi"), np.abs),
+    **dict.fromkeys(("math.powf", "math.fpowi", "math.ipowi"), np.power),
+    # Operations with the name of a function of NumPy, at most after `arc`.
+    **{
+        f"math.{name}": getattr(np, name)
+        for name in (
+            *(
+                "exp",
+                "exp2",
+                "expm1",
+                "log",
+                "log2",
+                "log1p",
+                "sqrt",
+                "cbrt",
+                "floor",
+                "ceil",
+                "trunc",
+            ),
+            *(
+                "sin",
+                "cos",
+                "tan",
+                "sinh",
+                "cosh",
+                "tanh",
+                "copysign",
+                "isnan",
+                "isinf",
+                "isfinite",
+            ),
+        )
+    },
+    **{
+        f"math.a{name}": getattr(np, f"arc{name}")
+        for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")
+    },
     "arith.divf": np.divide,
-    "arith.divsi": _divide,
-    "arith.divui": np.floor_divide,
-    "arith.ceildivsi": _divide_up,
-    "arith.ceildivui": _divide_up,
-    "arith.floordivsi": np.floor_divide,
-    "arith.remf": np.fmod,
-    "arith.remsi": np.fmod,
+    # Towards zero.
+    "arith.divsi": lambda left, right: (
+        np.sign(left) * np.sign(right) * (np.abs(left) // np.abs(right))
+    ).astype(np.int64),
     "arith.remui": np.remainder,
     "arith.shli": np.left_shift,
-    "arith.shrsi": np.right_shift,
-    "arith.shrui": np.right_shift,
     "arith.negf": np.negative,
-    "arith.maximumf": np.maximum,
-    "arith.minimumf": np.minimum,
     "arith.maxnumf": np.fmax,
     "arith.minnumf": np.fmin,
-    "arith.maxsi": np.maximum,
-    "arith.minsi": np.minimum,
-    "arith.maxui": np.maximum,
-    "arith.minui": np.minimum,
     "arith.andi": np.bitwise_and,
     "arith.ori": np.bitwise_or,
     "arith.xori": np.bitwise_xor,
     "arith.select": np.where,
-    "math.exp": np.exp,
-    "math.exp2": np.exp2,
-    "math.expm1": np.expm1,
-    "math.log": np.log,
-    "math.log2": np.log2,
-    "math.log1p": np.log1p,
-    "math.sqrt": np.sqrt,
     "math.rsqrt": lambda value: 1.0 / np.sqrt(value),
-    "math.tanh": np.tanh,
-    "math.sin": np.sin,
-    "math.cos": np.cos,
-    "math.tan": np.tan,
-    "math.asin": np.arcsin,
-    "math.acos": np.arccos,
-    "math.atan": np.arctan,
-    "math.atan2": np.arctan2,
-    "math.sinh": np.sinh,
-    "math.cosh": np.cosh,
-    "math.asinh": np.arcsinh,
-    "math.acosh": np.arccosh,
-    "math.atanh": np.arctanh,
-    "math.cbrt": np.cbrt,
     "math.erf": _erf,
     "math.erfc": lambda value: 1.0 - _erf(value),
-    "math.absf": np.abs,
-    "math.absi": np.abs,
-    "math.floor": np.floor,
-    "math.ceil": np.ceil,
-    "math.trunc": np.trunc,
     "math.round": lambda value: np.copysign(np.floor(np.abs(value) + 0.5), value),
     "math.roundeven": np.rint,
-    "math.copysign": np.copysign,
-    "math.isnan": np.isnan,
-    "math.isinf": np.isinf,
-    "math.isfinite": np.isfinite,
-    "math.powf": np.power,
-    "math.fpowi": np.power,
-    "math.ipowi": np.power,
     "math.fma": lambda left, right, addend: left * right + addend,
 }
 
@@ -172,19 +157,26 @@ _COMPARISONS: Final[dict[str, tuple[Callable[..., Array], ...]]] = {
     ),
 }
 
-REDUCTIONS: Final[dict[str, np.ufunc]] = {
-    "arith.addf": np.add,
-    "arith.addi": np.add,
-    "arith.mulf": np.multiply,
-    "arith.muli": np.multiply,
-    "arith.maximumf": np.maximum,
-    "arith.minimumf": np.minimum,
-    "arith.maxnumf": np.fmax,
-    "arith.minnumf": np.fmin,
-    "arith.maxsi": np.maximum,
-    "arith.minsi": np.minimum,
-    "arith.andi": np.bitwise_and,
-    "arith.ori": np.bitwise_or,
+REDUCTIONS: Final[dict[str, Any]] = {
+    name: _OPERATIONS[name]
+    for name in (
+        *(
+            "arith.addf",
+            "arith.addi",
+            "arith.mulf",
+            "arith.muli",
+            "arith.maximumf",
+            "arith.minimumf",
+        ),
+        *(
+            "arith.maxnumf",
+            "arith.minnumf",
+            "arith.maxsi",
+            "arith.minsi",
+            "arith.andi",
+            "arith.ori",
+        ),
+    )
 }
 """Operations by which a loop may combine its values in any order."""
 
@@ -220,11 +212,9 @@ def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
             return _reinterpreted(operation, operands[0])
         if name in _ROUNDING:
             value = _ROUNDING[name](*operands)
-            if name == "arith.trunci" and _width(result) == 1:
-                return (value & 1).astype(np.bool_)
-            if name == "arith.trunci":
-                return _wrapped(value, result)
-            return widened(value.astype(_dtype(result)), result)
+            if name != "arith.trunci":
+                return widened(value.astype(_dtype(result)), result)
+            return (value & 1).astype(np.bool_) if _width(result) == 1 else _wrapped(value, result)
     raise UnsupportedOperationError(name)
 
 
@@ -371,19 +361,6 @@ def row_major(index: Sequence[Array], shape: Sequence[int]) -> Array:
     return flat
 
 
-def _empty(query: PointQuery) -> Array:
-    del query
-    return np.zeros(())
-
-
-def _fill(query: PointQuery) -> Array:
-    return query.operand(0, ())
-
-
-def _cast(query: PointQuery) -> Array:
-    return query.operand(0, query.index)
-
-
 def _reshaped(query: PointQuery) -> Array:
     """Evaluate a reshape, which keeps the position of an element in row-major order."""
     flat = row_major(query.index, static_shape(query.operation.results[0]))
@@ -509,10 +486,10 @@ def clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, list[
 
 
 TENSOR_OPERATIONS: Final[dict[str, Callable[[PointQuery], Array]]] = {
-    "tensor.empty": _empty,
-    "linalg.fill": _fill,
-    "tensor.splat": _fill,
-    "tensor.cast": _cast,
+    "tensor.empty": lambda _: np.zeros(()),
+    "linalg.fill": lambda query: query.operand(0, ()),
+    "tensor.splat": lambda query: query.operand(0, ()),
+    "tensor.cast": lambda query: query.operand(0, query.index),
     "iree_tensor_ext.bitcast": _bitcast,
     "tensor.expand_shape": _reshaped,
     "tensor.collapse_shape": _reshaped,

@@ -21,7 +21,6 @@ from tuninglink.compiler import (
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir import body, collect, error, names, thread_context, to_bytecode
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.tuning.candidates import Compiled, compile_program
 from tuninglink.tuning.devices import (
     Expected,
@@ -51,13 +50,11 @@ from tuninglink.tuning.references.reproducers import summation_error
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.candidates import CandidateCompiler
-    from tuninglink.tuning.devices import Bytes, Device
+    from tuninglink.tuning.devices import Bytes
     from tuninglink.tuning.programs import CompiledProgram, FunctionCall, ProgramCalls, TuningTask
 
     FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
@@ -104,11 +101,8 @@ class References:
         self.pool.close()
         self.point_pool.close()
 
-    def begin(self, task: TuningTask) -> None:
+    def begin(self, task: TuningTask) -> Future[Reference | str]:
         """Start to compute the reference of a task, unless it has been started. Thread-safe."""
-        self._begun(task)
-
-    def _begun(self, task: TuningTask) -> Future[Reference | str]:
         with self._lock:
             if task.key not in self._jobs:
                 targets = (SCALAR, GENERIC) if task.target.backend == SCALAR_BACKEND else (HOST,)
@@ -121,7 +115,7 @@ class References:
     def reference(self, task: TuningTask) -> Reference | str:
         """Wait for the reference of a task, and return it, or the reason for having none."""
         try:
-            return self._begun(task).result()
+            return self.begin(task).result()
         except _FAILED_JOB as failure:
             return str(failure)
 
@@ -132,12 +126,7 @@ class References:
     def judge_by_points(self, task: TuningTask, outputs: Outputs) -> OutputVerdict | None:
         """Judge a result with NumPy, and with the code of a reference only if NumPy disagrees.
 
-        Args:
-            task: the task.
-            outputs: the result.
-
-        Returns:
-            The verdict; None where NumPy does not evaluate the dispatch.
+        The verdict is None where NumPy does not evaluate the dispatch.
         """
         points = [] if outputs.violation is not None else self._points(task, outputs, {})
         if isinstance(points, str):
@@ -149,10 +138,6 @@ class References:
 
         A result is wrong only if NumPy agrees with the reference at the elements where result and reference differ most.
         Without code for another target, NumPy alone decides.
-
-        Args:
-            task: the task.
-            outputs: the result.
         """
         if outputs.violation is not None:
             return OutputVerdict(Correctness.WRONG, outputs.violation)
@@ -414,48 +399,33 @@ def compute_reference(
     targets: Sequence[ReferenceTarget],
     seed: int,
 ) -> Reference | str:
-    """Return the reference of a benchmark, or the reasons for having none. Runs in the process of references.
-
-    Args:
-        source: the benchmark at `executable-sources`.
-        function: the name of its function.
-        layout: the layout of its buffer.
-        targets: the targets of the reference; the first one for which it compiles and runs is used.
-        seed: the seed of the inputs.
-    """
+    """Return the reference of a benchmark for the first target that has one, or the reasons for having none."""
     reasons = []
     for target in targets:
-        reference = _compute(source, function, layout, target, seed)
-        if isinstance(reference, Reference):
-            return reference
-        reasons.append(reference)
+        try:
+            compiled = compile_program(retarget(source, target), "")
+        except TuninglinkError as failure:
+            compiled = failure.diagnostics[0].message
+        if isinstance(compiled, str):
+            reasons.append(f"it does not compile for {target.name}: {compiled}")
+            continue
+        measurer = reference_measurer(target.device, seed)
+        benchmark = Benchmark(compiled.image, function, layout)
+        try:
+            values = measurer.outputs(benchmark)
+            perturbed = measurer.outputs(benchmark, perturbed_inputs(layout, seed))
+        except MeasurementError as failure:
+            reasons.append(f"it fails on {target.name}: {failure}")
+            continue
+        if values.violation is not None:
+            reasons.append(f"it is wrong on {target.name}: {values.violation}")
+            continue
+        outputs = tuple(
+            (tensor, Expected(tensor.content(values.bindings), tensor.content(perturbed.bindings)))
+            for tensor in stored_tensors(source, layout)
+        )
+        return Reference(target.name, outputs, target.is_independent)
     return "; ".join(reasons)
-
-
-def _compute(
-    source: bytes, function: str, layout: BufferLayout, target: ReferenceTarget, seed: int
-) -> Reference | str:
-    try:
-        compiled = compile_program(retarget(source, target), "")
-    except TuninglinkError as failure:
-        return f"it does not compile for {target.name}: {failure.diagnostics[0].message}"
-    if isinstance(compiled, str):
-        return f"it does not compile for {target.name}: {compiled}"
-    measurer = reference_measurer(target.device, seed)
-    benchmark = Benchmark(compiled.image, function, layout)
-    try:
-        values = measurer.outputs(benchmark)
-        perturbed = measurer.outputs(benchmark, perturbed_inputs(layout, seed))
-    except MeasurementError as failure:
-        return f"it fails on {target.name}: {failure}"
-    if values.violation is not None:
-        return f"it is wrong on {target.name}: {values.violation}"
-    tensors = stored_tensors(source, layout)
-    outputs = tuple(
-        (tensor, Expected(tensor.content(values.bindings), tensor.content(perturbed.bindings)))
-        for tensor in tensors
-    )
-    return Reference(target.name, outputs, target.is_independent)
 
 
 # --- The reference of a whole program, the same dispatches compiled for another target, and verification by dispatch
@@ -509,11 +479,8 @@ class ProgramReference:
         compiled = self._job.result()
         return 0.0 if isinstance(compiled, str) else max(0.0, self.seconds - compiled.seconds)
 
-    def begin(self) -> None:
+    def begin(self) -> Future[Compiled | str]:
         """Start to compile the reference, unless it has been started."""
-        self._begun()
-
-    def _begun(self) -> Future[Compiled | str]:
         if self._job is None:
             self._job = self.pool.submit(
                 compile_reference, self.program, self.target, seconds=self.seconds
@@ -531,35 +498,33 @@ class ProgramReference:
             integers: the least and the largest random integer among the inputs.
         """
         if integers not in self._outputs:
-            self._outputs[integers] = self._run(calls, functions, integers)
+            name = self.name
+            try:
+                self._outputs[integers] = self._run(calls, functions, integers)
+            except JobTimeoutError:
+                self._outputs[integers] = f"it takes more than {self.seconds:.3g} s on {name}"
+            except _FAILED_JOB as failure:
+                self._outputs[integers] = f"it fails on {name}: {failure}"
         return self._outputs[integers]
 
     def _run(
         self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
     ) -> FunctionOutputs | str:
-        name = self.target.name
-        try:
-            compiled = self._begun().result()
-            if isinstance(compiled, str):
-                return f"it does not compile for {name}: {compiled}"
-            outputs = {}
-            left = self.seconds - compiled.seconds
-            for function in functions:
-                began = time.monotonic()
-                program = calls.compiled(function, compiled.image, integers)
-                arguments = (program, self.target.device, self.seed)
-                job = self.pool.submit(
-                    run_reference, *arguments, seconds=max(_LEAST_PROGRAM_SECONDS, left)
-                )
-                computed = job.result()
-                if isinstance(computed, str):
-                    return f"it fails on {name}: {computed}"
-                outputs[function.label] = computed
-                left -= time.monotonic() - began
-        except JobTimeoutError:
-            return f"it takes more than {self.seconds:.3g} s on {name}"
-        except _FAILED_JOB as failure:
-            return f"it fails on {name}: {failure}"
+        compiled = self.begin().result()
+        if isinstance(compiled, str):
+            return f"it does not compile for {self.name}: {compiled}"
+        outputs = {}
+        left = self.seconds - compiled.seconds
+        for function in functions:
+            began = time.monotonic()
+            program = calls.compiled(function, compiled.image, integers)
+            arguments = (program, self.target.device, self.seed)
+            seconds = max(_LEAST_PROGRAM_SECONDS, left)
+            computed = self.pool.submit(run_reference, *arguments, seconds=seconds).result()
+            if isinstance(computed, str):
+                return f"it fails on {self.name}: {computed}"
+            outputs[function.label] = computed
+            left -= time.monotonic() - began
         return outputs
 
 
@@ -594,100 +559,3 @@ def run_reference(
         return reference_measurer(device, seed).program_outputs(program).arrays
     except MeasurementError as failure:
         return str(failure)
-
-
-_AHEAD: Final = 2
-"""The number of dispatches whose references are computed ahead."""
-
-
-@dataclass(frozen=True)
-class VerifiedDispatch:
-    """A verified dispatch.
-
-    Attributes:
-        task: the dispatch.
-        judgement: the verdict on its result.
-        failure: the reason for a missing result; None if it has one.
-    """
-
-    task: TuningTask = field(metadata=HIDDEN)
-    judgement: OutputVerdict = field(metadata=FLAT)
-    failure: Failure | None = field(default=None, metadata=HIDDEN)
-
-    @property
-    @written()
-    def names(self) -> tuple[str, ...]:
-        """The names of the equal dispatches."""
-        return self.task.dispatches
-
-    @property
-    @written()
-    def label(self) -> str:
-        """The name of the function of the first one."""
-        return self.task.label
-
-    @property
-    @written()
-    def calls(self) -> int:
-        """The number of their calls."""
-        return self.task.calls
-
-    @property
-    @written()
-    def target(self) -> str:
-        """The name of the target."""
-        return self.task.target.name
-
-    @property
-    def is_right(self) -> bool:
-        """Whether the dispatch runs and its result is not shown to be wrong."""
-        return self.judgement.correctness not in (Correctness.WRONG, Correctness.FAILED)
-
-
-@dataclass(frozen=True)
-class ProgramVerification:
-    """Compiles and runs dispatches, and compares their results with references.
-
-    Attributes:
-        compiler: compiles them.
-        device: runs them.
-        references: their references.
-        seconds: the time limit of a compilation.
-    """
-
-    compiler: CandidateCompiler
-    device: Device
-    references: References
-    seconds: float
-
-    def run(self, tasks: Sequence[TuningTask], spec: str = "") -> Iterator[VerifiedDispatch]:
-        """Yield the verified dispatches in order.
-
-        Args:
-            tasks: the dispatches.
-            spec: the spec to apply; empty for none.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
-        jobs = [self.compiler.submit_program(task.source, spec, self.seconds) for task in tasks]
-        for position, (task, job) in enumerate(zip(tasks, jobs, strict=True)):
-            if not self.device.description.is_local:
-                for later in tasks[position : position + _AHEAD]:
-                    self.references.begin(later)
-            yield self._verified(task, job.result())
-            self.references.release(task)
-
-    def _verified(self, task: TuningTask, compiled: Compiled | Failure) -> VerifiedDispatch:
-        if isinstance(compiled, Failure):
-            return _failed(task, compiled, "does not compile")
-        outputs = self.device.outputs(task.benchmark(compiled.image))
-        if isinstance(outputs, Failure):
-            return _failed(task, outputs, "does not run")
-        return VerifiedDispatch(task, self.references.judge(task, outputs))
-
-
-def _failed(task: TuningTask, failure: Failure, what: str) -> VerifiedDispatch:
-    correctness = Correctness.UNCHECKED if failure.is_external else Correctness.FAILED
-    verdict = OutputVerdict(correctness, f"it {what}: {failure.message}")
-    return VerifiedDispatch(task, verdict, failure)
