@@ -39,11 +39,11 @@ LIMITS: Final = {
     "passes": (1200, 26),
     "tuning.problems": (2103, 133),
     "opt": (2234, 119),
-    "tuning.programs": (2334, 99),
+    "tuning.programs": (2332, 99),
     "explaining": (1887, 105),
     "tuning.candidates": (1582, 88),
     "tuning.devices": (3641, 249),
-    "tuning.references": (2779, 148),
+    "tuning.references": (2597, 128),
     "tuning.search": (1037, 66),
     "tuning.deciding": (3436, 183),
     "tuning.database": (2298, 113),
@@ -51,13 +51,13 @@ LIMITS: Final = {
     "tuning.scheduling": (2274, 160),
     "tuning": (3965, 160),
     "doctor": (256, 11),
-    "cli": (5562, 219),
+    "cli": (5561, 219),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
 MOST_FILES: Final = 269
-SHORTEST_MEAN: Final = 11.5
+SHORTEST_MEAN: Final = 11.6
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
