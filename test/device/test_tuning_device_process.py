@@ -29,7 +29,7 @@ from programs import HOST_CPU
 from stack_programs import OVERFLOWING_FLAGS, overflowing
 
 from tuninglink.mlir import error
-from tuninglink.tuning.deciding import Contestant, Outcome, OutputChecks, Race, RaceRules
+from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules
 from tuninglink.tuning.devices import (
     AheadLoader,
     Caches,
@@ -115,9 +115,12 @@ def test_a_default_a_thousand_times_as_slow_is_beaten(device: DeviceProcess) -> 
         contestants.append(Contestant(benchmark(element), timing.least))
     default, right, wrong = contestants
     assert default.microseconds > 100 * right.microseconds
-    checks = OutputChecks(device, default.benchmark, reduction=1)
+
+    def check(candidate: Benchmark) -> Failure | None:
+        return device.compare(candidate, default.benchmark)
+
     rules = RaceRules(gap_seconds=0.0)
-    result = Race(device, default, [wrong, right], checks.failure, rules).run()
+    result = Race(device, default, [wrong, right], check, rules).run()
     assert result.winner == 1
     assert result.decision is not None
     assert result.decision.outcome is Outcome.FASTER

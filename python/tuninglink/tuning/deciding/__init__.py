@@ -37,7 +37,6 @@ with lazy_imports(globals()):
         DefaultJudgements as DefaultJudgements,
         JudgedOutputs as JudgedOutputs,
         MeasuredTask as MeasuredTask,
-        OutputChecks as OutputChecks,
         measure_default as measure_default,
         nothing_runs as nothing_runs,
     )

@@ -300,34 +300,6 @@ class DefaultJudgements:
 # --- Checks of candidates' outputs with a reference for the dispatch -----------------------------
 
 
-@dataclass(frozen=True)
-class OutputChecks:
-    """Compares the outputs of candidates, each once, with those of a reference.
-
-    Attributes:
-        device: the device that runs them.
-        reference: the benchmark with the right outputs.
-        reduction: the number of products summed in an element of an output.
-    """
-
-    device: Device
-    reference: Benchmark
-    reduction: int
-    _checked: dict[Benchmark, Failure | None] = field(default_factory=dict)
-
-    def failure(self, benchmark: Benchmark) -> Failure | None:
-        """Return the failure of a candidate: wrong outputs or a failed run; None if it is right.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
-        if benchmark not in self._checked:
-            self._checked[benchmark] = self.device.compare(
-                benchmark, self.reference, self.reduction
-            )
-        return self._checked[benchmark]
-
-
 def judge_default(
     device: Device, default: Benchmark, task: TuningTask, references: References
 ) -> OutputVerdict:
@@ -378,10 +350,6 @@ class JudgedOutputs:
         judgement = self.default_judgement
         return judgement is not None and judgement.correctness is Correctness.WRONG
 
-    @cached_property
-    def _against_default(self) -> OutputChecks:
-        return OutputChecks(self.device, self.default, self.reduction)
-
     def failure(self, benchmark: Benchmark) -> Failure | None:
         """Return the failure of a candidate: wrong outputs or a failed run; None if it is right.
 
@@ -398,7 +366,7 @@ class JudgedOutputs:
         is_compared = self.references is not None and not self.default_is_wrong
         default = self._default_outputs if is_compared else None
         if self.references is None or isinstance(default, Failure):
-            return self._against_default.failure(benchmark)
+            return self.device.compare(benchmark, self.default, self.reduction)
         outputs = self.device.outputs(benchmark)
         if isinstance(outputs, Failure):
             return outputs

@@ -16,9 +16,9 @@ from tuninglink.tuning.deciding import (
     Contestant,
     Decision,
     Ending,
+    JudgedOutputs,
     MeasuredTask,
     Outcome,
-    OutputChecks,
     Race,
     RaceResult,
     RaceRules,
@@ -39,7 +39,7 @@ from tuninglink.tuning.search import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate, TunableTask
-    from tuninglink.tuning.deciding import JudgedOutputs, WinnerVerification
+    from tuninglink.tuning.deciding import WinnerVerification
     from tuninglink.tuning.devices import Timing
     from tuninglink.tuning.programs import Benchmark
     from tuninglink.tuning.scheduling.context import TuningContext
@@ -295,9 +295,14 @@ class TaskRun:
         return self._context.checks(self.prepared, self.measured.benchmark)
 
     @cached_property
-    def _checks_against_default(self) -> OutputChecks:
-        reduction = self.prepared.spaces.problem.reduction
-        return OutputChecks(self._context.devices.first, self.measured.benchmark, reduction)
+    def _checks_against_default(self) -> JudgedOutputs:
+        return JudgedOutputs(
+            self._context.devices.first,
+            self.measured.benchmark,
+            self.prepared.spaces.problem.reduction,
+            self.prepared.task,
+            numerics=self._context.settings.numerics,
+        )
 
     # --- The standing winner -----------------------------------------------------------------------------------
 
