@@ -25,7 +25,6 @@ from tuninglink.spaces import EVERYTHING, SelectionError, SpaceSelection, broken
 from tuninglink.spaces.model import Configuration, FixedKnob
 from tuninglink.tuning.candidates import (
     Candidate,
-    CandidateMaker,
     CandidateOrigin,
     DrawingProcesses,
     SpaceSampler,
@@ -203,7 +202,7 @@ def test_a_draw_in_another_process_is_the_same() -> None:
         assert begun.result() == task.spaces.sample(6, seed=1)
         fresh = replace(task, spaces=copy(task.spaces))
         fresh.spaces.sampler = SpaceSampler(
-            fresh.spaces.spaces, lambda _: pytest.fail("drawn here")
+            fresh.spaces.spaces, lambda *_: pytest.fail("drawn here")
         )
         assert (
             process.prepare(task.task, {}, EVERYTHING, lambda: fresh).spaces.sample(6, seed=1)
@@ -219,9 +218,7 @@ def begun_elsewhere(outcome: list[Candidate] | Exception | None) -> list[Candida
         job.set_exception(outcome)
     elif outcome is not None:
         job.set_result(outcome)
-    sampler = SpaceSampler(
-        spaces.spaces, lambda number: CandidateMaker(spaces.spaces[number], number, ())
-    )
+    sampler = SpaceSampler(spaces.spaces, spaces.make)
     sampler.begin_elsewhere = lambda _n, _seed: job
     sampler.begin(4, seed=0)
     return sampler.sample(4, seed=0)

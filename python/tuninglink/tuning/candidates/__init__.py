@@ -10,7 +10,6 @@ with lazy_imports(globals()):
         Candidate as Candidate,
         CandidateOrigin as CandidateOrigin,
         SearchProblem as SearchProblem,
-        configuration_of as configuration_of,
         distance as distance,
         logarithm as logarithm,
         operand_bytes as operand_bytes,
@@ -19,7 +18,6 @@ with lazy_imports(globals()):
     )
     from tuninglink.tuning.candidates.candidate_spaces import (
         MOST_ACCUMULATORS as MOST_ACCUMULATORS,
-        CandidateMaker as CandidateMaker,
         CandidateSpaces as CandidateSpaces,
         SpaceSampler as SpaceSampler,
         accumulators_per_thread as accumulators_per_thread,

@@ -91,13 +91,6 @@ def rewriting_candidate(default: Candidate, copies: Sequence[int]) -> Candidate:
     return Candidate(default.pipeline, {}, str(numbers), origin=CandidateOrigin.REWRITING)
 
 
-def configuration_of(candidate: Candidate, context: mlir.Context) -> dict[str, mlir.Attribute]:
-    """Return the attributes that a spec sets on a root op for a candidate."""
-    return {
-        name: mlir.Attribute.parse(text, context) for name, text in candidate.attributes.items()
-    }
-
-
 _REDUCTIONS: Final = frozenset(
     role.value
     for role in (Role.K, Role.K1, Role.K2, Role.FILTER, Role.INPUT_CHANNEL, Role.REDUCTION)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from itertools import islice, zip_longest
 from math import inf, prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -78,7 +80,10 @@ class CandidateSpaces:
         selection: SpaceSelection = EVERYTHING,
     ) -> None:
         self.problem = SearchProblem.of(dispatch.problem, limits)
-        self.program = _text(dispatch)
+        function = dispatch.function.clone().operation
+        if dispatch.target is not None:
+            function.attributes[names.EXECUTABLE_TARGET] = dispatch.target
+        self.program = str(function.get_asm(use_local_scope=True))
         self._reasons: list[str] = []
         self._miscompilations = Miscompilations.of(dispatch)
         self.default_fault = self._miscompilations.reason(default)
@@ -90,7 +95,7 @@ class CandidateSpaces:
         fixed, selection = selection.with_options(options)
         self._fixed_options = fixed
         self.spaces: tuple[Space, ...] = tuple(selection.of(self._all_spaces))
-        self.sampler = SpaceSampler(self.spaces, self._maker)
+        self.sampler = SpaceSampler(self.spaces, self.make)
         self.default = self._in_space(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
         for configuration in given:
@@ -191,8 +196,8 @@ class CandidateSpaces:
         space = self.spaces[number]
         options = self._options[space.constraints.pipeline]
         values = {option.name: knobs[option.name] for option in options if option.name in knobs}
-        made = self._maker(number)(
-            {name: value for name, value in knobs.items() if name not in values}
+        made = self.make(
+            number, {name: value for name, value in knobs.items() if name not in values}
         )
         return None if made is None else self._with_options(made, values)
 
@@ -228,45 +233,52 @@ class CandidateSpaces:
                 return self._make(number, knobs)
         return None
 
-    def _maker(self, number: int) -> CandidateMaker:
+    def make(self, number: int, assignment: Mapping[str, int]) -> Candidate | None:
+        """Return the candidate of a space for values of its knobs; None if they are invalid or unpromising."""
         space = self.spaces[number]
         pipeline = space.constraints.pipeline
-        others = () if space.is_sufficient else self._all_spaces
+        try:
+            info = space.compilation_info(assignment)
+            decomposition = space.decomposition_config(assignment)
+        except AssignmentError:
+            return None
+        if accumulators_per_thread(info) > MOST_ACCUMULATORS:
+            return None
+        assert isinstance(info, iree_codegen.CompilationInfoAttr)
+        translation: Any = info.translation_info
+        configuration = Configuration(info.lowering_config, translation, decomposition)
+        if self._miscompilations.reason(configuration):
+            return None
+        # The compiler's own constraints accept configurations that do not compile. Of 1,253 of their candidates for
+        # contractions on sm_80, 152 failed to compile: the necessary rules of the other spaces reject exactly these.
         judges = [
             judge
-            for judge in others
+            for judge in self._all_spaces
             if judge.is_sufficient and judge.constraints.pipeline == pipeline
         ]
-        return CandidateMaker(space, number, judges, self._miscompilations)
-
-    def _present_options(self, configuration: Configuration) -> dict[str, int]:
-        """Return the options that a configuration sets."""
-        translation = configuration.translation_info
-        if translation is None:
-            return {}
-        options = self._options.get(str(configuration.pipeline), ())
-        return read_options(configuration.lowering_config, translation, options)
+        if not space.is_sufficient and broken_necessary_rules(judges, configuration, CHECKING):
+            return None
+        text, origin = str(decomposition or ""), CandidateOrigin.SPACE
+        return Candidate(pipeline, dict(assignment), str(info), text, origin, number)
 
     def _in_space(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
         """Return a configuration as a candidate of the first space in which it is valid."""
-        text = written(configuration)
-        decomposition = configuration.decomposition_config
-        candidate = Candidate(
-            str(configuration.pipeline), {}, text, str(decomposition or ""), origin
-        )
+        lowering, translation = configuration.lowering_config, configuration.translation_info
+        assert translation is not None
+        info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
+        pipeline, decomposition = str(configuration.pipeline), configuration.decomposition_config
+        candidate = Candidate(pipeline, {}, str(info), str(decomposition or ""), origin)
         for number, space in enumerate(self.spaces):
-            if space.constraints.pipeline != candidate.pipeline:
+            if space.constraints.pipeline != pipeline:
                 continue
             try:
                 knobs = dict(space.assignment(configuration))
                 verdict = space.constraints.check(knobs, CHECKING).verdict
-                knobs |= self._present_options(configuration)
+                knobs |= read_options(lowering, translation, self._options[pipeline])
             except (MismatchError, AssignmentError, UndecidedError):
                 continue
             if verdict is not Verdict.REFUTED:
-                return Candidate(
-                    candidate.pipeline, knobs, text, candidate.decomposition, origin, number
-                )
+                return replace(candidate, knobs=knobs, space=number)
         return candidate
 
 
@@ -274,14 +286,6 @@ def _unlike(candidate: Candidate, others: Iterable[Candidate | None]) -> list[Ca
     made = {other.key: other for other in others if other is not None}
     made.pop(candidate.key, None)
     return list(made.values())
-
-
-def _text(dispatch: Workload) -> str:
-    """Return the function of a dispatch with its target, as text that parses in a separate module."""
-    function = dispatch.function.clone().operation
-    if dispatch.target is not None:
-        function.attributes[names.EXECUTABLE_TARGET] = dispatch.target
-    return str(function.get_asm(use_local_scope=True))
 
 
 def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:
@@ -310,64 +314,6 @@ MOST_ACCUMULATORS: Final = 256
 """Accumulators of one thread. A thread has 255 registers of 32 bits (CUDA C++ Programming Guide, table "Technical
 Specifications per Compute Capability") or 512 (CDNA3 ISA, 3.6.4), so more than this is spilled; such candidates are
 slow and take longest to compile. The fastest in the recorded tables have up to 160."""
-
-
-class CandidateMaker:
-    """Constructs candidates from assignments of one space.
-
-    Args:
-        space: the space.
-        number: its number.
-        judges: spaces of the same pipeline whose necessary rules apply as well. The compiler's own constraints accept
-            configurations that do not compile. Of 1,253 of their candidates for contractions on sm_80, 152 failed to compile: the
-            rules reject exactly these.
-        miscompilations: configurations to leave out.
-    """
-
-    def __init__(
-        self,
-        space: Space,
-        number: int,
-        judges: Sequence[Space],
-        miscompilations: Miscompilations | None = None,
-    ) -> None:
-        self._space = space
-        self._number = number
-        self._judges = judges
-        self._miscompilations = miscompilations
-
-    def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
-        """Return the candidate; None if the values form an invalid or unpromising configuration."""
-        try:
-            info = self._space.compilation_info(assignment)
-            decomposition = self._space.decomposition_config(assignment)
-        except AssignmentError:
-            return None
-        if accumulators_per_thread(info) > MOST_ACCUMULATORS:
-            return None
-        assert isinstance(info, iree_codegen.CompilationInfoAttr)
-        translation: Any = info.translation_info
-        configuration = Configuration(info.lowering_config, translation, decomposition)
-        if self._miscompilations is not None and self._miscompilations.reason(configuration):
-            return None
-        if broken_necessary_rules(self._judges, configuration, CHECKING):
-            return None
-        return Candidate(
-            self._space.constraints.pipeline,
-            dict(assignment),
-            str(info),
-            str(decomposition or ""),
-            CandidateOrigin.SPACE,
-            self._number,
-        )
-
-
-def written(configuration: Configuration) -> str:
-    """Return a configuration as `#iree_codegen.compilation_info`, in MLIR syntax."""
-    lowering, translation = configuration.lowering_config, configuration.translation_info
-    assert translation is not None
-    info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
-    return str(info)
 
 
 def accumulators_per_thread(info: mlir.Attribute) -> int:
@@ -402,16 +348,19 @@ class SpaceSampler:
 
     Args:
         spaces: the spaces.
-        maker: returns the maker of candidates for a space, given its position.
+        make: returns the candidate of a space, given its position and an assignment; None if it is invalid or
+            unpromising.
 
     Attributes:
         begin_elsewhere: begins a draw in another process; None for draws in this one.
         reasons: the reasons why spaces have no candidates, by position.
     """
 
-    def __init__(self, spaces: Sequence[Space], maker: Callable[[int], CandidateMaker]) -> None:
+    def __init__(
+        self, spaces: Sequence[Space], make: Callable[[int, dict[str, int]], Candidate | None]
+    ) -> None:
         self._spaces = spaces
-        self._maker = maker
+        self._make = make
         self._samples: dict[tuple[int, int], _Sample] = {}
         self._drawn: dict[tuple[int, int], list[Candidate]] = {}
         self._begun: dict[tuple[int, int], Future[list[Candidate]]] = {}
@@ -419,17 +368,25 @@ class SpaceSampler:
         self.reasons: dict[int, str] = {}
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
-        """Return candidates drawn evenly from the spaces.
+        """Return `n` candidates drawn evenly from the spaces.
 
-        The time limit may shorten a sample, but keeps at least one candidate if there are any.
-
-        Args:
-            n: the number of candidates.
-            seed: the seed of the draw, which determines it unless the time limit cuts it.
+        The time limit may shorten a sample, but keeps at least one candidate if there are any. Without it, the seed
+        determines the sample.
         """
-        if (n, seed) not in self._drawn:
-            self._drawn[n, seed] = self._from_elsewhere(n, seed) or self._draw_here(n, seed)
-        return self._drawn[n, seed]
+        if (n, seed) in self._drawn:
+            return self._drawn[n, seed]
+        # Take the draw of another process, unless it was not begun, is still queued, or failed.
+        drawn: list[Candidate] = []
+        begun = self._begun.pop((n, seed), None)
+        if begun is not None and not begun.cancel():
+            # The draw here meets the same error, or none.
+            with suppress(Exception, CancelledError):
+                drawn = begun.result()
+        if not drawn:
+            limited = self._draw(n, seed, time.thread_time() + _SECONDS)
+            drawn = limited or self._draw(n, seed, inf)
+        self._drawn[n, seed] = drawn
+        return drawn
 
     def begin(self, n: int, seed: int) -> bool:
         """Begin a draw for a later call of `sample`: in another process if one exists, else immediately.
@@ -449,26 +406,13 @@ class SpaceSampler:
         begun = self._begun.get((n, seed))
         return (n, seed) in self._drawn or (begun is not None and begun.done())
 
-    def _from_elsewhere(self, n: int, seed: int) -> list[Candidate]:
-        """Return the candidates of a draw in another process; none if it was not begun, is still queued, or failed."""
-        begun = self._begun.pop((n, seed), None)
-        if begun is None or begun.cancel():
-            return []
-        try:
-            return begun.result()
-        except (Exception, CancelledError):  # noqa: BLE001 - the draw here meets the same error, or none
-            return []
-
-    def _draw_here(self, n: int, seed: int) -> list[Candidate]:
-        limited = self._draw(n, seed, time.thread_time() + _SECONDS)
-        return limited or self._draw(n, seed, inf)
-
     def _draw(self, n: int, seed: int, deadline: float) -> list[Candidate]:
         count = len(self._spaces)
-        samples = [
-            self._first(number, 1, seed, deadline, count - number) for number in range(count)
+        filled = [
+            number
+            for number in range(count)
+            if self._first(number, 1, seed, deadline, count - number)
         ]
-        filled = [number for number in range(count) if samples[number]]
         if not filled:
             return []
         share = -(-n // len(filled))
@@ -484,51 +428,31 @@ class SpaceSampler:
         self, number: int, n: int, seed: int, deadline: float, spaces_left: int
     ) -> list[Candidate]:
         """Return the first candidates of a space within its share of the time."""
-        sample = self._samples.get((number, seed))
-        if sample is None:
-            sample = _Sample(self._maker(number))
-            self._samples[number, seed] = sample
-        now = time.thread_time()
+        candidates: dict[str, Candidate] = {}
+        now, rejected = time.thread_time(), 0
         end = now + max(0.0, deadline - now) / spaces_left
-        if len(sample.candidates) < n and end > now and number not in self.reasons:
-            try:
-                constraints = self._spaces[number].constraints
+        try:
+            if (number, seed) not in self._samples:
                 limits = Limits(seconds=inf, steps=_STEPS)
-                sample.extend(n, end, lambda: constraints.draws(seed, limits))
-            except UndecidedError as failure:
-                self.reasons[number] = failure.reason
-        return list(islice(sample.candidates.values(), n))
+                draws = self._spaces[number].constraints.draws(seed, limits)
+                self._samples[number, seed] = candidates, map(partial(self._make, number), draws)
+            candidates, made = self._samples[number, seed]
+            is_enough = len(candidates) >= n or end <= now or number in self.reasons
+            while not is_enough and rejected < _MOST_REJECTED:
+                candidate = next(made)
+                rejected = rejected + 1 if candidate is None else 0
+                if candidate is not None:
+                    candidates[candidate.key] = candidate
+                    is_enough = len(candidates) >= n or time.thread_time() > end
+        except UndecidedError as failure:
+            self.reasons[number] = failure.reason
+        except StopIteration:
+            pass  # all were drawn
+        return list(islice(candidates.values(), n))
 
 
-class _Sample:
-    """The candidates drawn from one space so far, in random order."""
-
-    def __init__(self, make: CandidateMaker) -> None:
-        self._make = make
-        self._assignments: Iterator[dict[str, int]] = iter(())
-        self.candidates: dict[str, Candidate] = {}
-
-    def extend(self, n: int, end: float, draw: Callable[[], Iterator[dict[str, int]]]) -> None:
-        """Draw until there are `n` candidates, no more assignments, or too many rejected ones in a row."""
-        if not self._take(n, end):
-            self._assignments = draw()
-            self._take(n, end)
-
-    def _take(self, n: int, end: float) -> bool:
-        """Consume assignments; return whether there were enough."""
-        rejected = 0
-        for assignment in self._assignments:
-            candidate = self._make(assignment)
-            if candidate is None:
-                rejected += 1
-                if rejected == _MOST_REJECTED:
-                    return True
-                continue
-            rejected = 0
-            self.candidates[candidate.key] = candidate
-            if len(self.candidates) >= n or time.thread_time() > end:
-                return True
-        return False
+_Sample: TypeAlias = tuple[dict[str, Candidate], Iterator[Candidate | None]]
+"""The candidates drawn from one space so far, and further ones in random order."""
 
 
 def near_values(knob: Knob, value: int) -> list[int]:

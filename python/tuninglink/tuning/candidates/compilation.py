@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias, TypeVar, TypeVarTuple
 
 from iree.compiler import ir as mlir
@@ -21,11 +21,11 @@ from tuninglink.compiler import (
 )
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree import find_amd_spills, find_root_ops, stack_overflow, stack_report_flag
-from tuninglink.mlir import names, thread_context, to_bytecode, visit
+from tuninglink.mlir import names, thread_context, to_bytecode, to_text
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
 from tuninglink.specs import Spec
-from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, configuration_of
+from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
 from tuninglink.tuning.programs import Benchmark, BufferLayout, Failure, FailureKind, SizedFunction
 from tuninglink.workers import (
     JobTimeoutError,
@@ -123,12 +123,7 @@ class CandidateCompiler:
     def submit(
         self, template: BenchmarkTemplate, candidate: Candidate, seconds: float
     ) -> Future[Outcome]:
-        """Compile a candidate.
-
-        Args:
-            template: the benchmark.
-            candidate: its configuration.
-            seconds: the time limit.
+        """Compile a candidate within a time limit.
 
         Returns:
             A future of the benchmark or of the failure. It is cancelled if the compiler is closed.
@@ -141,17 +136,8 @@ class CandidateCompiler:
     def submit_program(
         self, source: bytes, spec: str, seconds: float
     ) -> Future[Compiled | Failure]:
-        """Compile a program at `executable-sources`, such as the benchmark of a task.
-
-        Args:
-            source: the program.
-            spec: the spec to apply; empty for none.
-            seconds: the time limit.
-        """
-        return _then(
-            self._pool.submit(compile_program, source, spec, seconds=seconds),
-            lambda compiled: compiled,
-        )
+        """Compile a program at `executable-sources`, such as the benchmark of a task, with a spec or an empty text."""
+        return _then(self._pool.submit(compile_program, source, spec, seconds=seconds), _same)
 
     def submit_whole(
         self, program: SavedProgram, spec: str, seconds: float
@@ -159,10 +145,14 @@ class CandidateCompiler:
         """Compile a program of many dispatches as `submit_program` does, on all processors."""
         arguments = (program.content, spec, program.phase)
         job = self._whole_pool.submit(compile_program, *arguments, seconds=seconds)
-        return _then(job, lambda compiled: compiled)
+        return _then(job, _same)
 
 
 R = TypeVar("R")
+
+
+def _same(compiled: Compiled) -> Compiled:
+    return compiled
 
 
 def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure]:
@@ -177,12 +167,19 @@ def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure
         failure = job.exception()
         if isinstance(failure, TuninglinkError):
             answer.set_exception(failure)  # not the candidate's fault
-            return
-        if failure is not None:
-            answer.set_result(_failure(failure))
-            return
-        result = job.result()
-        if isinstance(result, str):
+        elif isinstance(failure, JobTimeoutError):
+            message = f"it did not compile within {failure.seconds:.3g} s"
+            timeout = Failure(FailureKind.COMPILE_TIMEOUT, message, failure.is_starved)
+            answer.set_result(timeout)
+        elif isinstance(failure, WorkerCrashedError):
+            message = f"the compiler crashed: {failure.status}"
+            crash = Failure(FailureKind.COMPILE_CRASH, message, failure.is_from_outside)
+            answer.set_result(crash)
+        elif failure is not None:
+            # A bug in this code also loses only the candidate, and is reported.
+            message = f"{type(failure).__name__}: {failure}"
+            answer.set_result(Failure(FailureKind.COMPILE_CRASH, message))
+        elif isinstance(result := job.result(), str):
             answer.set_result(Failure(FailureKind.COMPILE, result))
         else:
             answer.set_result(convert(result))
@@ -190,17 +187,6 @@ def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure
     answer.add_done_callback(lambda _: job.cancel() if answer.cancelled() else None)
     job.add_done_callback(hand_over)
     return answer
-
-
-def _failure(failure: BaseException) -> Failure:
-    if isinstance(failure, JobTimeoutError):
-        message = f"it did not compile within {failure.seconds:.3g} s"
-        return Failure(FailureKind.COMPILE_TIMEOUT, message, failure.is_starved)
-    if isinstance(failure, WorkerCrashedError):
-        message = f"the compiler crashed: {failure.status}"
-        return Failure(FailureKind.COMPILE_CRASH, message, failure.is_from_outside)
-    # A bug in this code also loses only the candidate, and is reported.
-    return Failure(FailureKind.COMPILE_CRASH, f"{type(failure).__name__}: {failure}")
 
 
 # --- In a worker -----------------------------------------------------------------------------------------
@@ -256,48 +242,29 @@ def compile_program(
         The module, or the first error.
     """
     # Without these, a worker that compiles candidates only starts in three quarters of the time.
-    from tuninglink.compiler import (  # noqa: PLC0415
-        Compiler,
-        SpecChoice,
-    )
+    from tuninglink.compiler import Compiler, SpecChoice  # noqa: PLC0415
     from tuninglink.matching import has_ranges  # noqa: PLC0415
     from tuninglink.specs import load_spec  # noqa: PLC0415
+    from tuninglink.tuning.programs import select_exports  # noqa: PLC0415
 
     began, used = time.monotonic(), time.process_time()
     options = CompileOptions(compile_from=first)
     try:
         specs = [load_spec(spec.encode())] if spec else []
         if any(map(has_ranges, specs)):
-            source = _configured(source, specs, first)
+            # Benchmarks call the code for their sizes.
+            configuring = replace(options, compile_to=Phase.EXECUTABLE_CONFIGURATIONS)
+            content = (
+                Compiler(configuring, SpecChoice(specs)).compile(source, "<dispatches>").output
+            )
+            module = mlir.Module.parse(content, thread_context()).operation
+            select_exports(module)
+            source = to_text(module).encode()  # bytecode would lose the weights; see `Run.save`
             options, specs = CompileOptions(compile_from=Phase.EXECUTABLE_CONFIGURATIONS), []
         compilation = Compiler(options, SpecChoice(specs)).compile(source, "<dispatches>")
     except TuninglinkError as failure:
         return failure.diagnostics[0].message
     return Compiled(compilation.output, time.monotonic() - began, time.process_time() - used)
-
-
-def _configured(source: bytes, specs: Sequence[Spec], first: Phase) -> bytes:
-    """Return a program configured by specs, whose benchmarks call the code for their sizes."""
-    from iree.compiler import ir as mlir  # noqa: PLC0415
-
-    from tuninglink.compiler import (  # noqa: PLC0415
-        Compiler,
-        SpecChoice,
-    )
-    from tuninglink.mlir import (  # noqa: PLC0415
-        thread_context,
-        to_text,
-    )
-    from tuninglink.tuning.programs import select_exports  # noqa: PLC0415
-
-    options = CompileOptions(
-        compile_from=first,
-        compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
-    )
-    content = Compiler(options, SpecChoice(specs)).compile(source, "<dispatches>").output
-    module = mlir.Module.parse(content, thread_context()).operation
-    select_exports(module)
-    return to_text(module).encode()  # bytecode would lose the weights; see `Run.save`
 
 
 # --- Templates: benchmarks configured by the compiler, whose configuration can be replaced -------
@@ -361,16 +328,10 @@ def apply_specs(
         CompileError: it does not compile.
     """
     # Workers that compile candidates do without these.
-    from tuninglink.compiler import (  # noqa: PLC0415
-        Compiler,
-        SpecChoice,
-    )
+    from tuninglink.compiler import Compiler, SpecChoice  # noqa: PLC0415
 
-    options = CompileOptions(
-        compile_from=first,
-        compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
-        emit_bytecode=True,
-    )
+    last = Phase.EXECUTABLE_CONFIGURATIONS
+    options = CompileOptions(compile_from=first, compile_to=last, emit_bytecode=True)
     session = session_flags()
     flags = [flag for flag in flags if flag.partition("=")[0] in session]
     return Compiler(options, SpecChoice(specs), flags).compile(source, "<dispatches>")
@@ -382,33 +343,25 @@ def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:
     The compiler's configuration of other ops is removed, unless the candidate is the compiler's choice itself, or a
     rewriting, whose template has it.
     """
-    roots: list[mlir.Operation] = []
-
-    def look(operation: mlir.Operation) -> None:
-        if _ROOT in operation.attributes:
-            roots.append(operation)
-
-    visit(module, look)
-    for root in roots:
+    marked = [
+        (root, op.function)
+        for op in find_root_ops(module)
+        for root in op.roots
+        if _ROOT in root.attributes
+    ]
+    for root, _ in marked:
         del root.attributes[_ROOT]
     if candidate.origin in (CandidateOrigin.DEFAULT, CandidateOrigin.REWRITING):
         return
-    (root,) = roots
+    ((root, function),) = marked
     strip_configurations(module)
-    attributes = configuration_of(candidate, module.context)
+    attributes = {
+        name: mlir.Attribute.parse(text, module.context)
+        for name, text in candidate.attributes.items()
+    }
     info = attributes.pop(names.COMPILATION_INFO)
     assert isinstance(info, iree_codegen.CompilationInfoAttr)
-    function = _function_around(root)
     function.attributes[names.TRANSLATION_INFO] = info.translation_info
     root.attributes[names.LOWERING_CONFIG] = info.lowering_config
     for name, attribute in attributes.items():
         root.attributes[name] = attribute
-
-
-def _function_around(root: mlir.Operation) -> mlir.Operation:
-    operation = root
-    while operation.name not in (names.FUNCTION, names.UTIL_FUNCTION):
-        parent = operation.parent
-        assert parent is not None
-        operation = parent.operation
-    return operation

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from iree.compiler import ir as mlir
 
@@ -82,9 +82,6 @@ class Rewriting:
         op = StructuredOp(self.entry.dispatch.root)
         return op.name == names.GENERIC and set(op.steps.get("strides", ())) == {1}
 
-    def candidate(self, default: Candidate) -> Candidate:
-        return rewriting_candidate(default, self.entry.copies)
-
 
 _REPLACING: Final = {names.UKERNEL: "unit"}
 """The attribute that removes the microkernel that the compiler chose, in a configuration of its own."""
@@ -110,22 +107,14 @@ class PreparedTask(TunableTask):
 
     def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
         """Return the entry that configures the dispatches of the task with a candidate."""
-        task = self.task
         if self.rewriting is not None and candidate.origin is CandidateOrigin.REWRITING:
             return replace(self.rewriting.entry, provenance=provenance)
         # The compiler's choice includes more than the configuration of the root op.
         is_default = candidate.origin is CandidateOrigin.DEFAULT
         replacing = _REPLACING if self.has_microkernel else {}
         configuration = {} if is_default else {**candidate.attributes, **replacing}
-        return SpecEntry(
-            task.label,
-            self.dispatch,
-            self.form,
-            configuration,
-            provenance,
-            task.target,
-            bounds=task.bounds,
-        )
+        entry = _entry(self.task, self.dispatch, self.form, configuration)
+        return replace(entry, provenance=provenance, target=self.task.target)
 
     def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
         """See `TunableTask`."""
@@ -181,7 +170,10 @@ def prepare(
         registry = _NO_PROVIDERS
     spaces = CandidateSpaces(workload, default, given, registry, limits, selection=selection)
     if rewriting is not None:
-        spaces.given = (rewriting.candidate(spaces.default), *spaces.given)
+        spaces.given = (
+            rewriting_candidate(spaces.default, rewriting.entry.copies),
+            *spaces.given,
+        )
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
     replacing = _REPLACING if configured.has_microkernel else {}
@@ -189,14 +181,23 @@ def prepare(
     content = configured.template
     if collect(dispatch.function, names.MAP_STORE):
         # The compiler makes it of a pack, unless a spec has configured the root op.
-        entry = SpecEntry(task.label, dispatch, form, spaces.default.attributes, bounds=task.bounds)
-        spec = load_spec(write_spec("trial", [entry]).encode())
+        spec = _trial(_entry(task, dispatch, form, spaces.default.attributes))
         content = configure(task.source, flags, spec).template
     rewritten = b"" if rewriting is None else rewriting.content
     template = BenchmarkTemplate(content, task.function, task.layout, task.sized, rewritten)
     matcher = f"{task.target.name}\n{matcher_key(dispatch, form)}"
     has_microkernel = configured.has_microkernel
     return PreparedTask(task, template, spaces, dispatch, form, matcher, rewriting, has_microkernel)
+
+
+def _entry(
+    task: TuningTask, dispatch: Workload, form: str, configuration: Mapping[str, str]
+) -> SpecEntry:
+    return SpecEntry(task.label, dispatch, form, configuration, bounds=task.bounds)
+
+
+def _trial(entry: SpecEntry) -> Spec:
+    return load_spec(write_spec("trial", [entry]).encode())
 
 
 def _rewriting(task: TuningTask, flags: Sequence[str]) -> Rewriting | None:
@@ -217,26 +218,19 @@ def _rewriting(task: TuningTask, flags: Sequence[str]) -> Rewriting | None:
     for form in FORMS:
         try:
             entry = SpecEntry(task.label, dispatch, form, configuration, target=task.target)
-            spec = load_spec(write_spec("trial", [entry]).encode())
-            configured = configure(task.source, flags, spec)
+            content = configure(task.source, flags, _trial(entry)).template
         except (NoMatcherError, TuninglinkError):
             continue
-        if not _has_windows(configured.template):
-            return Rewriting(entry, configured.template)
+        windows: list[mlir.Operation] = []
+
+        def look(operation: mlir.Operation, windows: list[mlir.Operation] = windows) -> None:
+            if StructuredOp(operation).kind is OpKind.CONVOLUTION:
+                windows.append(operation)
+
+        visit(mlir.Module.parse(content, thread_context()).operation, look)
+        if not windows:
+            return Rewriting(entry, content)
     return None
-
-
-def _has_windows(content: bytes) -> bool:
-    """Return whether a benchmark has an op with a window."""
-    module = mlir.Module.parse(content, thread_context()).operation
-    windows: list[mlir.Operation] = []
-
-    def look(operation: mlir.Operation) -> None:
-        if StructuredOp(operation).kind is OpKind.CONVOLUTION:
-            windows.append(operation)
-
-    visit(module, look)
-    return bool(windows)
 
 
 def tunable_parts(configured: ConfiguredDispatch) -> tuple[Workload, Configuration]:
@@ -267,8 +261,7 @@ def _form(
     none_fits = ""
     for form in FORMS:
         try:
-            entry = SpecEntry(task.label, dispatch, form, configuration, bounds=task.bounds)
-            text = write_spec("trial", [entry])
+            text = write_spec("trial", [_entry(task, dispatch, form, configuration)])
         except NoMatcherError as failure:
             none_fits = str(failure)  # of the last form, which is the most general
             continue
@@ -346,7 +339,7 @@ class DrawingProcesses:
         seed: int,
     ) -> Future[list[Candidate]]:
         """Begin to draw candidates of a task unless begun; see `preparation.prepare` and `CandidateSpaces.sample`."""
-        question = _Question(task, self._flags, tuple(limits.items()), selection)
+        question = task, self._flags, tuple(limits.items()), selection
         next_pool = self._pools[len(self._pool_of) % len(self._pools)]
         pool = self._pool_of.setdefault(question, next_pool)
         place = question, n, seed
@@ -355,29 +348,25 @@ class DrawingProcesses:
         return self._begun[place]
 
 
-@dataclass(frozen=True)
-class _Question:
-    """A request to draw candidates of a problem."""
-
-    task: TuningTask
-    flags: tuple[str, ...]
-    limits: tuple[tuple[str, int], ...]
-    selection: SpaceSelection
+_Question: TypeAlias = tuple[
+    "TuningTask", tuple[str, ...], tuple[tuple[str, int], ...], SpaceSelection
+]
+"""A task whose candidates are drawn, with flags, limits and a selection."""
 
 
 def draw(question: _Question, n: int, seed: int) -> list[Candidate]:
     """Draw candidates of a task in this process, whose command line holds the flags."""
-    return _spaces(question).sample(n, seed)
+    return _spaces(*question).sample(n, seed)
 
 
 @lru_cache(_MOST_TASKS)
-def _spaces(question: _Question) -> CandidateSpaces:
-    dispatch, default = tunable_parts(configure(question.task.source, question.flags))
-    return CandidateSpaces(
-        with_sizes(dispatch, question.task),
-        default,
-        (),
-        ProviderRegistry(lambda _: None),  # the other process warns
-        dict(question.limits),
-        selection=question.selection,
-    )
+def _spaces(
+    task: TuningTask,
+    flags: tuple[str, ...],
+    limits: tuple[tuple[str, int], ...],
+    selection: SpaceSelection,
+) -> CandidateSpaces:
+    dispatch, default = tunable_parts(configure(task.source, flags))
+    workload = with_sizes(dispatch, task)
+    registry = ProviderRegistry(lambda _: None)  # the other process warns
+    return CandidateSpaces(workload, default, (), registry, dict(limits), selection=selection)
