@@ -91,12 +91,6 @@ def rewriting_candidate(default: Candidate, copies: Sequence[int]) -> Candidate:
     return Candidate(default.pipeline, {}, str(numbers), origin=CandidateOrigin.REWRITING)
 
 
-_REDUCTIONS: Final = frozenset(
-    role.value
-    for role in (Role.K, Role.K1, Role.K2, Role.FILTER, Role.INPUT_CHANNEL, Role.REDUCTION)
-)
-
-
 @dataclass(frozen=True)
 class SearchProblem:
     """The computation of a root op, as plain data.
@@ -130,7 +124,7 @@ class SearchProblem:
     def reduction(self) -> int:
         """The number of values summed for one element of the result, at least 1."""
         sizes = zip(self.roles, self.sizes, strict=True)
-        return math.prod(size or 1 for role, size in sizes if role in _REDUCTIONS)
+        return math.prod(size or 1 for role, size in sizes if side_of(role) == "k")
 
     def __str__(self) -> str:
         sizes = "x".join("?" if size is None else str(size) for size in self.sizes)
@@ -155,18 +149,12 @@ def distance(one: str, other: str) -> float:
     return sum(abs(math.log2(left / right)) for left, right in zip(*sizes, strict=True))
 
 
-_SIDES: Final = {
-    "m": "m",
-    "output image": "m",
-    "n": "n",
-    "output channel": "n",
-    "k": "k",
-    "k1": "k",
-    "k2": "k",
-    "filter": "k",
-    "input channel": "k",
-    "reduction": "k",
+_ROLES: Final = {
+    "m": (Role.M, Role.OUTPUT_IMAGE),
+    "n": (Role.N, Role.OUTPUT_CHANNEL),
+    "k": (Role.K, Role.K1, Role.K2, Role.FILTER, Role.INPUT_CHANNEL, Role.REDUCTION),
 }
+_SIDES: Final = {role.value: side for side, roles in _ROLES.items() for role in roles}
 _WIDTH: Final = re.compile(r"\d+")
 
 

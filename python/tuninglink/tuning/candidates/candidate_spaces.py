@@ -49,21 +49,16 @@ class CandidateSpaces:
 
     Args:
         dispatch: the dispatch, without a configuration.
-        default: the compiler's choice.
         given: configurations from specs.
-        registry: the providers of spaces.
         limits: the limits of the device.
         selection: the part of the spaces that candidates come from. Its options of code generation are set in all
             candidates.
 
     Attributes:
-        problem: the computation of the root op.
         program: the function of the dispatch with its target, as MLIR text.
-        default: the compiler's choice, as a candidate.
         default_fault: the reason why the compiler's choice is known to be miscompiled; empty without one.
         given: candidates from specs, other than the default.
         spaces: the selected spaces.
-        sampler: draws from them.
 
     Raises:
         SelectionError: the selection leaves no space.
@@ -126,12 +121,7 @@ class CandidateSpaces:
                 self._reasons.append(failure.reason)
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
-        """Return candidates drawn evenly from the spaces.
-
-        Args:
-            n: the number of candidates.
-            seed: the seed of the draw, which determines it unless the time limit cuts it.
-        """
+        """Return candidates drawn evenly from the spaces, see `SpaceSampler.sample`."""
         return [self._with_options(candidate, {}) for candidate in self.sampler.sample(n, seed)]
 
     def begin_sample(self, n: int, seed: int) -> bool:
@@ -215,12 +205,7 @@ class CandidateSpaces:
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
         """Return the candidate with the given values of knobs, such as a winner of a similar problem.
 
-        Args:
-            pipeline: its pipeline, in MLIR syntax.
-            knobs: the values.
-
-        Returns:
-            None if no space has these knobs or the values are invalid.
+        There is none if no space has these knobs or the values are invalid.
         """
         for number, space in enumerate(self.spaces):
             constraints = space.constraints
@@ -391,8 +376,7 @@ class SpaceSampler:
     def begin(self, n: int, seed: int) -> bool:
         """Begin a draw for a later call of `sample`: in another process if one exists, else immediately.
 
-        Returns:
-            Whether that call need not wait.
+        Return whether that call need not wait.
         """
         if (n, seed) not in self._drawn and (n, seed) not in self._begun:
             if self.begin_elsewhere is None:

@@ -70,9 +70,8 @@ class BenchmarkTemplate:
     """The template from which candidates of a problem are compiled.
 
     Attributes:
-        content: the configured benchmark, see `tuning.templates`.
+        content: the configured benchmark, whose root op is marked.
         function: the name of its function.
-        layout: the buffer that it runs on.
         sized: the functions of a dynamic dispatch for all its sizes; empty for a static one.
         rewritten: the benchmark with the root op rewritten, configured by the compiler; empty without that candidate.
     """

@@ -45,13 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TunableTask(ABC):
-    """A task that can be tuned.
-
-    Attributes:
-        task: the task.
-        template: the template of its candidates.
-        spaces: its candidates.
-    """
+    """A task that can be tuned, with the template of its candidates."""
 
     task: TuningTask
     template: BenchmarkTemplate

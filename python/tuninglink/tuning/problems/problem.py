@@ -89,11 +89,6 @@ class Layout:
     """The orders of a convolution's dimensions.
 
     The letters are n for images, c for channels, f for filters, and d, h and w for depth, rows and columns.
-
-    Attributes:
-        image: the order of the image.
-        filters: the order of the filters.
-        result: the order of the result.
     """
 
     image: str
@@ -215,11 +210,8 @@ class Convolution(_Windows):
     """A convolution of images, whose extents are columns, rows and columns, or depth, rows and columns.
 
     Attributes:
-        images: the number of images.
         channels: the channels of an image.
         outputs: the channels of the result.
-        element: the type of the operands.
-        layout: the orders of the dimensions.
         groups: the number of groups into which channels and outputs are divided.
         gradient: the operand whose gradient is computed from that of the result; None for the result.
     """
@@ -288,8 +280,6 @@ class Pooling(_Windows):
     """A pooling of images with one to three extents: each window becomes an element.
 
     Attributes:
-        operation: the result for a window.
-        images: the number of images.
         channels: the channels of an image.
         is_channels_last: whether channels are the last dimension, not the second.
     """
@@ -417,10 +407,6 @@ class MatrixProblem:
     """An operation on a matrix.
 
     Attributes:
-        operation: the operation.
-        rows: the number of rows.
-        columns: the size of a row.
-        element: the type of the matrix.
         count: the number of elements that are selected from a row, or of rows that are read or written; None for
             operations without one.
         is_affine: whether normalized rows are multiplied by weights, and biases are added after subtracting means.
