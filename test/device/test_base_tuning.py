@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,11 +13,11 @@ import tuninglink
 from tuninglink.cli.tune_options import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning import tune_in_process
-from tuninglink.tuning.deciding import TuningSettings
-from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.deciding import ConfidenceInterval, TuningSettings
+from tuninglink.tuning.flag_sets import FlagChoice, Listener, TunedSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tuninglink.tuning.deciding import Budget
@@ -98,26 +99,33 @@ class Sets(Listener):
         self.results = (*self.results, result)
 
 
-def test_the_function_compares_sets_of_flags_as_the_command_does(tmp_path: Path) -> None:
-    """Code for this processor is far faster than code for any processor."""
-    program = tmp_path / "large.mlir"
+SETTINGS = TuningSettings(
+    devices=("local-sync",),
+    seconds=600.0,
+    trials=1,
+    search="random",
+    jobs=1,
+    runs_model=False,
+    checks_defaults=False,
+)
+
+
+def with_sets(tmp_path: Path) -> tuple[Path, Path]:
+    """Return a larger program, and sets of flags of which one is far faster: code for this processor."""
+    program, sets = tmp_path / "large.mlir", tmp_path / "sets"
     program.write_text(
         MATMUL.replace("8x64", "256x256").replace("64x128", "256x256").replace("8x128", "256x256")
     )
-    sets = tmp_path / "sets"
     sets.write_text(f"host: {HOST}\nunknown: --iree-nonsense\n")
+    return program, sets
+
+
+def test_the_function_compares_sets_of_flags_as_the_command_does(tmp_path: Path) -> None:
+    """Code for this processor is far faster than code for any processor."""
+    program, sets = with_sets(tmp_path)
     listener = Sets()
-    settings = TuningSettings(
-        devices=("local-sync",),
-        seconds=600.0,
-        trials=1,
-        search="random",
-        jobs=1,
-        runs_model=False,
-        checks_defaults=False,
-    )
     tuned = tuninglink.tune(
-        program, flags=GENERIC, settings=settings, flag_sets=sets, listener=listener
+        program, flags=GENERIC, settings=SETTINGS, flag_sets=sets, listener=listener
     )
     first, final = listener.results
     assert first.results[1].note == "the compiler rejects the flags"
@@ -128,3 +136,21 @@ def test_the_function_compares_sets_of_flags_as_the_command_does(tmp_path: Path)
     assert tuned.whole.speedup.low > 1.5
     assert len(tuned.report.dispatches[0].history) == 1
     assert "module @tuned" in tuned.spec
+
+
+def test_a_machine_that_becomes_busy_does_not_lose_what_was_tuned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare = FlagChoice.compare_tuned
+
+    def disturbed(self: FlagChoice, tuned: Sequence[TunedSet], seconds: float) -> FlagsResult:
+        noise = ConfidenceInterval(0.4, 1.0, 1.1)
+        return replace(compare(self, tuned, seconds), best=None, noise=noise)
+
+    monkeypatch.setattr(FlagChoice, "compare_tuned", disturbed)
+    program, sets = with_sets(tmp_path)
+    tuned = tuninglink.tune(program, flags=GENERIC, settings=SETTINGS, flag_sets=sets)
+    assert tuned.flags == (HOST,)
+    assert tuned.entries == sum(
+        dispatch.outcome.value == "won" for dispatch in tuned.report.dispatches
+    )

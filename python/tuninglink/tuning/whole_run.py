@@ -214,7 +214,9 @@ def _tune_bases(
         return tuned[best], result
     result = choice.compare_tuned(contestants, deadline - time.monotonic())
     taken = result.best
-    if result.reason or (taken is None and not has_flags):
+    # What was tuned has been compared with the default before: a machine that became too busy does not lose it.
+    is_noise = result.noise is not None and result.noise.is_noise
+    if result.reason or (taken is None and (not has_flags or is_noise)):
         return tuned[best], replace(result, pairs=(), best=choice.set_result(best))
     if taken is None or not taken.entries:
         # The flags alone are the fastest.
