@@ -49,7 +49,7 @@ LIMITS: Final = {
     "tuning.database": (2298, 113),
     "tuning.flag_sets": (1600, 83),
     "tuning.scheduling": (2279, 160),
-    "tuning": (4143, 172),
+    "tuning": (4145, 172),
     "doctor": (256, 11),
     "cli": (5561, 219),
 }
