@@ -7,7 +7,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
@@ -140,33 +140,30 @@ _MIOPEN_TYPES: Final = {
 }
 """The types of operands by the ends of operations' names."""
 
+_EXTENT_FLAGS: Final = {
+    "in": "!HW",
+    "fil": "@yx",
+    "conv_stride": "#uv",
+    "pad": "$pq",
+    "dilation": "^lj",
+    "trans_output_pad": "%YX",
+}
+"""The flags for depth, rows and columns, by the beginnings of their long names."""
+
 _CONVOLUTION_NAMES: Final = {
+    **{
+        f"{name}_{axis}": flag
+        for name, flags in _EXTENT_FLAGS.items()
+        for axis, flag in zip("dhw", flags, strict=True)
+    },
     "batchsize": "n",
-    "in_d": "!",
-    "fil_d": "@",
-    "conv_stride_d": "#",
-    "pad_d": "$",
-    "dilation_d": "^",
     "in_channels": "c",
-    "in_h": "H",
-    "in_w": "W",
     "out_channels": "k",
-    "fil_h": "y",
-    "fil_w": "x",
-    "conv_stride_h": "u",
-    "conv_stride_w": "v",
-    "pad_h": "p",
-    "pad_w": "q",
-    "dilation_h": "l",
-    "dilation_w": "j",
     "group_count": "g",
     "forw": "F",
     "mode": "m",
     "spatial_dim": "_",
     "pad_mode": "z",
-    "trans_output_pad_d": "%",
-    "trans_output_pad_h": "Y",
-    "trans_output_pad_w": "X",
     "in_cast_type": "U",
     "wei_cast_type": "R",
     "out_cast_type": "T",
@@ -228,13 +225,13 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
         message = "only convolutions in one to three dimensions are supported"
         raise flags.unsupported("_", message)
 
-    def extents(names: str, least: int, default: int | None = None) -> tuple[int, ...]:
-        return tuple(flags.number(name, least, default) for name in names[-rank:])
+    def extents(name: str, least: int, default: int | None = None) -> tuple[int, ...]:
+        return tuple(flags.number(flag, least, default) for flag in _EXTENT_FLAGS[name][-rank:])
 
     images, channels = flags.number("n", 1), flags.number("c", 1)
-    size, kernel = extents("!HW", 1), extents("@yx", 1)
-    strides, dilations = extents("#uv", 1, 1), extents("^lj", 1, 1)
-    padding = extents("$pq", 0, 0)
+    size, kernel = extents("in", 1), extents("fil", 1)
+    strides, dilations = extents("conv_stride", 1, 1), extents("dilation", 1, 1)
+    padding = extents("pad", 0, 0)
     modes = dict.fromkeys(("default", "conv"), padding) | {"valid": (0,) * rank}
     padding = flags.choice("z", modes, "default", noun="padding mode")
     for name in "URT":
@@ -258,7 +255,15 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
     if is_transposed:
         # The operands exchange their roles.
         channels, outputs, layout = outputs, channels, layout.transposed
-        parts = zip(size, kernel, strides, padding, dilations, extents("%YX", 0, 0), strict=True)
+        parts = zip(
+            size,
+            kernel,
+            strides,
+            padding,
+            dilations,
+            extents("trans_output_pad", 0, 0),
+            strict=True,
+        )
         size = tuple(
             (count - 1) * stride - 2 * margin + dilation * (window - 1) + 1 + more
             for count, window, stride, margin, dilation, more in parts
@@ -507,25 +512,19 @@ _ATEN_TYPES: Final = {
 }
 
 
-@dataclass(frozen=True)
 class _Tensor:
     """A tensor among the arguments."""
 
-    shape: tuple[int, ...]
-    order: tuple[int, ...]
-
-    @classmethod
-    def of(cls, shape: Sequence[int], strides: Sequence[int]) -> _Tensor:
-        """Return a tensor with a shape and strides."""
-        order = sorted(range(len(shape)), key=lambda index: -strides[index])
+    def __init__(self, shape: Sequence[int], strides: Sequence[int]) -> None:
+        self.shape = tuple(shape)
+        self.order = tuple(sorted(range(len(shape)), key=lambda index: -strides[index]))
         step = 1
-        for index in reversed(order):
+        for index in reversed(self.order):
             # The stride of a dimension with one element is arbitrary.
             if strides[index] != step and shape[index] > 1:
                 has_gaps = f"of a tensor of {[*shape]} are not supported: it has gaps"
                 raise UnsupportedError(f"strides {[*strides]} {has_gaps}")
             step *= shape[index]
-        return cls(tuple(shape), tuple(order))
 
     def _check_order(self, *supported: tuple[int, ...]) -> None:
         if self.order not in supported:
@@ -568,7 +567,7 @@ class _Call:
                     form = f"numbers from 1 to {LARGEST_SIZE}"
                     raise ProblemError(f"invalid shape {shape}: expected {form}")
                 elements.append(_ATEN_TYPES[kind])
-                self.values.append(_Tensor.of(shape, steps))
+                self.values.append(_Tensor(shape, steps))
         if len(set(elements)) > 1:
             raise UnsupportedError(_DIFFERENT_TYPES)
         self.element = elements[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,13 +106,7 @@ class WrongKnobs:
         self._trials = 0
 
     def add(self, candidate: Candidate, known: Iterable[Candidate], *, is_right: bool) -> None:
-        """Add a candidate whose result was checked.
-
-        Args:
-            candidate: the candidate.
-            known: all known candidates.
-            is_right: whether its result is right.
-        """
+        """Add a candidate whose result was checked; `known` yields the other candidates."""
         if is_right:
             self._right[candidate.key] = candidate
         else:
@@ -186,10 +180,10 @@ class WrongKnobs:
         )
         # Take them while enough candidates are left.
         self._rules = []
-        for fewer, _, _, rule in ranked:
+        for *_, rule in ranked:
             pipeline = rule[0]
             rest = [candidate for candidate in left[pipeline] if not _covers(rule, candidate)]
-            if len(rest) >= counts[pipeline] * _REMAINING**-fewer:
+            if len(rest) >= counts[pipeline] * _REMAINING ** len(explained[rule]):
                 self._rules.append(rule)
                 left[pipeline] = rest
 
@@ -480,33 +474,29 @@ _DOUBT: Final = 4
 """The number of other problems at which their correction counts half: they may differ from this one."""
 
 
-class Transfer:
-    """Corrections of the estimates of candidates, from the errors of estimates for other problems.
+def _corrections(
+    measured: Sequence[MeasuredProblem], seed: int
+) -> Callable[[Sequence[Mapping[str, float]]], Values]:
+    """Learn corrections of the estimates of candidates from the errors of estimates for other problems.
 
     Problems differ by a constant, so residuals are relative to that of the fastest candidate of their problem.
     """
+    rows, residuals = [], []
+    for problem in measured:
+        described = [features(problem.problem, candidate) for candidate, _ in problem.times]
+        times = np.log2([microseconds for _, microseconds in problem.times])
+        result = times - [row.get("estimate", 0.0) for row in described]
+        residuals.append(result - result[np.argmin(times)])
+        rows += described
+    columns = sorted({name for row in rows for name in row})
+    ensemble = Ensemble(_table(rows, columns), np.concatenate(residuals), seed)
+    weight = len(measured) / (len(measured) + _DOUBT)
 
-    def __init__(self, measured: Sequence[MeasuredProblem], seed: int) -> None:
-        described = [
-            [features(problem.problem, candidate) for candidate, _ in problem.times]
-            for problem in measured
-        ]
-        residuals = []
-        for problem, rows in zip(measured, described, strict=True):
-            times = np.log2([microseconds for _, microseconds in problem.times])
-            result = times - [row.get("estimate", 0.0) for row in rows]
-            residuals.append(result - result[np.argmin(times)])
-        everything = [row for rows in described for row in rows]
-        self._columns = sorted({name for row in everything for name in row})
-        self._weight = len(measured) / (len(measured) + _DOUBT)
-        self._ensemble = Ensemble(
-            _table(everything, self._columns), np.concatenate(residuals), seed
-        )
+    def correct(described: Sequence[Mapping[str, float]]) -> Values:
+        mean: Values = ensemble.guesses(_table(described, columns)).mean(axis=0)
+        return weight * mean
 
-    def corrections(self, described: Sequence[Mapping[str, float]]) -> Values:
-        guesses = self._ensemble.guesses(_table(described, self._columns))
-        mean: Values = guesses.mean(axis=0)
-        return self._weight * mean
+    return correct
 
 
 _FIRST: Final = 8
@@ -688,13 +678,13 @@ class ModelSearch(Search):
         if new:
             array = np.array([estimate(self._features(candidate)) for candidate in new])
             if self._transfer is not None:
-                array += self._transfer.corrections(list(map(self._features, new)))
+                array += self._transfer(list(map(self._features, new)))
             self._estimated |= zip((candidate.key for candidate in new), array, strict=True)
         return np.array([self._estimated[candidate.key] for candidate in candidates])
 
     @cached_property
-    def _transfer(self) -> Transfer | None:
-        return Transfer(self._measured, self._seed) if self._measured else None
+    def _transfer(self) -> Callable[[Sequence[Mapping[str, float]]], Values] | None:
+        return _corrections(self._measured, self._seed) if self._measured else None
 
 
 # --- Searches, which choose the next candidates, by name: built-in ones, and those of plug-ins ---
