@@ -3,7 +3,6 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.tuning.references.failure_reproducers import Reproducers as Reproducers
     from tuninglink.tuning.references.points import stored_tensors as stored_tensors
     from tuninglink.tuning.references.references import (
         HOST as HOST,
@@ -13,12 +12,11 @@ with lazy_imports(globals()):
         References as References,
         compile_reference as compile_reference,
         compute_reference as compute_reference,
+        narrow_sum as narrow_sum,
         program_reference_target as program_reference_target,
         reference_measurer as reference_measurer,
         retarget as retarget,
         set_up_process as set_up_process,
-    )
-    from tuninglink.tuning.references.reproducers import (
-        narrow_sum as narrow_sum,
         summation_error as summation_error,
     )
+    from tuninglink.tuning.references.reproducers import Reproducers as Reproducers

@@ -104,10 +104,9 @@ def compare_points(question: PointQuestion) -> list[PointComparison] | str:
         for is_reversed, contents in enumerate(
             (patterns(layout, question.seed), perturbed_patterns(layout, question.seed))
         ):
-            module = mlir.Module.parse(question.source, thread_context())
-            inputs = DrawnInputs(contents)
+            module = mlir.Module.parse(question.source, thread_context()).operation
             evaluators.append(
-                PointEvaluator(module.operation, layout, inputs, is_reversed=bool(is_reversed))
+                PointEvaluator(module, layout, contents, is_reversed=bool(is_reversed))
             )
         count = len(evaluators[0].outputs)
         return [_compare_output(question, evaluators, number) for number in range(count)]
@@ -200,7 +199,7 @@ class PointEvaluator:
         self,
         benchmark: mlir.Operation,
         layout: BufferLayout,
-        inputs: DrawnInputs,
+        inputs: Sequence[Sequence[Pattern]],
         *,
         is_reversed: bool = False,
     ) -> None:
@@ -254,7 +253,8 @@ class PointEvaluator:
                 if place.size and (place.min() < 0 or place.max() >= size):
                     raise UnsupportedOperationError("an index out of bounds")
             position = row_major(places, tensor.part.shape)
-            return widened(self._inputs.elements(tensor, position), result.element_type)
+            drawn = drawn_elements(self._inputs[tensor.binding], tensor, position)
+            return widened(drawn, result.element_type)
         if name == "arith.constant":
             return self._constant_of(operation, index)
         if name in _PASSED:
@@ -404,30 +404,21 @@ def static_integer(value: Value) -> int | None:
     return SizeEvaluator(arguments=constants).value(value)
 
 
-@dataclass(frozen=True)
-class DrawnInputs:
-    """The contents of a benchmark's bindings before it runs."""
-
-    patterns: Sequence[Sequence[Pattern]]
-
-    def elements(self, tensor: StoredTensor, position: Array) -> Array:
-        """Return elements of a tensor in a binding."""
-        dtype = element_type(tensor.part.element_type)
-        pattern = self._pattern(tensor)
-        start = tensor.part.offset - pattern.start
-        if dtype is None or start % dtype.itemsize:
-            raise UnsupportedOperationError(f"elements of {tensor.part.element_type}")
-        repeats = dtype.itemsize // math.gcd(len(pattern.content), dtype.itemsize)
-        values = np.tile(pattern.content, repeats).view(dtype)
-        result: Array = values[(start // dtype.itemsize + position) % len(values)]
-        return result
-
-    def _pattern(self, tensor: StoredTensor) -> Pattern:
-        """Return the last pattern that contains a tensor."""
-        begin, end = tensor.part.offset, tensor.part.offset + tensor.part.byte_length
-        for pattern in reversed(self.patterns[tensor.binding]):
-            if pattern.start <= begin and end <= pattern.start + pattern.length:
-                return pattern
-            if pattern.start < end and begin < pattern.start + pattern.length:
-                raise UnsupportedOperationError("a tensor that overlaps another one")
+def drawn_elements(patterns: Sequence[Pattern], tensor: StoredTensor, position: Array) -> Array:
+    """Return elements of a tensor in a binding before the benchmark runs, from the patterns that fill the binding."""
+    dtype = element_type(tensor.part.element_type)
+    begin, end = tensor.part.offset, tensor.part.offset + tensor.part.byte_length
+    for pattern in reversed(patterns):  # the last one that contains the tensor
+        if pattern.start <= begin and end <= pattern.start + pattern.length:
+            break
+        if pattern.start < end and begin < pattern.start + pattern.length:
+            raise UnsupportedOperationError("a tensor that overlaps another one")
+    else:
         raise UnsupportedOperationError("a tensor beyond its binding")
+    start = begin - pattern.start
+    if dtype is None or start % dtype.itemsize:
+        raise UnsupportedOperationError(f"elements of {tensor.part.element_type}")
+    repeats = dtype.itemsize // math.gcd(len(pattern.content), dtype.itemsize)
+    values = np.tile(pattern.content, repeats).view(dtype)
+    result: Array = values[(start // dtype.itemsize + position) % len(values)]
+    return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,8 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import ml_dtypes
+import numpy as np
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import (
@@ -19,7 +22,8 @@ from tuninglink.compiler import (
     set_up_command_line,
 )
 from tuninglink.errors import CompileError, TuninglinkError
-from tuninglink.mlir import body, collect, error, names, thread_context, to_bytecode
+from tuninglink.iree import REDUCTION, OpKind, StructuredOp
+from tuninglink.mlir import body, collect, error, names, thread_context, to_bytecode, visit
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.candidates import Compiled, compile_program
 from tuninglink.tuning.devices import (
@@ -38,6 +42,8 @@ from tuninglink.tuning.programs import (
     Failure,
     FailureKind,
     OutputVerdict,
+    element_type,
+    is_float,
 )
 from tuninglink.tuning.references.points import (
     PointComparison,
@@ -46,7 +52,6 @@ from tuninglink.tuning.references.points import (
     compare_points,
     stored_tensors,
 )
-from tuninglink.tuning.references.reproducers import summation_error
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
@@ -75,7 +80,6 @@ class References:
     """Computes references in separate processes, once per task.
 
     Attributes:
-        seed: the seed of the inputs.
         seconds: the time limit of the reference of one dispatch: compilation and two runs.
         pool: the processes that compile and run the code of references.
         point_pool: the process that evaluates single elements, separate so that these do not wait for references.
@@ -217,6 +221,54 @@ def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> Outp
     return OutputVerdict(Correctness.WRONG, failure.message, samples)
 
 
+# --- Sums of dispatches
+
+_SUM: Final = 4.0
+
+
+def summation_error(source: bytes) -> float:
+    """Return the error of the sums of a benchmark in a different order, relative to their magnitude.
+
+    Roundings of partial sums that grow as a random walk deviate by 0.2 units of the accumulator's precision times
+    `sqrt(terms)` (standard deviation); four units leave room for the largest of millions.
+    """
+    return _sums(source)[0]
+
+
+def narrow_sum(source: bytes) -> str:
+    """Return the type in which a benchmark adds up, if that is f16 or bf16; otherwise an empty text."""
+    return _sums(source)[1]
+
+
+def _sums(source: bytes) -> tuple[float, str]:
+    benchmark = mlir.Module.parse(source, thread_context())
+    error, narrow = 0.0, ""
+
+    def look(operation: mlir.Operation) -> None:
+        nonlocal error, narrow
+        op = StructuredOp(operation)
+        if not op.maps or REDUCTION not in op.iterator_types or not op.results:
+            return
+        element = op.results[0].element
+        dtype = element_type(element)
+        if dtype is None or not is_float(element):
+            return
+        # Attention has two reductions, which accumulate in f32.
+        loops = zip(op.iterator_types, op.sizes, strict=True)
+        sizes = [size or 1 for kind, size in loops if kind == REDUCTION]
+        is_attention = op.kind is OpKind.ATTENTION
+        terms = max(sizes) if is_attention else math.prod(sizes)
+        precision = float(ml_dtypes.finfo(np.float32 if is_attention else dtype).eps)  # type: ignore[no-untyped-call]
+        error = max(error, _SUM * precision * math.sqrt(terms))
+        blocks = [block for region in operation.regions for block in region]
+        adds = any(inner.operation.name == "arith.addf" for block in blocks for inner in block)
+        if adds and element in {"f16", "bf16"}:
+            narrow = element
+
+    visit(benchmark.operation, look)
+    return error, narrow
+
+
 # --- Compiled references: a benchmark retargeted at `executable-sources`, and the outputs of its code for another target
 
 _PROBE: Final = b"""
@@ -290,11 +342,7 @@ def _targets_in_text(flags: tuple[str, ...]) -> tuple[str, str]:
 
 
 def retarget(source: bytes, target: ReferenceTarget) -> bytes:
-    """Return a benchmark for another target, as bytecode.
-
-    Args:
-        source: the benchmark at `executable-sources`.
-        target: the target.
+    """Return a benchmark at `executable-sources` for another target, as bytecode.
 
     Raises:
         CompileError: the benchmark has no device or no executable to retarget.
@@ -356,12 +404,7 @@ class Reference:
         )
 
     def compare(self, outputs: Outputs, summation: float) -> Failure | None:
-        """Return the failure of a kernel's outputs; None if they are right.
-
-        Args:
-            outputs: the outputs.
-            summation: the tolerance of sums; see `summation_error`.
-        """
+        """Return the failure of a kernel's outputs with a tolerance of sums; None if they are right."""
         if outputs.violation is not None:
             return Failure(FailureKind.OUT_OF_BOUNDS, outputs.violation)
         for tensor, expected in self.outputs:
@@ -438,11 +481,8 @@ class ProgramReference:
     """The expected outputs of a whole program, computed in a separate process.
 
     Attributes:
-        program: the program.
         backend: the backend for which it is tuned.
-        seed: the seed of random inputs.
         seconds: the time limit of its compilation and of its runs, together.
-        pool: the pool with the process that compiles and runs it.
     """
 
     program: SavedProgram
@@ -532,11 +572,7 @@ class ProgramReference:
 
 
 def compile_reference(program: SavedProgram, target: ReferenceTarget) -> Compiled | str:
-    """Compile a program for a target of references.
-
-    Returns:
-        The module, or the first error.
-    """
+    """Compile a program for a target of references; return the module, or the first error."""
     began = time.monotonic()
     try:
         with compiler_run(program.content, ()) as run:

@@ -1,61 +1,265 @@
-"""The computation of a dispatch as a function on tensors, and reproducers of wrong results, which the stock tools run."""
+"""Reproducers of wrong results and failures: programs, and scripts that run them with the stock tools."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import ml_dtypes
-import numpy as np
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import func  # type: ignore[attr-defined]
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.iree import REDUCTION, OpKind, StructuredOp
-from tuninglink.mlir import body, collect, names, thread_context, visit
-from tuninglink.tuning.devices import buffer_length, patterns
-from tuninglink.tuning.programs import Access, BufferLayout, element_type, is_float
+from tuninglink.compiler import Phase
+from tuninglink.files import write_file
+from tuninglink.mlir import body, collect, names, thread_context
+from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.tuning.candidates import apply_candidate, apply_specs
+from tuninglink.tuning.devices import (
+    SYNCHRONOUS_DRIVER,
+    THREADED_DRIVER,
+    buffer_length,
+    patterns,
+)
+from tuninglink.tuning.programs import (
+    COMPILE_FAILURES,
+    Access,
+    BufferLayout,
+    Failure,
+    FailureKind,
+    OutputVerdict,
+)
 from tuninglink.tuning.references.operations import UnsupportedOperationError
 from tuninglink.tuning.references.points import LOAD, STORE, SUBSPAN, StoredTensor, tensor_of
+from tuninglink.tuning.references.references import program_reference_target, retarget
 
 if TYPE_CHECKING:
-    from tuninglink.compiler import Phase
-    from tuninglink.tuning.programs import OutputVerdict
+    import os
+
+    from tuninglink.specs import Spec
+    from tuninglink.tuning.candidates import Candidate, TunableTask
+    from tuninglink.tuning.programs import TuningTask
 
 
-NAME: Final = "dispatch"
-_SUM: Final = 4.0
-_CLEAN_UP: Final = "builtin.module(canonicalize)"
-"""The pipeline that removes unused offsets of bindings."""
+class Reproducers:
+    """A directory of programs that show failures.
+
+    Args:
+        directory: the directory, which is created.
+        flags: the flags of the compiler.
+        seed: the seed of the inputs of benchmarks.
+    """
+
+    def __init__(
+        self, directory: str | os.PathLike[str], flags: Sequence[str], seed: int = 0
+    ) -> None:
+        self._directory = Path(directory)
+        self._flags = tuple(flags)
+        self._seed = seed
+
+    def keep_candidate(
+        self, prepared: TunableTask, candidate: Candidate, failure: Failure, device: str
+    ) -> Path | None:
+        """Write the program of a candidate that fails.
+
+        Args:
+            prepared: the task of the candidate.
+            candidate: its configuration.
+            failure: how it fails.
+            device: the device that ran it.
+
+        Returns:
+            The program, or its directory if it fails at run time; None if the machine is the cause, or it is merely
+            slower.
+
+        Raises:
+            TuninglinkError: it cannot be written.
+        """
+        if failure.is_external or failure.kind is FailureKind.SLOWER:
+            return None
+        content = prepared.template.content_for(candidate)
+        module = mlir.Module.parse(content, thread_context()).operation
+        apply_candidate(module, candidate)
+        task, phase = prepared.task, Phase.EXECUTABLE_CONFIGURATIONS
+        name = f"{task.label}-{failure.kind.value}-{candidate.key[:12]}"
+        notes = [*failure.message.splitlines(), "", str(candidate)]
+        if failure.kind in COMPILE_FAILURES:
+            return self._write_program(name, module, phase, notes)
+        failure = replace(failure, message="\n".join(notes))
+        return self._write_run(name, task, _runnable(module, phase, self._flags), failure, device)
+
+    def keep_dispatch(
+        self, task: TuningTask, failure: Failure, device: str, specs: Sequence[Spec] = ()
+    ) -> Path | None:
+        """Write the program of a dispatch that fails as the compiler or a spec configures it.
+
+        Args:
+            task: the dispatch.
+            failure: how it fails.
+            device: the device that ran it.
+            specs: the specs that configure it; none for the compiler's choice.
+
+        Returns:
+            See `keep_candidate`.
+
+        Raises:
+            TuninglinkError: it cannot be written.
+        """
+        if failure.is_external:
+            return None
+        content, phase = task.source, Phase.EXECUTABLE_SOURCES
+        if specs:
+            content, phase = (
+                apply_specs(task.source, self._flags, specs).output,
+                Phase.EXECUTABLE_CONFIGURATIONS,
+            )
+        module = mlir.Module.parse(content, thread_context()).operation
+        name = f"{task.label}-{failure.kind.value}-{'spec' if specs else 'default'}"
+        notes = failure.message.splitlines()
+        if failure.kind in COMPILE_FAILURES:
+            return self._write_program(name, module, phase, notes)
+        return self._write_run(name, task, _runnable(module, phase, self._flags), failure, device)
+
+    def keep_wrong(self, task: TuningTask, judgement: OutputVerdict, device: str) -> Path | None:
+        """Write a dispatch whose default is wrong, with a script that shows it with the stock tools.
+
+        Args:
+            task: the dispatch.
+            judgement: the finding.
+            device: the device that ran it.
+
+        Returns:
+            The directory: of the dispatch as a function on tensors, or else as a benchmark on a buffer.
+
+        Raises:
+            TuninglinkError: it cannot be written.
+        """
+        try:
+            text, inputs, outputs = _tensor_function(task.source, task.layout)
+        except UnsupportedOperationError:
+            return self.keep_dispatch(task, Failure(FailureKind.WRONG, judgement.reason), device)
+        module = mlir.Module.parse(text, thread_context())
+        programs = {_PROGRAM: text}
+        if strip_configurations(module.operation):
+            # The expected result is compiled without the configurations that the program holds itself.
+            programs[_UNCONFIGURED_PROGRAM] = str(module)
+        target = program_reference_target(task.target.backend)
+        tensors = [
+            (tensor.part.element_type, list(tensor.part.shape), tensor.binding, tensor.part.offset)
+            for tensor in inputs
+        ]
+        script = _WRONG_SCRIPT.format(
+            drawing=_DRAWING,
+            version=metadata.version("iree-base-compiler"),
+            program=_PROGRAM,
+            reference_program=list(programs)[-1],
+            finding=judgement.reason,
+            flags=json.dumps(self._flags),
+            reference_flags=json.dumps(target.flags),
+            bindings=repr(_binding_rows(task.layout)),
+            inputs=json.dumps(tensors),
+            seed=self._seed,
+            samples=json.dumps([astuple(sample) for sample in judgement.samples]),
+            outputs=outputs,
+            function=_NAME,
+            device=device,
+        )
+        return self._write_folder(f"{task.label}-wrong-default", programs, script)
+
+    def _write_folder(self, name: str, programs: Mapping[str, str], script: str) -> Path:
+        path = self._directory / name
+        path.mkdir(parents=True, exist_ok=True)
+        for file, text in {**programs, "reproduce.py": script}.items():
+            write_file(path / file, text)
+        return path
+
+    def _write_program(
+        self, name: str, module: mlir.Operation, phase: Phase, notes: Sequence[str]
+    ) -> Path:
+        """Write a program that does not compile, with the command that shows it."""
+        flags = shlex.join(self._flags)
+        command = f"iree-compile %s --compile-from={phase.value} {flags} -o /dev/null"
+        lines = [f"// {line}".rstrip() for line in (command, "", *notes)]
+        path = self._directory / f"{name}.mlir"
+        self._directory.mkdir(parents=True, exist_ok=True)
+        write_file(path, "\n".join([*lines, "", str(module)]))
+        return path
+
+    def _write_run(
+        self,
+        name: str,
+        task: TuningTask,
+        benchmark: _Runnable,
+        failure: Failure,
+        device: str,
+    ) -> Path:
+        """Write a program that fails at run time, with a script that runs it."""
+        programs = {_BENCHMARK: benchmark}
+        if failure.kind is FailureKind.WRONG:
+            target = program_reference_target(task.target.backend)
+            reference = mlir.Module.parse(retarget(task.source, target), thread_context())
+            programs[_REFERENCE] = _runnable(
+                reference.operation, Phase.EXECUTABLE_SOURCES, target.flags
+            )
+        if failure.kind is FailureKind.CRASH and device == SYNCHRONOUS_DRIVER:
+            device = THREADED_DRIVER  # whose workers have the stack that the code was measured with
+        rows = _binding_rows(task.layout)
+        places = [
+            (parts[0][0], binding.offset, binding.access is not Access.READ)
+            for binding, (*_, parts) in zip(task.layout.bindings, rows, strict=True)
+        ]
+        script = _FAILING_SCRIPT.format(
+            version=metadata.version("iree-base-compiler"),
+            finding=failure.message.replace("\\", "\\\\").replace('"""', "'''"),
+            benchmark=_BENCHMARK,
+            reference=_REFERENCE,
+            compilations=repr(
+                {name: (p.phase.value, list(p.flags)) for name, p in programs.items()}
+            ),
+            function=repr(task.function),
+            bindings=repr(rows),
+            places=repr(places),
+            length=buffer_length(task.layout),
+            stride=task.layout.stride,
+            seed=self._seed,
+            drawing=_DRAWING,
+            device=repr(device),
+        )
+        texts = {file: program.text for file, program in programs.items()}
+        return self._write_folder(name, texts, script)
 
 
-@dataclass(frozen=True)
-class TensorFunction:
-    """A dispatch as a function."""
+# --- Wrong results, as functions on tensors
 
-    text: str
-    inputs: tuple[StoredTensor, ...]
-    outputs: tuple[int, ...]
+_NAME: Final = "dispatch"
+_PROGRAM: Final = "dispatch.mlir"
+_UNCONFIGURED_PROGRAM: Final = "unconfigured.mlir"
 
 
-def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
-    """Return the computation of a dispatch as a function on tensors."""
+def _tensor_function(source: bytes, layout: BufferLayout) -> tuple[str, list[StoredTensor], int]:
+    """Return the computation of a dispatch as a function on tensors, its inputs, and the number of its outputs."""
     benchmark = mlir.Module.parse(source, thread_context())
     (dispatch,) = collect(benchmark.operation, names.FUNCTION)
     loads, stores = collect(dispatch, LOAD), collect(dispatch, STORE)
-    _expect_whole_loads(loads, layout)
-    inputs = tuple(tensor_of(load.operands[0], layout) for load in loads)
-    outputs = tuple(tensor_of(store.operands[1], layout).binding for store in stores)
+    inputs = [tensor_of(load.operands[0], layout) for load in loads]
+    for load, tensor in zip(loads, inputs, strict=True):
+        sizes = mlir.RankedTensorType(load.results[0].type).shape
+        if math.prod(sizes) != math.prod(tensor.part.shape):
+            raise UnsupportedOperationError("a load of a part of a binding")
+    for store in stores:
+        tensor_of(store.operands[1], layout)
     # Make a function that returns the stored values.
     with benchmark.context, mlir.Location.unknown():
         module = mlir.Module.create()
         with mlir.InsertionPoint(module.body):
             types = [load.results[0].type for load in loads]
             results = [store.operands[0].type for store in stores]
-            function = func.FuncOp(NAME, (types, results))
+            function = func.FuncOp(_NAME, (types, results))
             block = function.add_entry_block()
             with mlir.InsertionPoint(block):
                 end = func.ReturnOp([store.operands[0] for store in stores]).operation
@@ -69,82 +273,12 @@ def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
             operation.erase()
         else:
             operation.move_before(end)
-    PassManager.parse(_CLEAN_UP, context=module.context).run(module.operation)
-    return TensorFunction(str(module), inputs, outputs)
+    # Remove unused offsets of bindings.
+    PassManager.parse("builtin.module(canonicalize)", context=module.context).run(module.operation)
+    return str(module), inputs, len(stores)
 
 
-def summation_error(source: bytes) -> float:
-    """Return the error of a dispatch's sums in a different order, relative to their magnitude.
-
-    Roundings of partial sums that grow as a random walk deviate by 0.2 units of the accumulator's precision times
-    `sqrt(terms)` (standard deviation); four units leave room for the largest of millions.
-
-    Args:
-        source: its benchmark at `executable-sources`.
-    """
-    largest = 0.0
-
-    def look(op: StructuredOp, dtype: np.dtype) -> None:
-        nonlocal largest
-        precision = float(ml_dtypes.finfo(_accumulator(op, dtype)).eps)  # type: ignore[no-untyped-call]
-        largest = max(largest, _SUM * precision * math.sqrt(_terms(op)))
-
-    _visit_reductions(source, look)
-    return largest
-
-
-def narrow_sum(source: bytes) -> str:
-    """Return the type in which a dispatch adds up, if that is f16 or bf16; otherwise an empty text.
-
-    Args:
-        source: its benchmark at `executable-sources`.
-    """
-    narrow = ""
-
-    def look(op: StructuredOp, _: np.dtype) -> None:
-        nonlocal narrow
-        blocks = [block for region in op.operation.regions for block in region]
-        adds = any(inner.operation.name == "arith.addf" for block in blocks for inner in block)
-        if adds and op.results[0].element in ("f16", "bf16"):
-            narrow = op.results[0].element
-
-    _visit_reductions(source, look)
-    return narrow
-
-
-def _visit_reductions(source: bytes, look: Callable[[StructuredOp, np.dtype], None]) -> None:
-    """Call a function with each reduction to floating-point numbers and the type of its result."""
-    benchmark = mlir.Module.parse(source, thread_context())
-
-    def visited(operation: mlir.Operation) -> None:
-        op = StructuredOp(operation)
-        if op.maps and REDUCTION in op.iterator_types and op.results:
-            dtype = element_type(op.results[0].element)
-            if dtype is not None and is_float(op.results[0].element):
-                look(op, dtype)
-
-    visit(benchmark.operation, visited)
-
-
-def _accumulator(op: StructuredOp, result: np.dtype) -> np.dtype:
-    return np.dtype(np.float32) if op.kind is OpKind.ATTENTION else result
-
-
-def _terms(op: StructuredOp) -> int:
-    loops = zip(op.iterator_types, op.sizes, strict=True)
-    sizes = [size or 1 for kind, size in loops if kind == REDUCTION]
-    return max(sizes) if op.kind is OpKind.ATTENTION else math.prod(sizes)
-
-
-def _expect_whole_loads(loads: list[mlir.Operation], layout: BufferLayout) -> None:
-    for load in loads:
-        tensor = tensor_of(load.operands[0], layout)
-        sizes = mlir.RankedTensorType(load.results[0].type).shape
-        if math.prod(sizes) != math.prod(tensor.part.shape):
-            raise UnsupportedOperationError("a load of a part of a binding")
-
-
-DRAWING: Final = """\
+_DRAWING: Final = """\
 EIGHT_BITS = ("E4M3FN", "E4M3FNUZ", "E5M2", "E5M2FNUZ", "E8M0FNU")
 
 
@@ -183,7 +317,7 @@ def content(binding):
 """Functions of a script that draw the contents of `BINDINGS` for `SEED`, as `devices.inputs` does."""
 
 
-def binding_rows(layout: BufferLayout) -> list[tuple[int, int, list[tuple[str, int, int]]]]:
+def _binding_rows(layout: BufferLayout) -> list[tuple[int, int, list[tuple[str, int, int]]]]:
     """Return `BINDINGS` of a script: bytes, the largest integer, and parts with their type, start and length."""
     rows = []
     for binding, parts in zip(layout.bindings, patterns(layout, 0), strict=True):
@@ -192,11 +326,7 @@ def binding_rows(layout: BufferLayout) -> list[tuple[int, int, list[tuple[str, i
     return rows
 
 
-PROGRAM: Final = "dispatch.mlir"
-UNCONFIGURED_PROGRAM: Final = "unconfigured.mlir"
-"""The program without the configurations that it holds itself, from which the expected result is compiled."""
-
-_SCRIPT: Final = '''\
+_WRONG_SCRIPT: Final = '''\
 #!/usr/bin/env python3
 """A dispatch whose result is wrong, as iree-compile {version} compiles it.
 
@@ -257,50 +387,15 @@ if __name__ == "__main__":
 '''
 
 
-def reproducer_script(
-    function: TensorFunction,
-    layout: BufferLayout,
-    judgement: OutputVerdict,
-    flags: Sequence[str],
-    reference_flags: Sequence[str],
-    *,
-    device: str,
-    seed: int,
-    version: str,
-    reference_program: str = PROGRAM,
-) -> str:
-    """Return a Python script that shows a wrong result."""
-    inputs = [
-        (tensor.part.element_type, list(tensor.part.shape), tensor.binding, tensor.part.offset)
-        for tensor in function.inputs
-    ]
-    return _SCRIPT.format(
-        drawing=DRAWING,
-        version=version,
-        program=PROGRAM,
-        reference_program=reference_program,
-        finding=judgement.reason,
-        flags=json.dumps(list(flags)),
-        reference_flags=json.dumps(list(reference_flags)),
-        bindings=repr(binding_rows(layout)),
-        inputs=json.dumps(inputs),
-        seed=seed,
-        samples=json.dumps([astuple(sample) for sample in judgement.samples]),
-        outputs=len(function.outputs),
-        function=NAME,
-        device=device,
-    )
+# --- Compiled dispatches that crash, hang or write out of bounds, as benchmarks on a buffer
 
-
-# --- Reproducers of compiled dispatches that crash, hang or write out of bounds, for the stock tools only
-
-BENCHMARK: Final = "benchmark.mlir"
-REFERENCE: Final = "reference.mlir"
+_BENCHMARK: Final = "benchmark.mlir"
+_REFERENCE: Final = "reference.mlir"
 
 _BYTE_VIEW: Final = (0x10000008, 1)
 """The runtime's numbers of element type `i8` and the dense row-major encoding (`iree/hal/buffer_view.h`)."""
 
-_FAILING_RUN_SCRIPT: Final = '''\
+_FAILING_SCRIPT: Final = '''\
 #!/usr/bin/env python3
 """A dispatch that fails at run time, as iree-compile {version} compiles it.
 
@@ -389,15 +484,15 @@ if __name__ == "__main__":
 
 
 @dataclass(frozen=True)
-class RunnableBenchmark:
-    """A benchmark of a dispatch as text."""
+class _Runnable:
+    """A benchmark of a dispatch as text, and how to compile it."""
 
     text: str
     phase: Phase
     flags: tuple[str, ...]
 
 
-def runnable(module: mlir.Operation, phase: Phase, flags: Sequence[str]) -> RunnableBenchmark:
+def _runnable(module: mlir.Operation, phase: Phase, flags: Sequence[str]) -> _Runnable:
     """Return a benchmark whose function returns its buffer, which `iree-run-module` can write to a file."""
     function = next(op for op in body(module) if op.name == names.UTIL_FUNCTION)
     block = function.regions[0].blocks[0]
@@ -417,7 +512,7 @@ def runnable(module: mlir.Operation, phase: Phase, flags: Sequence[str]) -> Runn
             mlir.FunctionType.get(types, [view])
         )
     end.operation.erase()
-    return RunnableBenchmark(str(module), phase, tuple(flags))
+    return _Runnable(str(module), phase, tuple(flags))
 
 
 def _operation(name: str, kind: mlir.Type, *operands: mlir.Value[Any]) -> mlir.Value[Any]:
@@ -429,36 +524,3 @@ def _constant(kind: mlir.Type, number: int) -> mlir.Value[Any]:
     return mlir.Operation.create(
         "arith.constant", results=[kind], attributes={"value": value}
     ).result
-
-
-def failing_run_script(
-    programs: dict[str, RunnableBenchmark],
-    function: str,
-    layout: BufferLayout,
-    finding: str,
-    *,
-    device: str,
-    seed: int,
-    version: str,
-) -> str:
-    """Return a Python script that runs a benchmark and shows how it fails."""
-    places = [
-        (parts[0][0], binding.offset, binding.access is not Access.READ)
-        for binding, (*_, parts) in zip(layout.bindings, binding_rows(layout), strict=True)
-    ]
-    compilations = {name: (p.phase.value, list(p.flags)) for name, p in programs.items()}
-    return _FAILING_RUN_SCRIPT.format(
-        version=version,
-        finding=finding.replace("\\", "\\\\").replace('"""', "'''"),
-        benchmark=BENCHMARK,
-        reference=REFERENCE,
-        compilations=repr(compilations),
-        function=repr(function),
-        bindings=repr(binding_rows(layout)),
-        places=repr(places),
-        length=buffer_length(layout),
-        stride=layout.stride,
-        seed=seed,
-        drawing=DRAWING,
-        device=repr(device),
-    )
