@@ -58,7 +58,6 @@ with lazy_imports(globals()):
         TraceSource as TraceSource,
         error_text as error_text,
         find_overflow as find_overflow,
-        narrow_sums as narrow_sums,
         overflowing_dispatch as overflowing_dispatch,
         trace_program as trace_program,
     )

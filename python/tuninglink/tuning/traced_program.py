@@ -32,8 +32,10 @@ from tuninglink.tuning.deciding import (
 from tuninglink.tuning.devices import MeasurementError, Measurer, Request
 from tuninglink.tuning.programs import Failure, FunctionCall, TuningTask, form_dispatches
 from tuninglink.tuning.references import (
+    SUM_REMEDY,
     compile_reference,
     narrow_sum,
+    narrow_sums,
     program_reference_target,
     reference_measurer,
     set_up_process,
@@ -316,21 +318,6 @@ def _traces(runs: ModelRuns, program: CompiledProgram, directory: Path, seconds:
 
 # --- Infinities and NaNs, and the dispatch that they come from ------------------------------------------
 
-_REMEDY: Final = "export with tuninglink.torch, or convert to f32 before the sum"
-
-
-def narrow_sums(tasks: Sequence[TuningTask]) -> str:
-    """Return which dispatches add up in f16 or bf16, where frameworks add up in f32, and the remedy; empty if none does."""
-    narrow = {task.label: kind for task in tasks if (kind := narrow_sum(task.source))}
-    if not narrow:
-        return ""
-    names = ", ".join([*narrow][:_SHOWN]) + (", ..." if len(narrow) > _SHOWN else "")
-    verb = "adds up" if len(narrow) == 1 else "add up"
-    return f"{names} {verb} in {' and '.join(dict.fromkeys(narrow.values()))}, PyTorch in f32: {_REMEDY}"
-
-
-_SHOWN: Final = 3
-
 
 def _overflow(
     traces: Sequence[DispatchTrace],
@@ -352,7 +339,7 @@ def _overflow(
         )
     task = next((task for task in tasks if trace.name in task.functions), None)
     if task is not None and narrow_sum(task.source) == "f16":
-        return f"{finding}, which adds up in f16, up to 65504; PyTorch adds up in f32: {_REMEDY}"
+        return f"{finding}, which adds up in f16, up to 65504; PyTorch adds up in f32: {SUM_REMEDY}"
     if any(
         tensor.dtype == np.float16 and np.isinf(tensor.array()).any() for tensor in trace.outputs
     ):

@@ -30,7 +30,7 @@ from tuninglink.tuning.programs import (
     reason_of,
 )
 from tuninglink.tuning.references import ProgramReference, References
-from tuninglink.tuning.traced_program import TraceSource, find_overflow, narrow_sums
+from tuninglink.tuning.traced_program import TraceSource, find_overflow
 
 if TYPE_CHECKING:
     import os
@@ -231,7 +231,15 @@ def verify_dispatches(
             reference = ProgramReference(program.saved, runnable[0].target.backend, seed, timeout)
             judge = OutputJudge(program.tasks, opened.enter_context(reference))
             runs = ModelRuns(program, compiler, device, seed, judge=judge)
-            whole = _explained(judge_program(runs, spec), runs, source, spec, timeout)
+            whole = judge_program(runs, spec)
+            if whole.has_overflow and source is not None:
+                try:
+                    reason = find_overflow(runs, source, spec, timeout)
+                except TuninglinkError as failure:
+                    reason = f"no dispatch is named: {reason_of(failure)}"
+                judgement = whole.judgement
+                judgement = replace(judgement, reason=f"{judgement.reason}; {reason}")
+                whole = replace(whole, judgement=judgement)
             report(whole, len(runnable), len(runnable))
     return Verification(tuple(verified), program.omissions, whole)
 
@@ -253,23 +261,3 @@ def _verified(
     correctness = Correctness.UNCHECKED if result.is_external else Correctness.FAILED
     verdict = OutputVerdict(correctness, f"it {what}: {result.message}")
     return VerifiedDispatch(task, verdict, result)
-
-
-def _explained(
-    whole: ProgramVerdict, runs: ModelRuns, source: TraceSource | None, spec: str, seconds: float
-) -> ProgramVerdict:
-    """Return a verdict with the dispatch that infinities and NaNs come from, or with those that add up in narrow types."""
-    if whole.error is None or whole.tolerance is None or whole.error <= whole.tolerance:
-        return whole
-    reason = ""
-    if not whole.has_overflow:
-        reason = narrow_sums(runs.program.tasks)
-    elif source is not None:
-        try:
-            reason = find_overflow(runs, source, spec, seconds)
-        except TuninglinkError as failure:
-            reason = f"no dispatch is named: {reason_of(failure)}"
-    if not reason:
-        return whole
-    judgement = replace(whole.judgement, reason=f"{whole.judgement.reason}; {reason}")
-    return replace(whole, judgement=judgement)

@@ -30,6 +30,7 @@ from tuninglink.tuning.programs import (
     OutputVerdict,
     element_type,
 )
+from tuninglink.tuning.references import narrow_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -231,8 +232,10 @@ class OutputJudge:
             if label in outputs
         )
         errors = default_error, tuned_error
+        are_right = all(error is None or error <= tolerance for error in errors)
         return OutputComparison(
-            expectation.source, tolerance, *errors, expectation.note, has_overflow=has_overflow
+            *(expectation.source, tolerance, *errors, expectation.note, has_overflow),
+            narrow_sums="" if are_right else narrow_sums(self.tasks),
         )
 
     def rejection(
@@ -743,18 +746,15 @@ def judge_program(runs: ModelRuns, spec: str) -> ProgramVerdict:
     error = comparison.tuned_error if spec else comparison.default_error
     if comparison.source == DEFAULT_SOURCE or error is None:
         return ProgramVerdict(OutputVerdict(Correctness.UNCHECKED, comparison.note))
+    is_off = error > comparison.tolerance
     finding = f"relative error {error:.2g} against {comparison.source}"
-    correctness = Correctness.RIGHT
-    has_overflow = error > comparison.tolerance and comparison.has_overflow
-    if has_overflow:
+    if is_off and comparison.has_overflow:
         finding = f"infinities or NaNs where {comparison.source} is finite"
-    elif error > comparison.tolerance:
-        finding += (
-            f", at most {comparison.tolerance:.2g} is rounding; --trace shows where they diverge"
-        )
-    if error > comparison.tolerance:
-        is_given = comparison.source == GIVEN_SOURCE
-        correctness = Correctness.WRONG if is_given else Correctness.UNDECIDED
-    judgement = OutputVerdict(correctness, finding)
-    errors = error, comparison.tolerance
-    return ProgramVerdict(judgement, comparison.source, *errors, has_overflow=has_overflow)
+    elif is_off:
+        limit = f"at most {comparison.tolerance:.2g} is rounding"
+        finding += f", {limit}; --trace shows where they diverge"
+        finding += f"; {comparison.narrow_sums}" if comparison.narrow_sums else ""
+    wrong = Correctness.WRONG if comparison.source == GIVEN_SOURCE else Correctness.UNDECIDED
+    judgement = OutputVerdict(wrong if is_off else Correctness.RIGHT, finding)
+    errors = error, comparison.tolerance, is_off and comparison.has_overflow
+    return ProgramVerdict(judgement, comparison.source, *errors)

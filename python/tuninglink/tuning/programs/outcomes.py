@@ -88,12 +88,7 @@ class OutputSample:
 
 @dataclass(frozen=True)
 class OutputVerdict:
-    """The verdict of the reference on a result.
-
-    Attributes:
-        reason: the figures, or the reason for a missing verdict.
-        samples: the elements with the largest differences.
-    """
+    """The verdict of the reference on a result, its figures or why there is none, and the elements that differ most."""
 
     correctness: Correctness = field(metadata=named("result"))
     reason: str = field(default="", metadata=named("finding"))
@@ -118,11 +113,11 @@ class OutputComparison:
 
     Attributes:
         source: the origin of the expected outputs, such as `llvm-cpu`.
-        tolerance: the largest error of a correct program.
         default_error: the error without a spec; None if the expected outputs are those of the default.
         tuned_error: the error with the spec; None without a spec.
         note: the reason why a better source is missing; empty if none is missing.
         has_overflow: whether outputs are infinite or NaN where the expected ones are finite.
+        narrow_sums: where outputs are wrong, the dispatches that add up in f16 or bf16, with the remedy; else empty.
     """
 
     source: str
@@ -131,6 +126,7 @@ class OutputComparison:
     tuned_error: float | None = None
     note: str = ""
     has_overflow: bool = False
+    narrow_sums: str = ""
 
     @property
     @written()
@@ -184,14 +180,15 @@ class OutputComparison:
         where = f"the outputs of the program as compiled differ from those of {self.source}"
         if self.is_repaired:
             return f"{where} ({error}), and with the spec they agree: the default is wrong"
+        narrow = f"; {self.narrow_sums}" if self.narrow_sums else ""
         if self.has_overflow:
             where = (
                 f"the program as compiled gives infinities or NaNs where {self.source} is finite"
             )
-            return f"{where}; tuninglink verify names the first dispatch that makes them"
+            return f"{where}; tuninglink verify names the first dispatch that makes them{narrow}"
         return (
-            f"{where} ({error}): one of both is wrong, or the program amplifies rounding, "
-            "as recurrent ones with random weights do; tuninglink verify judges the dispatches"
+            f"{where} ({error}): one of both is wrong, or the program amplifies rounding, as recurrent ones with random "
+            f"weights do; tuninglink verify judges the dispatches{narrow}"
         )
 
     def __str__(self) -> str:

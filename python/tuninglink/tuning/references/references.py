@@ -240,6 +240,20 @@ def narrow_sum(source: bytes) -> str:
     return _sums(source)[1]
 
 
+SUM_REMEDY: Final = "export with tuninglink.torch, or convert to f32 before the sum"
+_SHOWN: Final = 3
+
+
+def narrow_sums(tasks: Sequence[TuningTask]) -> str:
+    """Return which dispatches add up in f16 or bf16, where frameworks add up in f32, and the remedy; empty if none does."""
+    narrow = {task.label: kind for task in tasks if (kind := narrow_sum(task.source))}
+    if not narrow:
+        return ""
+    names = ", ".join([*narrow][:_SHOWN]) + (", ..." if len(narrow) > _SHOWN else "")
+    verb = "adds up" if len(narrow) == 1 else "add up"
+    return f"{names} {verb} in {' and '.join(dict.fromkeys(narrow.values()))}, PyTorch in f32: {SUM_REMEDY}"
+
+
 def _sums(source: bytes) -> tuple[float, str]:
     benchmark = mlir.Module.parse(source, thread_context())
     error, narrow = 0.0, ""
