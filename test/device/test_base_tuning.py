@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tuninglink
-from tuninglink.cli.tune_options import parse_tune_arguments
+from tuninglink.cli.tune import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning import tune_in_process
 from tuninglink.tuning.deciding import ConfidenceInterval, TuningSettings

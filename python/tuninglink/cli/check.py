@@ -25,7 +25,7 @@ from tuninglink.checking import (
 from tuninglink.cli import process
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs, read_flags
 from tuninglink.cli.terminal import folded, is_quiet, progress, render_table
-from tuninglink.cli.usage import Positional, Usage
+from tuninglink.cli.usage import Positional, Usage, usage_error
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     TARGET_FLAG,
@@ -36,7 +36,7 @@ from tuninglink.compiler import (
     set_up_command_line,
     spec_diagnostics,
 )
-from tuninglink.errors import Diagnostic, Severity, SpecError, UsageError, counted, printable
+from tuninglink.errors import Diagnostic, Severity, SpecError, counted, printable
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
 from tuninglink.llvm_flags import (
@@ -49,7 +49,7 @@ from tuninglink.llvm_flags import (
     read_positive_duration,
     toggle,
 )
-from tuninglink.mlir import error, note
+from tuninglink.mlir import note
 from tuninglink.plain_data import to_json
 from tuninglink.rules import CODES, Rule
 from tuninglink.solver import Limits, Verdict
@@ -145,11 +145,6 @@ class CheckOptions:
     project: str = option("", SPEC_PROJECT_FLAGS["project"])
     no_project: bool = toggle(SPEC_PROJECT_FLAGS["no-project"].help)
 
-    @property
-    def selection(self) -> Selection:
-        selected, ignored = (frozenset().union(*rules) for rules in (self.select, self.ignore))
-        return Selection(selected, ignored, self.is_complete, self.strict)
-
 
 USAGE: Final[Usage] = Usage(
     name="check",
@@ -185,7 +180,6 @@ The exit code is 1 if a spec has errors, and with --strict if anything was not d
 
 
 def check_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink check` with the arguments after the command's name, and return the exit code."""
     reader = read_flags(USAGE.flags, arguments)
     options = CheckOptions(
         specs=reader.inputs, flags=reader.flags, target=reader.target, **reader.values
@@ -220,7 +214,7 @@ def check_command(arguments: Sequence[str]) -> int:
     if options.shows_diff:
         files = _fixed(reports)
         write_output(options.output, "".join(file.diff() for file in files).encode())
-        process.show(Diagnostic(Severity.REMARK, f"would fix {_changes(files)}"))
+        process.shown_diagnostics().remark(f"would fix {_changes(files)}")
         has_errors = any(report.has_errors() for report in reports)
         return process.FAILURE if files or has_errors else process.SUCCESS
     for _ in range(_MOST_ROUNDS if options.fixes else 0):
@@ -229,10 +223,10 @@ def check_command(arguments: Sequence[str]) -> int:
             break
         for file in files:
             write_output(file.path, file.after.encode())
-        process.show(Diagnostic(Severity.REMARK, f"fixed {_changes(files)}"))
+        process.shown_diagnostics().remark(f"fixed {_changes(files)}")
         reports = _checked(checker, specs, options)
     if options.form is Format.TABLE:
-        process.show(*shown_findings(reports), *_unchecked(reports, options))
+        process.show(*shown_findings(reports, options))
     _write(reports, options)
     return process.FAILURE if any(report.has_errors() for report in reports) else process.SUCCESS
 
@@ -244,27 +238,15 @@ _MOST_ROUNDS: Final = 10
 def _check_options(options: CheckOptions, explicit_flags: Sequence[str]) -> None:
     """Check that flags have the program or the target that they are for."""
     if explicit_flags and not options.model:
-        remedy = note("flags of iree-compile are for the program of --model")
-        raise UsageError(error(f"flag '{explicit_flags[0]}' needs a --model", notes=[remedy]))
+        remedy = "flags of iree-compile are for the program of --model"
+        raise usage_error(f"flag '{explicit_flags[0]}' needs a --model", remedy)
     if options.compiles and not options.target:
         raise no_target()
     if options.fixes and STANDARD_STREAM in options.specs:
         message = "--fix writes into files, and cannot fix standard input; --diff shows the change"
-        raise UsageError(error(message))
+        raise usage_error(message)
     if options.model:
         check_has_target(options.flags, options.model)
-
-
-def _unchecked(reports: Iterable[SpecReport], options: CheckOptions) -> Iterator[Diagnostic]:
-    """Yield a remark on what is not checked without a target."""
-    count = sum(len(report.entries) for report in reports)
-    if count and not options.target and not options.model:
-        message = (
-            f"without a target, the configurations of {counted(count, 'entry', 'entries')} are not checked: neither "
-            "whether they are valid nor whether they compile"
-        )
-        remedy = note("name the target with --target, such as --target gfx942")
-        yield Diagnostic(Severity.REMARK, message, None, (remedy,))
 
 
 def _fixed(reports: Iterable[SpecReport]) -> list[FixedFile]:
@@ -279,7 +261,8 @@ def _changes(files: Sequence[FixedFile]) -> str:
 def _checked(checker: Checker, sources: Iterable[str], options: CheckOptions) -> list[SpecReport]:
     """Return the report of each spec; an interrupt writes the complete reports and the partial last one."""
     reports: list[SpecReport] = []
-    selection = options.selection
+    selected, ignored = (frozenset().union(*rules) for rules in (options.select, options.ignore))
+    selection = Selection(selected, ignored, options.is_complete, options.strict)
 
     def write_partial() -> None:
         part = checker.progress.partial()
@@ -287,28 +270,20 @@ def _checked(checker: Checker, sources: Iterable[str], options: CheckOptions) ->
 
     with interrupt_hook(write_partial), progress(checker.progress):
         for source in sources:
-            # A source that cannot be read has a report with the error.
-            files: Iterable[SpecFile | SpecReport]
+            files: Sequence[SpecFile]
             if source == STANDARD_STREAM:
                 files = [SpecFile("<stdin>", process.read_standard_input())]
             else:
-                files = _read(source)
+                try:
+                    files = read_specs([source], process.shown_diagnostics())
+                except SpecError as failure:  # the report has the error
+                    report = SpecReport(printable(source), structure=failure.diagnostics)
+                    reports.append(replace(report, selection=selection))
+                    continue
             for file in files:
-                report = (
-                    checker.check(file.content, file.name, file.targets)
-                    if isinstance(file, SpecFile)
-                    else file
-                )
+                report = checker.check(file.content, file.name, file.targets)
                 reports.append(replace(report, selection=selection))
     return reports
-
-
-def _read(source: str) -> Iterator[SpecFile | SpecReport]:
-    """Yield the specs that an argument names; for one without specs, yield a report with the error."""
-    try:
-        yield from read_specs([source], process.shown_diagnostics())
-    except SpecError as failure:
-        yield SpecReport(printable(source), structure=failure.diagnostics)
 
 
 def _write(reports: Sequence[SpecReport], options: CheckOptions) -> None:
@@ -349,7 +324,7 @@ _MOST_OVERLAPS: Final = 20
 """The limit on overlaps listed below a table."""
 
 
-def shown_findings(reports: Iterable[SpecReport]) -> Iterator[Diagnostic]:
+def shown_findings(reports: Sequence[SpecReport], options: CheckOptions) -> Iterator[Diagnostic]:
     """Yield the findings to show: one example for each rule and severity in a spec, with the number of the others."""
     for report in reports:
         findings = report.diagnostics()
@@ -370,6 +345,15 @@ def shown_findings(reports: Iterable[SpecReport]) -> Iterator[Diagnostic]:
             at = f", at lines {listed}" if lines else ""
             more = note(f"{len(others):,} more{at}; --all shows them")
             yield replace(first, notes=(*first.notes, more))
+    # Some answers need a target.
+    count = sum(len(report.entries) for report in reports)
+    if count and not options.target and not options.model:
+        message = (
+            f"without a target, the configurations of {counted(count, 'entry', 'entries')} are not checked: neither "
+            "whether they are valid nor whether they compile"
+        )
+        remedy = note("name the target with --target, such as --target gfx942")
+        yield Diagnostic(Severity.REMARK, message, None, (remedy,))
 
 
 def tables(reports: Sequence[SpecReport], output: str) -> str:

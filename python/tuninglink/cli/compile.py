@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.project_options import PROJECT_FLAGS, read_flags, set_up_compiler, with_project
 from tuninglink.cli.terminal import progress
-from tuninglink.cli.usage import SPEC_SECTION, Positional, Section, Usage
+from tuninglink.cli.usage import SPEC_SECTION, Positional, Section, Usage, usage_error
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     CompileOptions,
@@ -19,9 +19,7 @@ from tuninglink.compiler import (
     compile_options,
     iree_compile,
 )
-from tuninglink.errors import UsageError
 from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
-from tuninglink.mlir import error
 from tuninglink.specs import DefaultLibrary, SpecFiles, automatic_positions, read_specs
 
 if TYPE_CHECKING:
@@ -82,8 +80,7 @@ def compile_command(arguments: Sequence[str]) -> int:
         os.execv(iree_compile(), [PROGRAM, *arguments])  # noqa: S606 - it is the compiler's own tool
     own, project_specs = with_project(arguments)
     options = compile_options(read_flags(COMPILE_FLAGS, own))
-    if options.input is None:
-        raise UsageError(error("no input; name a program, or - for standard input"))
+    path = checked_program(options)
     if options.output == STANDARD_STREAM and not options.writes_text:
         process.refuse_binary_on_terminal()
     # Check that the results can be written before compiling.
@@ -92,32 +89,25 @@ def compile_command(arguments: Sequence[str]) -> int:
         check_output(options.explanation)
     if options.spec_dumps and options.spec_dumps != STANDARD_STREAM:
         check_output_directory(options.spec_dumps)
-    check_targets(options.flags)
-    if options.needs_target:
-        check_has_target(options.flags, options.input)
     set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
-    # Load the modules of explanations only for an explained compilation, and the compiler after usage errors.
+    # Load the compiler after usage errors, and the modules of explanations only for an explained compilation.
     if options.explanation is None:
         from tuninglink.compiler import Compiler  # noqa: PLC0415
 
-        with progress(f"compiling {options.input}") as step:
+        with progress(f"compiling {path}") as step:
             choice = specs_of(options, project_specs)
-            compiler = Compiler(options, choice, report=process.show, step=step)
-            result = compiler.compile(options.input)
+            result = Compiler(options, choice, report=process.show, step=step).compile(path)
         write_output(options.output, result.output)
         return process.SUCCESS
     from tuninglink.cli.page_output import format_for, render  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415
 
     report_format = format_for(options.explanation, None)
-    with progress(f"compiling {options.input}") as step:
+    is_page = report_format is ExplanationFormat.HTML
+    with progress(f"compiling {path}") as step:
+        choice = specs_of(options, project_specs)
         result, explanation = explain_file(
-            options.input,
-            options,
-            specs_of(options, project_specs),
-            report=process.show,
-            step=step,
-            is_detailed=report_format is ExplanationFormat.HTML,
+            path, options, choice, report=process.show, step=step, is_detailed=is_page
         )
     write_output(options.output, result.output)
     if options.explanation:
@@ -125,6 +115,16 @@ def compile_command(arguments: Sequence[str]) -> int:
     else:
         sys.stderr.write(render(explanation, ExplanationFormat.TABLE, sys.stderr))
     return process.SUCCESS
+
+
+def checked_program(options: CompileOptions) -> str:
+    """Return the program to compile, after a check that it is named and that the compiler knows its target."""
+    if options.input is None:
+        raise usage_error("no input; name a program, or - for standard input")
+    check_targets(options.flags)
+    if options.needs_target:
+        check_has_target(options.flags, options.input)
+    return options.input
 
 
 def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoice:

@@ -21,13 +21,13 @@ from tuninglink.cli.usage import (
     INSTALL_FLAG,
     SUMMARIES,
     Usage,
+    usage_error,
     usage_of,
     words_after,
 )
-from tuninglink.errors import UsageError, did_you_mean
+from tuninglink.errors import did_you_mean
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.llvm_flags import Flag, dashed
-from tuninglink.mlir import error, note
 from tuninglink.specs import spec_names
 
 if TYPE_CHECKING:
@@ -60,9 +60,8 @@ def complete(arguments: Sequence[str]) -> int:
     flag, shell, *_ = *arguments, typer.completion._get_shell_name() or ""  # type: ignore[attr-defined] # noqa: SLF001
     if shell not in _SHELLS:
         hint = did_you_mean(shell, _SHELLS)
-        remedy = note(f"known: {', '.join(_SHELLS)}")
         which = f"shell '{shell}'{hint}" if shell else "this shell; name one"
-        raise UsageError(error(f"no completion for {which}", notes=[remedy]))
+        raise usage_error(f"no completion for {which}", f"known: {', '.join(_SHELLS)}")
     if shell in _OWN_SCRIPTS:
         file = resources.files("tuninglink.cli") / f"completion.{shell}"
         script = file.read_text().replace("REQUEST", COMPLETION_REQUEST)

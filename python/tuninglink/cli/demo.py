@@ -70,7 +70,6 @@ Then configurations of a small matmul are measured on the CPU of this machine, a
 
 
 def demo_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink demo` with the arguments after the command's name, and return the exit code."""
     values, _ = USAGE.parse(arguments)
     output, budget = values.get("output"), values.get("budget", 20.0)
     if output:

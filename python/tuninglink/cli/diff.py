@@ -40,7 +40,6 @@ USAGE: Final[Usage] = Usage(
 
 
 def diff_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink diff` with the arguments after the command's name, and return the exit code."""
     values, (old, new) = USAGE.parse(arguments)
     checked_output(values)
     comparison = compare(Path(old), Path(new), values.get("min_change", LEAST_CHANGE))

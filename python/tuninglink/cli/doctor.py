@@ -30,7 +30,6 @@ for the matcher operations and the knobs that Tuninglink uses. The exit code is 
 
 
 def doctor_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink doctor` with the arguments after the command's name, and return the exit code."""
     values, _ = USAGE.parse(arguments)
     set_up_command_line("tuninglink doctor", ())
     with progress("examining the installation") as step:

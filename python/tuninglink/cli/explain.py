@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.compile import USAGE as COMPILE_USAGE, specs_of
+from tuninglink.cli.compile import USAGE as COMPILE_USAGE, checked_program, specs_of
 from tuninglink.cli.measuring_options import CALL_FLAGS, MEASURING_FLAGS
 from tuninglink.cli.page_output import format_for, render
 from tuninglink.cli.project_options import PROJECT_FLAGS, read_flags, set_up_compiler, with_project
 from tuninglink.cli.terminal import progress
-from tuninglink.cli.usage import SPEC_SECTION, Section, Usage
-from tuninglink.compiler import (
-    EXPLAIN_FLAGS,
-    ExplanationFormat,
-    check_has_target,
-    check_targets,
-    compile_options,
-)
-from tuninglink.errors import UsageError
-from tuninglink.explaining import (
-    explain_file,
-    read_profile,
-    until_configured,
-    with_times,
-)
+from tuninglink.cli.usage import SPEC_SECTION, Section, Usage, usage_error
+from tuninglink.compiler import EXPLAIN_FLAGS, ExplanationFormat, compile_options
+from tuninglink.explaining import explain_file, read_profile, until_configured, with_times
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import flags_of, option
-from tuninglink.mlir import error
 from tuninglink.tuning.devices import Caches
 from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
 
@@ -60,20 +47,6 @@ class DeviceOptions:
 
 
 DEVICE_FLAGS: Final = flags_of(DeviceOptions)
-
-
-def device_options(values: dict[str, Any]) -> DeviceOptions:
-    """Remove the values of the measurement flags from the values of all flags, and return them as options."""
-    own = {
-        name: (flag.target, values.pop(flag.target))
-        for name, flag in DEVICE_FLAGS.items()
-        if flag.target in values
-    }
-    if own and "device" not in own:
-        raise UsageError(error(f"flag '--{next(iter(own))}' needs '--device'"))
-    if own and "profile" in values:
-        raise UsageError(error("flags '--device' and '--profile' exclude each other"))
-    return DeviceOptions(**dict(own.values()))
 
 
 _FLAGS: Final = {**EXPLAIN_FLAGS, **DEVICE_FLAGS}
@@ -107,15 +80,20 @@ def explain_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink explain`. The command sets process-wide flags, so a process can run it only once."""
     own, project_specs = with_project(arguments)
     reader = read_flags(_FLAGS, own)
-    device = device_options(reader.values)
+    # The flags of a measurement need a device, which excludes a profile.
+    given = {
+        name: (flag.target, reader.values.pop(flag.target))
+        for name, flag in DEVICE_FLAGS.items()
+        if flag.target in reader.values
+    }
+    if given and "device" not in given:
+        raise usage_error(f"flag '--{next(iter(given))}' needs '--device'")
+    if given and "profile" in reader.values:
+        raise usage_error("flags '--device' and '--profile' exclude each other")
+    device = DeviceOptions(**dict(given.values()))
     options = compile_options(reader)
-    path = options.input
-    if path is None:
-        raise UsageError(error("no input; name a program, or - for standard input"))
+    path = checked_program(options)
     check_output(options.output)
-    check_targets(options.flags)
-    if options.needs_target:
-        check_has_target(options.flags, path)
     set_up_compiler("tuninglink explain", options.flags, upgrade=options.upgrade)
     report_format = format_for(options.output, options.report_format)
     times: list[MeasuredTimes] = []
@@ -127,12 +105,12 @@ def explain_command(arguments: Sequence[str]) -> int:
 
         calls = CallOptions(device.functions, device.inputs, device.parameters)
         measurement = ProgramMeasurement(path, options, device.device, calls, device.caches)
-    is_whole = measurement is not None and measurement.is_profiled
+    runs_whole = measurement is not None and measurement.is_profiled
     with progress(f"explaining {path}") as step:
         choice = specs_of(options, project_specs)
         compilation, explanation = explain_file(
             path,
-            measurement.whole if measurement and is_whole else until_configured(options),
+            measurement.whole if measurement and runs_whole else until_configured(options),
             choice,
             report=process.show,
             step=step,

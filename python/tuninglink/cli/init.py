@@ -2,56 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.compile import USAGE as COMPILE_USAGE
+from tuninglink.cli.compile import USAGE as COMPILE_USAGE, checked_program
 from tuninglink.cli.project_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler import (
-    COMPILE_FLAGS,
-    DIM_FLAG,
-    TARGET_FLAG,
-    CompileOptions,
-    check_has_target,
-    check_targets,
-)
-from tuninglink.errors import CompileError, Diagnostic, Severity, UsageError
-from tuninglink.files import check_output, write_output
-from tuninglink.llvm_flags import Flag, read_count
+from tuninglink.compiler import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG, CompileOptions, Phase
+from tuninglink.errors import CompileError
+from tuninglink.files import STANDARD_STREAM, check_output, write_output
+from tuninglink.llvm_flags import flags_of, option, read_count
 from tuninglink.mlir import error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.iree import GivenSizes
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitOptions:
+    """The options of `tuninglink init`."""
+
+    dispatches: tuple[str, ...] = option(
+        (),
+        name="dispatch",
+        repeats=True,
+        metavar="NAME",
+        help="Only dispatches with NAME in their name or in that of their function; * and ? match. May be repeated.",
+    )
+    top: int | None = option(
+        None,
+        read=read_count,
+        metavar="N",
+        help="Only the N problems with the most arithmetic, over all calls.",
+    )
+    sizes: tuple[GivenSizes, ...] = option((), DIM_FLAG, name="dim")
+    output: str = option(
+        STANDARD_STREAM,
+        COMPILE_FLAGS["output"],
+        metavar="SPEC.mlir",
+        help="Where to write the spec. Default: standard output.",
+    )
+    compile_from: Phase = option(Phase.START, COMPILE_FLAGS["compile-from"])
+
 
 USAGE: Final[Usage] = Usage(
     name="init",
     positionals=COMPILE_USAGE.positionals,
-    flags={
-        "target": TARGET_FLAG,
-        "dispatch": Flag(
-            "dispatches",
-            repeats=True,
-            metavar="NAME",
-            help="Only dispatches with NAME in their name or in that of their function; * and ? match. May be repeated.",
-        ),
-        "top": Flag(
-            "top",
-            read_count,
-            metavar="N",
-            help="Only the N problems with the most arithmetic, over all calls.",
-        ),
-        "dim": DIM_FLAG,
-        "output": replace(
-            COMPILE_FLAGS["output"],
-            metavar="SPEC.mlir",
-            help="Where to write the spec. Default: standard output.",
-        ),
-        "compile-from": COMPILE_FLAGS["compile-from"],
-    },
+    flags={"target": TARGET_FLAG, **flags_of(InitOptions)},
     main_flags=("target", "dispatch", "top", "output"),
     takes_compiler_flags=True,
     description="""
@@ -67,22 +68,20 @@ compute element by element or move data.
 def init_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink init`. The command sets process-wide flags, so a process can run it only once."""
     reader = read_flags(USAGE.flags, arguments)
-    dispatches, top = reader.values.pop("dispatches", ()), reader.values.pop("top", None)
-    options = CompileOptions(input=reader.input, flags=reader.flags, **reader.values)
-    if options.input is None:
-        raise UsageError(error("no input; name a program, or - for standard input"))
-    check_targets(options.flags)
-    if options.needs_target:
-        check_has_target(options.flags, options.input)
+    options = InitOptions(**reader.values)
+    compilation = CompileOptions(
+        reader.input, flags=reader.flags, sizes=options.sizes, compile_from=options.compile_from
+    )
+    path = checked_program(compilation)
     check_output(options.output)
-    set_up_compiler("tuninglink init", options.flags)
+    set_up_compiler("tuninglink init", reader.flags)
     from tuninglink.scaffolding import init_spec_for_file  # noqa: PLC0415 - help must not wait for Z3
 
-    with progress(f"writing a spec for {options.input}"):
-        written = init_spec_for_file(options, dispatches, top, process.show)
+    with progress(f"writing a spec for {path}"):
+        written = init_spec_for_file(compilation, options.dispatches, options.top, process.show)
     for omission in written.left_out:
-        process.show(Diagnostic(Severity.REMARK, f"no entry for {omission}"))
+        process.shown_diagnostics().remark(f"no entry for {omission}")
     if not written.entries:
-        raise CompileError(error(f"no entry can be written for '{options.input}'"))
+        raise CompileError(error(f"no entry can be written for '{path}'"))
     write_output(options.output, written.text)
     return process.SUCCESS

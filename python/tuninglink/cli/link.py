@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
 from tuninglink.cli.terminal import is_verbose, progress
-from tuninglink.cli.usage import Positional, Usage
+from tuninglink.cli.usage import Positional, Usage, usage_error
 from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, named_target, set_up_command_line
-from tuninglink.errors import Diagnostic, Severity, UsageError, counted, escaped
+from tuninglink.errors import counted, escaped
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import flags_of, option, read_name, toggle
-from tuninglink.mlir import error
 from tuninglink.specs import (
     LINKED_SPEC_NAME,
     LinkForm,
@@ -34,6 +33,8 @@ from tuninglink.specs import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tuninglink.mlir import DiagnosticSink
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,54 +106,56 @@ The first spec whose entry matches an operation decides about it, and the target
 
 
 def link_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink link` with the arguments after the command's name, and return the exit code."""
     values, specs = USAGE.parse(arguments)
     options = LinkOptions(specs=specs, **values)
     if options.target and not options.default_specs:
         message = "--target selects a default spec and --no-default-specs none; give one of them"
-        raise UsageError(error(message))
+        raise usage_error(message)
     as_bytecode = options.emit_bytecode or options.output.endswith(".mlirbc")
     if as_bytecode and options.output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
     check_output(options.output)
     set_up_command_line("tuninglink link", ())
     with progress("linking"):
-        linked = _linked(_inputs(options), options.name, index=options.index)
+        # Read the given specs, then the default spec; add derived entries.
+        sink, upgrade = process.shown_diagnostics(), options.upgrade
+        inputs: list[Spec] = []
+        for spec in options.specs or project_specs(options.project, no_project=options.no_project):
+            if spec == STANDARD_STREAM:
+                content = process.read_standard_input()
+                inputs.append(load_spec(content, name="<stdin>", upgrade=upgrade, diagnostics=sink))
+            else:
+                inputs += SpecFiles(read_specs([spec], sink), upgrade=upgrade, diagnostics=sink)
+        if options.target:
+            target = named_target(options.target)
+            folders = [Path(directory) for directory in options.spec_directories]
+            default = default_spec(target, directories=folders, upgrade=upgrade, diagnostics=sink)
+            if default is None:
+                names = ", ".join(f"'{name}'" for name in target.names)
+                message = f"there is no default spec for {names}; linking the given specs alone"
+                sink.warning(message)
+            else:
+                inputs.append(default)
+        if options.expand_forms:
+            from tuninglink.matching import expanded_forms  # noqa: PLC0415 - takes as long as a small link
+
+            inputs += [derived for input_ in inputs for derived in expanded_forms(input_)]
+        linked = _linked(inputs, options.name, sink, index=options.index)
         content = linked.bytecode() if as_bytecode else linked.text().encode()
     write_output(options.output, content)
     return process.SUCCESS
 
 
-def _inputs(options: LinkOptions) -> list[Spec]:
-    """Return the specs to link: the given specs, then the default spec and derived entries."""
-    sink, upgrade = process.shown_diagnostics(), options.upgrade
-    inputs: list[Spec] = []
-    for spec in options.specs or project_specs(options.project, no_project=options.no_project):
-        if spec == STANDARD_STREAM:
-            content = process.read_standard_input()
-            inputs.append(load_spec(content, name="<stdin>", upgrade=upgrade, diagnostics=sink))
-        else:
-            inputs += SpecFiles(read_specs([spec], sink), upgrade=upgrade, diagnostics=sink)
-    if options.target:
-        target = named_target(options.target)
-        directories = [Path(directory) for directory in options.spec_directories]
-        default = default_spec(target, directories=directories, upgrade=upgrade, diagnostics=sink)
-        if default is None:
-            looked_for = ", ".join(f"'{name}'" for name in target.names)
-            message = f"there is no default spec for {looked_for}; linking the given specs alone"
-            process.show(Diagnostic(Severity.WARNING, message))
-        else:
-            inputs.append(default)
-    if options.expand_forms:
-        from tuninglink.matching import expanded_forms  # noqa: PLC0415 - it takes as long as a small link
-
-        inputs += [derived for input_ in inputs for derived in expanded_forms(input_)]
-    return inputs
-
-
-def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
+def _linked(inputs: list[Spec], name: str, diagnostics: DiagnosticSink, *, index: bool) -> Spec:
     """Return the linked spec, with its entries arranged in a tree if an index is requested."""
-    diagnostics = process.shown_diagnostics()
+
+    def indexed(spec: Spec) -> Spec:
+        from tuninglink.matching import index_matchers  # noqa: PLC0415 - it takes as long as a small link
+
+        module = spec.module.clone()
+        index_matchers(module, diagnostics=diagnostics)
+        return Spec(module, spec.source)
+
     for spec in inputs:
         scan = spec.anatomy.table.scan
         check_bindings([spec.module, *scan.symbols.values()], diagnostics)
@@ -165,7 +168,7 @@ def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
         or len({binding_of(spec.module) for spec in inputs}) > 1
     )
     if indexes_inputs:
-        inputs = [_indexed(spec) for spec in inputs]
+        inputs = [indexed(spec) for spec in inputs]
     warnings = None if indexes_inputs else diagnostics
     result = link_specs(inputs, name=name, diagnostics=warnings)
     process.keep(inputs, result)
@@ -179,7 +182,7 @@ def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
         entries = counted(sum(len(spec.entries) for spec in specs), "entry", "entries")
         lines.append(f"linked {_FORMS[result.form]}: {counted(len(specs), 'spec')} with {entries}")
         sys.stderr.write("".join(f"{escaped(line)}\n" for line in lines))
-    return _indexed(result.spec) if index and not indexes_inputs else result.spec
+    return indexed(result.spec) if index and not indexes_inputs else result.spec
 
 
 _FORMS: Final = {
@@ -187,12 +190,3 @@ _FORMS: Final = {
     LinkForm.FLAT: "into one list",
     LinkForm.CHAINED: "into a chain",
 }
-
-
-def _indexed(spec: Spec) -> Spec:
-    """Return a copy of a spec whose entries are arranged in a tree."""
-    from tuninglink.matching import index_matchers  # noqa: PLC0415 - it takes as long as a small link
-
-    module = spec.module.clone()
-    index_matchers(module, diagnostics=process.shown_diagnostics())
-    return Spec(module, spec.source)

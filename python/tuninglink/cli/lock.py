@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.project_options import PROJECT_FLAGS, used_project
 from tuninglink.cli.terminal import print_table, progress
-from tuninglink.cli.usage import Usage
-from tuninglink.errors import UsageError
+from tuninglink.cli.usage import Usage, usage_error
 from tuninglink.llvm_flags import switch
-from tuninglink.mlir import DiagnosticSink, error
+from tuninglink.mlir import DiagnosticSink
 from tuninglink.specs import LOCK_FILE, OWN_FILE
 
 if TYPE_CHECKING:
@@ -37,11 +36,10 @@ From then on a spec that changed is an error, wherever the project is compiled. 
 
 
 def lock_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink lock` with the arguments after the command's name, and return the exit code."""
     values, _ = USAGE.parse(arguments)
     project = used_project(values.get("project", ""))
     if project is None:
-        raise UsageError(error(f"there is no project file, such as '{OWN_FILE}'"))
+        raise usage_error(f"there is no project file, such as '{OWN_FILE}'")
     project.check_has_specs()
     # Warnings about URLs without a hash do not apply: this command adds the hashes.
     quiet = DiagnosticSink(lambda _: None)

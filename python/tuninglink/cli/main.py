@@ -21,8 +21,6 @@ from tuninglink.interrupt_hooks import omit_symbols_from_crashes, run_interrupt_
 from tuninglink.lazy import load_on_use
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from typing_extensions import Buffer
 
 
@@ -147,7 +145,16 @@ def continue_in_child() -> None:
         if os.getppid() != parent:
             os._exit(1)  # It ended before.
         return
-    code = _exit_code_of(child, awaited)
+    # Relay signals until the child ends. A terminal sends its signals to both processes; relaying them would interrupt the
+    # child twice. A second interrupt ends commands that would finish their work after the first.
+    ended = 0, 0
+    while not ended[0]:
+        received = signal.sigwaitinfo(awaited)
+        if received.si_signo == signal.SIGCHLD:
+            ended = os.waitpid(child, os.WNOHANG)
+        elif received.si_code != _FROM_KERNEL:
+            os.kill(child, received.si_signo)
+    code = os.waitstatus_to_exitcode(ended[1])  # negative for a signal
     if code >= 0:
         os._exit(code)
     if -code in _CRASHES:
@@ -167,21 +174,6 @@ def continue_in_child() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
     os.kill(os.getpid(), -code)
     os._exit(128 - code)  # The signal does not end processes by default.
-
-
-def _exit_code_of(child: int, awaited: Sequence[signal.Signals]) -> int:
-    """Return the exit code of a child process, negative for a signal; relay signals until the child ends.
-
-    A terminal sends its signals to both processes; relaying them would interrupt the child twice. A second interrupt
-    ends commands that would finish their work after the first.
-    """
-    while True:
-        received = signal.sigwaitinfo(awaited)
-        if received.si_signo != signal.SIGCHLD:
-            if received.si_code != _FROM_KERNEL:
-                os.kill(child, received.si_signo)
-        elif (ended := os.waitpid(child, os.WNOHANG))[0]:
-            return os.waitstatus_to_exitcode(ended[1])
 
 
 _COLLECTION_THRESHOLDS: Final = (50_000, 20, 20)

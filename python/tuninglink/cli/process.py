@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.cli.help import help_text, overview
 from tuninglink.cli.terminal import columns, folded, is_quiet
 from tuninglink.cli.usage import (
     COMPLETE_HELP,
@@ -16,7 +15,10 @@ from tuninglink.cli.usage import (
     HELP_COMMAND,
     INSTALL_FLAG,
     SUMMARIES,
+    help_text,
     module_of,
+    overview,
+    usage_error,
     usage_of,
     words_after,
 )
@@ -80,7 +82,7 @@ def run_command(arguments: Sequence[str]) -> int:
         sys.stdout.write(help_text(usage_of(name), is_complete=f"--{COMPLETE_HELP}" in rest))
         return 0
     if message := ambiguous(rest):
-        raise UsageError(error(message))
+        raise usage_error(message)
     *_, function = name.split()
     code: int = getattr(module_of(name), f"{function}_command")(rest)
     return code
@@ -96,8 +98,8 @@ def _command(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
         name = f"{prefix}{word}"
         if word not in names:
             hint = did_you_mean(word, names)
-            remedy = note(f"see 'tuninglink {prefix}--help'")
-            raise UsageError(error(f"no such command '{name}'{hint}", notes=[remedy]))
+            remedy = f"see 'tuninglink {prefix}--help'"
+            raise usage_error(f"no such command '{name}'{hint}", remedy)
         if name in SUMMARIES:
             return name, arguments[position + 1 :]
     return name, ()
@@ -129,7 +131,10 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
         sys.stdout.flush()
     except TuninglinkError as failure:
         diagnostics, command = failure.diagnostics, "".join(arguments[:1])
-        if any(diagnostic.message.startswith(_NO_DEVICES) for diagnostic in diagnostics):
+        # The compiler's error for a program without a target.
+        if any(
+            each.message.startswith("no HAL devices defined in the module") for each in diagnostics
+        ):
             from tuninglink.compiler import no_target  # noqa: PLC0415 - loads the compiler
 
             failure = no_target()
@@ -158,10 +163,6 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
 def fail() -> None:
     """Let the command end with exit code 1, although it goes on after an error."""
     _failed.append(True)
-
-
-_NO_DEVICES: Final = "no HAL devices defined in the module"
-"""The compiler's error for a program without a target."""
 
 
 def elapsed() -> float:
@@ -203,7 +204,7 @@ def read_standard_input(name: str = "<stdin>") -> bytes:
 def read_input(path: str) -> tuple[str, bytes]:
     """Return the name of an input in diagnostics, and its content; `-` is standard input."""
     if not path:
-        raise UsageError(error("an input has an empty name; expected a file"))
+        raise usage_error("an input has an empty name; expected a file")
     if path == STANDARD_STREAM:
         return "<stdin>", read_standard_input()
     show_lines_of(path)
@@ -216,6 +217,5 @@ def read_input(path: str) -> tuple[str, bytes]:
 def refuse_binary_on_terminal() -> None:
     """Check that standard output accepts bytecode."""
     if sys.stdout.isatty():
-        remedy = note("name a file with -o, or pipe the output to a program")
-        message = "binary output is not written to a terminal"
-        raise UsageError(error(message, notes=[remedy]))
+        remedy = "name a file with -o, or pipe the output to a program"
+        raise usage_error("binary output is not written to a terminal", remedy)

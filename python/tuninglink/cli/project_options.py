@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.process import shown_diagnostics
 from tuninglink.cli.terminal import is_verbose
+from tuninglink.cli.usage import usage_error
 from tuninglink.compiler import (
     NAMING_FLAGS,
     FlagReader,
@@ -18,9 +19,7 @@ from tuninglink.compiler import (
     set_up_command_line,
     spec_diagnostics,
 )
-from tuninglink.errors import UsageError
 from tuninglink.llvm_flags import Flag, read_name, switch
-from tuninglink.mlir import error
 from tuninglink.specs import OWN_FILE, Project
 
 if TYPE_CHECKING:
@@ -86,13 +85,13 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
 def project_specs(file: str = "", *, no_project: bool = False) -> tuple[str, ...]:
     """Return the specs of the project as arguments, for a command without specs."""
     if no_project:
-        raise UsageError(error("no spec is given, and --no-project is"))
+        raise usage_error("no spec is given, and --no-project is")
     project = used_project(file)
     if project is None or not project.specs:
         message = (
             f"no spec is given, and there is no project file that names one, such as '{OWN_FILE}'"
         )
-        raise UsageError(error(message))
+        raise usage_error(message)
     return project.arguments
 
 

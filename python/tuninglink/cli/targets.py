@@ -34,7 +34,6 @@ USAGE: Final[Usage] = Usage(
 
 
 def targets_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink targets` with the arguments after the command's name, and return the exit code."""
     values, _ = USAGE.parse(arguments)
     set_up_command_line("tuninglink targets", ())
     specs, known = shipped(), known_target_names()

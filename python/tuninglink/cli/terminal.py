@@ -118,23 +118,22 @@ def progress(what: object) -> Iterator[Steps]:
     """Show an activity on the terminal, if there is one, once the block has taken a second."""
     steps = Steps(what)
     with ExitStack() as shown:
+
+        def show() -> None:
+            target = console(sys.stderr)
+            if target.is_interactive:
+                cursor = interrupt_hook(lambda: os.write(sys.stderr.fileno(), _SHOW_CURSOR))
+                shown.enter_context(cursor)
+                shown.enter_context(target.status(steps))
+
         if sys.stderr.isatty() and not is_quiet():
-            timer = threading.Timer(PATIENCE, _show, (steps, shown))
+            timer = threading.Timer(PATIENCE, show)
             timer.daemon = True
             timer.start()
             shown.callback(timer.join)
             shown.callback(timer.cancel)
         yield steps
     steps.end()
-
-
-def _show(steps: Steps, shown: ExitStack) -> None:
-    from rich.console import Console  # noqa: PLC0415 - it takes as long to load as a small run
-
-    console = Console(stderr=True)
-    if console.is_interactive:
-        shown.enter_context(interrupt_hook(lambda: os.write(sys.stderr.fileno(), _SHOW_CURSOR)))
-        shown.enter_context(console.status(steps))
 
 
 UNBROKEN = 100_000
@@ -160,26 +159,16 @@ def render_table(
     """Return a table as text; on a terminal without room for it, as blocks, one for each row."""
     title, *headings = map(escaped, (title, *headings))
     rows = [[*map(escaped, row)] for row in rows]
-    if stream.isatty() or not "".join((title, *headings, *chain.from_iterable(rows))).isascii():
-        return _rich(headings, rows, title, stream)
-    # The same table as `_rich` without a terminal, in a hundredth of the time.
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+    if not stream.isatty() and "".join((title, *headings, *chain.from_iterable(rows))).isascii():
+        # The same table as below, in a hundredth of the time.
+        widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+        rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
 
-    def line(cells: Sequence[str]) -> str:
-        return _GAP.join(map(str.ljust, cells, widths)).rstrip()
+        def line(cells: Sequence[str]) -> str:
+            return _GAP.join(map(str.ljust, cells, widths)).rstrip()
 
-    lines = [line(headings), rule, *map(line, rows)]
-    return "".join(f"{line}\n" for line in ([title.rstrip(), *lines] if title else lines))
-
-
-_GAP: Final = "   "
-"""The separator of two columns."""
-
-
-def _rich(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], title: str, stream: TextIO
-) -> str:
+        lines = [line(headings), rule, *map(line, rows)]
+        return "".join(f"{line}\n" for line in ([title.rstrip(), *lines] if title else lines))
     from rich.box import SIMPLE_HEAD  # noqa: PLC0415
     from rich.cells import cell_len  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
@@ -205,15 +194,15 @@ def _rich(
     head = "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
     if has_room:
         return head
-    blocks = [
-        Block(
-            f"{headings[0]} {name}".strip(),
-            [fact for fact in zip(headings[1:], cells, strict=True) if fact[1]],
-        )
-        for name, *cells in rows
-    ]
+    blocks = []
+    for name, *cells in rows:
+        facts = [fact for fact in zip(headings[1:], cells, strict=True) if fact[1]]
+        blocks.append(Block(f"{headings[0]} {name}".strip(), facts))
     return head + render_blocks(blocks, stream)
 
+
+_GAP: Final = "   "
+"""The separator of two columns."""
 
 _WIDE: Final = 100
 _LEAST_COLUMN: Final = 30

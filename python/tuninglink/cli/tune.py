@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 from typing import TYPE_CHECKING, Final, TextIO
@@ -15,21 +15,28 @@ from typing import TYPE_CHECKING, Final, TextIO
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_pipelines
 from tuninglink.cli.measuring_options import (
+    CALL_FLAGS,
     PROGRAM_ARGUMENT,
     check_outputs,
+    measuring_options,
     time_left,
 )
-from tuninglink.cli.project_options import PROJECT_FLAGS, set_up_compiler, with_project
+from tuninglink.cli.project_options import PROJECT_FLAGS, read_flags, set_up_compiler, with_project
 from tuninglink.cli.terminal import print_table, progress, render_table
-from tuninglink.cli.tune_options import TUNE_FLAGS, parse_tune_arguments, user_flags
 from tuninglink.cli.tune_progress import progress_listener
-from tuninglink.cli.usage import Section, Usage
-from tuninglink.compiler import Phase, check_has_target, check_targets
+from tuninglink.cli.usage import Section, Usage, usage_error
+from tuninglink.compiler import (
+    COMPILE_FLAGS,
+    TARGET_FLAG,
+    FlagReader,
+    Phase,
+    check_has_target,
+    check_targets,
+)
 from tuninglink.errors import (
     Diagnostic,
     Severity,
     TuninglinkError,
-    UsageError,
     counted,
     did_you_mean,
 )
@@ -43,8 +50,10 @@ from tuninglink.files import (
     write_file,
     write_output,
 )
+from tuninglink.llvm_flags import Flag, flags_of, switch
 from tuninglink.mlir import DiagnosticSink, error, note
 from tuninglink.spaces import pipeline_name, value_text
+from tuninglink.spaces.model import FixedKnob
 from tuninglink.specs import DefaultLibrary, read_specs
 from tuninglink.tuning import (
     DispatchTuning,
@@ -57,20 +66,53 @@ from tuninglink.tuning import (
     tune_program,
     write_report,
 )
-from tuninglink.tuning.deciding import LastStage, Ledger, TaskOutcome
+from tuninglink.tuning.deciding import LastStage, Ledger, Numerics, TaskOutcome, TuneOptions
 from tuninglink.tuning.devices import THREADED_DRIVER, duration
-from tuninglink.tuning.flag_sets import choose_flags
-from tuninglink.tuning.problems import program_of
+from tuninglink.tuning.flag_sets import NONE, choose_flags
+from tuninglink.tuning.problems import program_of, read_problem_file
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tuninglink.tuning import TuningReport
-    from tuninglink.tuning.deciding import ModelComparison, TuneOptions
+    from tuninglink.tuning.deciding import ModelComparison
 
 
 PROGRAM: Final = "tuninglink tune"
+
+_HIDDEN: Final = ("iree-codegen-tuning-spec-path", "iree-codegen-enable-default-tuning-specs")
+"""The hidden flags of `tuninglink compile` that mean the same here."""
+
+_PROGRAM_FLAGS: Final = ("dim", "compile-from", *CALL_FLAGS, "flag-sets", "only-flags", "profile")
+"""The flags that describe a whole program or need one."""
+
+
+def _read_former_fix(text: str) -> FixedKnob:
+    process.shown_diagnostics().remark(f"'--fix' is now '--knob'; write --knob {text}")
+    return FixedKnob.parse(text)
+
+
+TUNE_FLAGS: Final = {
+    "target": TARGET_FLAG,
+    **flags_of(TuneOptions),
+    "problems": Flag(
+        "problem_files",
+        repeats=True,
+        metavar="FILE",
+        help="Tune the problems of this file, one a line: words as for --problem, commands of MIOpenDriver, BOO, "
+        "Fusilli's benchmarks, rocblas-bench and hipblaslt-bench, or lines of PyTorch's TunableOp; - is standard input. "
+        "Lines with problems that are not supported are skipped. May be repeated.",
+    ),
+    "strict-problems": switch(
+        "strict_problems", "Refuse files with lines that would be skipped, and name these."
+    ),
+    # Old spellings.
+    "fix": Flag("fixed", _read_former_fix, repeats=True),
+    "allow-numerics": Flag("numerics", lambda _: Numerics.ANY, switch=True),
+    **{name: COMPILE_FLAGS[name] for name in _HIDDEN},
+}
+
 
 USAGE: Final[Usage] = Usage(
     name="tune",
@@ -116,6 +158,54 @@ spec so far is written.
 )
 
 
+def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
+    """Read the arguments that come after the program's name."""
+    reader = read_flags(TUNE_FLAGS, arguments)
+    values = reader.values
+    # A run that ends before winners are decided compares no sets of flags.
+    if values.get("dry_run") or "stop_after" in values:
+        if values.get("only_flags"):
+            stopping = "--dry-run" if values.get("dry_run") else "--stop-after"
+            raise usage_error(f"flag '--only-flags' does not apply with '{stopping}'")
+        values |= {"runs_model": False, "checks_defaults": False, "flag_sets": NONE}
+    files, given = values.get("problem_files", ()), values.get("problems", ())
+    if given or files:
+        # Check that neither a program nor flags for one accompany problems.
+        if reader.input is not None:
+            message = f"expected a program or problems, found both: '{reader.input}' is a program"
+            raise usage_error(message)
+        for name in _PROGRAM_FLAGS:
+            if values.get(TUNE_FLAGS[name].target, NONE) not in (NONE, (), ""):
+                raise usage_error(f"flag '--{name}' needs a program, not problems")
+        # Add the problems of files, and count the lines that are skipped.
+        problems = list(given)
+        for path in files:
+            file = read_problem_file(path, is_strict=values.get("strict_problems", False))
+            problems += file.problems
+            if file.unsupported:
+                reasons = [note(f"{why} ({count})") for why, count in file.unsupported.items()]
+                message = f"{file.unsupported_lines} of '{file.name}' skipped"
+                process.shown_diagnostics().warning(message, notes=reasons)
+        values["problems"] = tuple(dict.fromkeys(problems))
+        values |= {"runs_model": False, "flag_sets": NONE}
+        return measuring_options(TuneOptions, reader, input="")
+    if reader.input is None:
+        message = "no input; name a program, - for standard input, or a problem with --problem"
+        raise usage_error(message)
+    if values.get("only_flags") and values.get("flag_sets") == NONE:
+        message = "flag '--only-flags' has nothing to compare with '--flag-sets none'"
+        remedy = "'--flag-sets FILE' names sets; without it, those for the backend are compared"
+        raise usage_error(message, remedy)
+    return measuring_options(TuneOptions, reader, input=reader.input)
+
+
+def user_flags(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags of the compiler among arguments as the user wrote them, `--target` included."""
+    reader = FlagReader({**TUNE_FLAGS, **PROJECT_FLAGS}, arguments)
+    flags = (flag for flag in reader.flags if flag not in reader.target_flags)
+    return (*(("--target", reader.target) if reader.target else ()), *flags)
+
+
 def tune_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink tune`. The command sets process-wide flags, so a process can run it only once."""
     own, project_specs = with_project(arguments)
@@ -132,9 +222,9 @@ def tune_command(arguments: Sequence[str]) -> int:
         check_has_target(options.flags, options.input)
     for name in options.settings.pipelines:
         if name not in (pipelines := known_pipelines()):
-            listed = note(f"the compiler has {', '.join(pipelines)}")
-            message = f"unknown pipeline '{name}'{did_you_mean(name, pipelines)}"
-            raise UsageError(error(message, notes=[listed]))
+            hint = did_you_mean(name, pipelines)
+            remedy = f"the compiler has {', '.join(pipelines)}"
+            raise usage_error(f"unknown pipeline '{name}'{hint}", remedy)
     # Check that the program and the specs can be read, before sets of flags are compared for minutes.
     if not options.problems:
         check_input(options.input)
@@ -146,17 +236,13 @@ def tune_command(arguments: Sequence[str]) -> int:
     if not options.problems:
         _run(options, arguments)
         return process.SUCCESS
-    process.show(Diagnostic(Severity.REMARK, _NO_WHOLE_PROGRAM))
+    message = "problems are measured one by one: no whole program guards the spec or decides on sets of flags"
+    process.shown_diagnostics().remark(message)
     with temporary_directory() as directory:
         path = directory / "problems.mlir"
         path.write_text(program_of(options.problems))
         _run(replace(options, input=str(path)), arguments)
     return process.SUCCESS
-
-
-_NO_WHOLE_PROGRAM: Final = (
-    "problems are measured one by one: no whole program guards the spec or decides on sets of flags"
-)
 
 
 def _run(options: TuneOptions, arguments: Sequence[str]) -> None:
@@ -167,7 +253,7 @@ def _run(options: TuneOptions, arguments: Sequence[str]) -> None:
         return
     # Results that cannot be written are reported before anything is measured.
     check_outputs(options)
-    files = _files(options, arguments)
+    files = _Files(options, arguments)
     check_output(files.flags)
     if options.report:
         check_directory(options.report)
@@ -240,7 +326,7 @@ def _print_sizes(tuning: DispatchTuning) -> None:
             # Configurations from other sources remain, such as a rewriting of the operation.
             given = f"configurations from other sources: {len(spaces.given)}"
             message = f"{task.short_name}: its operation has no space; {given}"
-            process.show(Diagnostic(Severity.REMARK, message))
+            process.shown_diagnostics().remark(message)
         rows += [
             (
                 *(task.short_name, str(spaces.problem), str(task.calls)),
@@ -289,18 +375,26 @@ _GROUPING: Final = re.compile(r"[\s'\"\\]")
 """Characters of a flag that response files do not keep without quotation marks."""
 
 
-@dataclass(frozen=True)
 class _Files:
     """The files of a result: the spec and the report of the options, and the response file `flags`.
 
     `kept` are the flags that the response file had and that were read from it.
     """
 
-    options: TuneOptions
-    flags: str
-    user_flags: tuple[str, ...]
-    kept: tuple[str, ...]
-    is_in_project: bool
+    def __init__(self, options: TuneOptions, arguments: Sequence[str]) -> None:
+        path = options.output
+        if path != STANDARD_STREAM:
+            path = str(Path(path).with_suffix(".flags"))
+        self.options, self.flags = options, path
+        # The arguments of the user, without the response file.
+        rest = [word for word in arguments if word[:1] != "@" or Path(word[1:]) != Path(path)]
+        self.user_flags = user_flags(rest)
+        try:
+            flags = tuple(shlex.split(Path(path).read_text()))
+        except (OSError, ValueError):
+            flags = ()
+        self.kept = flags if set(flags) <= set(options.flags) - set(self.user_flags) else ()
+        self.is_in_project = bool(self.kept) and len(rest) == len(arguments)
 
     def write(self, tuned: Tuned) -> list[TuninglinkError | None]:
         """Write the spec, the flags and the report, and return the failures."""
@@ -320,21 +414,6 @@ class _Files:
             for flag in dict.fromkeys((*self.kept, *flags))
         )
         write_output(path, "".join(f"{line}\n" for line in lines).encode())
-
-
-def _files(options: TuneOptions, arguments: Sequence[str]) -> _Files:
-    """Return the files for options and for the arguments that the user gave."""
-    path = options.output
-    if path != STANDARD_STREAM:
-        path = str(Path(path).with_suffix(".flags"))
-    rest = [word for word in arguments if word[:1] != "@" or Path(word[1:]) != Path(path)]
-    own = user_flags(rest)
-    try:
-        flags = tuple(shlex.split(Path(path).read_text()))
-    except (OSError, ValueError):
-        flags = ()
-    kept = flags if set(flags) <= set(options.flags) - set(own) else ()
-    return _Files(options, path, own, kept, bool(kept) and len(rest) == len(arguments))
 
 
 def save_result(path: str, write: Callable[[str], object]) -> TuninglinkError | None:

@@ -101,13 +101,20 @@ class _TaskProgress:
     failed: int = 0
 
 
-class CommandListener(Listener):
-    """A listener that shows diagnostics, and stops budgets on a signal."""
+class ProgressLines(Listener):
+    """A listener that shows diagnostics, and stops budgets on a signal.
+
+    Unless `--quiet` is given, it writes a line for each step and, on a terminal, a line that changes with each trial.
+    """
 
     def __init__(self, command: str, chosen: Verbosity) -> None:
         self._command = command
         self._verbosity = chosen
         set_verbosity(chosen)
+        self._is_watched = sys.stderr.isatty()
+        self._tasks: dict[str, _TaskProgress] = {}
+        self._entries = 0
+        self._is_final = False
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, Verbosity]]:
         return type(self), (self._command, self._verbosity)
@@ -120,17 +127,6 @@ class CommandListener(Listener):
 
     def interrupts(self, budget: Budget) -> AbstractContextManager[object]:
         return stopping(budget, self._command)
-
-
-class ProgressLines(CommandListener):
-    """A listener that writes a line for each step and, on a terminal, a line that changes with each trial."""
-
-    def __init__(self, command: str, chosen: Verbosity) -> None:
-        super().__init__(command, chosen)
-        self._is_watched = sys.stderr.isatty()
-        self._tasks: dict[str, _TaskProgress] = {}
-        self._entries = 0
-        self._is_final = False
 
     def comparing_sets(self) -> None:
         self._say(f"comparing {'the tuned ' if self._is_final else ''}sets of flags")
@@ -269,6 +265,8 @@ class ProgressLines(CommandListener):
         self._say(f"{took}, the device busy for {busy:.0%} of it: {parts}")
 
     def _say(self, text: str, *, is_fleeting: bool = False) -> None:
+        if is_quiet():
+            return
         erase = "\r\033[K" if self._is_watched else ""
         text = escaped(text)
         # A worker, which tunes under other flags, has the plain stream.
@@ -283,5 +281,5 @@ def _comparison(comparison: ModelComparison | FunctionComparison) -> str:
 
 
 def progress_listener(command: str) -> Listener:
-    """Return a listener that shows progress, unless `--quiet` is given."""
-    return (CommandListener if is_quiet() else ProgressLines)(command, verbosity())
+    """Return a listener that shows progress as verbosely as this process."""
+    return ProgressLines(command, verbosity())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.checking import ConfigurationChecks
 from tuninglink.cli import process
 from tuninglink.cli.terminal import progress
-from tuninglink.cli.usage import Positional, Usage
+from tuninglink.cli.usage import Positional, Usage, usage_error
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     TARGET_FLAG,
@@ -21,12 +21,9 @@ from tuninglink.compiler import (
     set_up_command_line,
 )
 from tuninglink.errors import (
-    Diagnostic,
     Place,
-    Severity,
     SpecError,
     TuninglinkError,
-    UsageError,
     escaped,
 )
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
@@ -115,21 +112,19 @@ it is a comment in the result, with the reason.
 
 
 def upgrade_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink upgrade` with the arguments after the command's name, and return the exit code."""
     values, specs = USAGE.parse(arguments)
     options = UpgradeOptions(specs=specs, **values)
     if options.only_check:
         if options.report or options.modernize or options.output != STANDARD_STREAM:
             message = "--check writes nothing; leave --output, --report and --modernize out"
-            raise UsageError(error(message))
+            raise usage_error(message)
         set_up_command_line("tuninglink upgrade", ())
         return _check(specs)
     check_output(options.output)
     if len(options.specs) > 1:
-        raise UsageError(error("one spec at a time; only --check takes several"))
+        raise usage_error("one spec at a time; only --check takes several")
     if options.target and not options.report:
-        message = "--target selects the target of the checks in the --report; add --report"
-        raise UsageError(error(message))
+        raise usage_error("--target selects the target of the checks in the --report; add --report")
     set_up_command_line("tuninglink upgrade", ())
     name, data = process.read_input(specs[0])
     # Bytecode needs no upgrade.
@@ -138,7 +133,15 @@ def upgrade_command(arguments: Sequence[str]) -> int:
     if is_bytecode(data):
         if options.output == STANDARD_STREAM:
             process.refuse_binary_on_terminal()
-        _check_bytecode(name, data)
+        try:
+            parse_module(data, name, thread_context())
+        except SpecError as failure:
+            message = (
+                "bytecode cannot be upgraded; have the compiler that wrote it print it as text "
+                "(iree-opt), and upgrade that"
+            )
+            place = Place(name, 1, 1)
+            raise SpecError(*failure.diagnostics, error(message, place)) from None
     else:
         with progress("upgrading"):
             upgraded = upgrade_bytes(data, name, written_for=options.written_for)
@@ -174,11 +177,11 @@ def _show_remarks(upgraded: Upgraded) -> None:
     process.show(*upgraded.hints)
     for omission in upgraded.kept_out:
         message = f"'{omission.what}' is kept out: {omission.reason}"
-        process.show(Diagnostic(Severity.WARNING, message, omission.place))
+        process.shown_diagnostics().warning(message, omission.place)
     first = {decision.message: decision for decision in reversed(upgraded.decisions)}
     for message, count in Counter(decision.message for decision in upgraded.decisions).items():
         times = f" ({count} times)" if count > 1 else ""
-        process.show(Diagnostic(Severity.REMARK, message + times, first[message].place))
+        process.shown_diagnostics().remark(message + times, first[message].place)
 
 
 def _check(specs: Sequence[str]) -> int:
@@ -193,18 +196,6 @@ def _check(specs: Sequence[str]) -> int:
             process.show(*failure.diagnostics)
             code = process.FAILURE
     return code
-
-
-def _check_bytecode(name: str, data: bytes) -> None:
-    """Check that bytecode, which cannot be upgraded, needs no upgrade."""
-    try:
-        parse_module(data, name, thread_context())
-    except SpecError as failure:
-        message = (
-            "bytecode cannot be upgraded; have the compiler that wrote it print it as text "
-            "(iree-opt), and upgrade that"
-        )
-        raise SpecError(*failure.diagnostics, error(message, Place(name, 1, 1))) from None
 
 
 _WORDS: Final = {

@@ -1,24 +1,23 @@
-"""The commands, their options and their usage texts."""
+"""The commands, their options, and help texts as wide as the terminal."""
 
 from __future__ import annotations
 
+import re
+import sys
+import textwrap
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tuninglink.cli.terminal import columns
 from tuninglink.errors import UsageError, did_you_mean
-from tuninglink.llvm_flags import (
-    CommandLine,
-    CommandLineError,
-    Flag,
-    choice,
-    dashed,
-)
+from tuninglink.llvm_flags import CommandLine, CommandLineError, Flag, choice, dashed
 from tuninglink.mlir import error, note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import ModuleType
 
 
@@ -120,6 +119,11 @@ class Positional:
         return f"{name}..." if self.repeats else name
 
 
+def usage_error(message: str, *remedies: str) -> UsageError:
+    """Return an error for a command line, with notes that tell how to fix it."""
+    return UsageError(error(message, notes=map(note, remedies)))
+
+
 class Section(NamedTuple):
     """A part of a help text."""
 
@@ -168,29 +172,27 @@ class Usage:
 
     def parse(self, arguments: Iterable[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return the values of the flags by field, and the other arguments, of a command without compiler flags."""
-        remedy = note(f"see 'tuninglink {self.name} --help'")
+        remedy = f"see 'tuninglink {self.name} --help'"
         try:
             line = CommandLine(self.flags, arguments)
         except CommandLineError as failure:
-            raise UsageError(error(str(failure), notes=[remedy])) from None
+            raise usage_error(str(failure), remedy) from None
         for unknown in line.unknown:
             name = dashed(unknown.name)
             hint = did_you_mean(name, map(dashed, self.flags))
-            raise UsageError(error(f"unknown flag '{name}'{hint}", notes=[remedy]))
-        words, remedy = line.words, note(f"usage: {self.line}")
+            raise usage_error(f"unknown flag '{name}'{hint}", remedy)
+        words, remedy = line.words, f"usage: {self.line}"
         needed = [argument for argument in self.positionals if not argument.optional]
         if len(words) < len(needed):
-            message = f"the argument {needed[len(words)].metavar} is missing"
-            raise UsageError(error(message, notes=[remedy]))
+            raise usage_error(f"the argument {needed[len(words)].metavar} is missing", remedy)
         repeats = any(argument.repeats for argument in self.positionals)
         if len(words) > len(self.positionals) and not repeats:
-            message = f"unexpected argument '{words[len(self.positionals)]}'"
-            raise UsageError(error(message, notes=[remedy]))
+            raise usage_error(f"unexpected argument '{words[len(self.positionals)]}'", remedy)
         # An empty path would mean the working directory.
         for position, word in enumerate(words):
             if not word:
                 argument = self.positionals[min(position, len(self.positionals) - 1)]
-                raise UsageError(error(f"the argument {argument.metavar} is empty", notes=[remedy]))
+                raise usage_error(f"the argument {argument.metavar} is empty", remedy)
         return line.values, tuple(words)
 
 
@@ -215,3 +217,136 @@ def spelling(name: str, flag: Flag) -> str:
 def _value(flag: Flag) -> str:
     gap = " " if flag.metavar and not flag.metavar.startswith(("=", "[=")) else ""
     return f"{gap}{flag.metavar}"
+
+
+# --- Help texts ------------------------------------------------------------------------------------
+
+_WIDEST: Final = 120
+_NARROW: Final = 80
+"""Below this width, meanings are under their flags."""
+
+_INDENT: Final = "  "
+_COLUMN: Final = 21
+"""The width of the column of flags and of the gap after it."""
+
+
+def overview(group: str = "") -> str:
+    """Return the help text of a group of commands, or of `tuninglink` itself."""
+    width = min(columns(sys.stdout), _WIDEST)
+    prefix = f"{group} " if group else ""
+    parts = [f"Usage: tuninglink {prefix}COMMAND [ARGUMENT]...\n\n{_filled(GROUPS[group], width)}"]
+    if group:
+        names = {name: SUMMARIES[name] for name in SUMMARIES if name.startswith(prefix)}
+        parts.append(_commands({name.removeprefix(prefix): names[name] for name in names}, width))
+        parts.append(_filled(f"'tuninglink {prefix}COMMAND --help' describes a command.", width))
+        return "\n".join(parts)
+    for topic, commands in TOPICS.items():
+        meanings = {name: SUMMARIES.get(name, GROUPS.get(name, "")) for name in commands}
+        parts.append(f"{topic}:\n{_commands(meanings, width)}")
+    footer = (
+        "'tuninglink help COMMAND' describes a command; 'tuninglink demo' shows a tour. "
+        f"--version shows versions, {INSTALL_FLAG} [SHELL] makes a shell complete commands, and --show-completion "
+        "[SHELL] shows its script."
+    )
+    return "".join(parts[:1]) + "\n" + "".join(parts[1:]) + "\n" + _filled(footer, width)
+
+
+def help_text(usage: Usage, *, is_complete: bool = False) -> str:
+    """Return the help text of a command."""
+    width = min(columns(sys.stdout), _WIDEST)
+    is_short = not is_complete and any(section.more for section in usage.sections)
+    # Break a usage line between arguments.
+    joined = re.sub(r"\[[^]]* [^]]*\]", lambda match: match[0].replace(" ", "\0"), usage.line)
+    text = textwrap.fill(
+        f"Usage: {joined}", width, subsequent_indent=" " * 7, break_on_hyphens=False
+    )
+    parts = [text.replace("\0", " ") + "\n", _filled(SUMMARIES[usage.name], width)]
+    rows = "".join(_rows([(entry.metavar, entry.help) for entry in usage.positionals], width))
+    # The flags by section; a short help omits those that are rarely used.
+    sections = []
+    for section in usage.sections or (Section("", tuple(usage.flags)),):
+        names = section.flags if is_short else (*section.flags, *section.more)
+        lines = flag_lines({name: usage.flags[name] for name in names}, width, is_short=is_short)
+        if lines:
+            sections.append((f"{section.heading}:\n" if section.heading else "") + lines)
+    if is_short:
+        more = f"--{COMPLETE_HELP} describes them in full, and all others. Any flag of iree-compile is one, too."
+        parts += [rows + "".join(sections), _filled(more, width)]
+    else:
+        parts += [_paragraphs(usage.description, width), rows, *sections]
+        parts += [flag_lines(COMMON_FLAGS, width), _paragraphs(usage.more, width)]
+    examples = usage.examples[: 1 if is_short else None]
+    parts.append("Examples:\n" + "".join(_command(example, width) for example in examples))
+    return "\n".join(filter(None, parts))
+
+
+def flag_lines(flags: Mapping[str, Flag], width: int, *, is_short: bool = False) -> str:
+    """Return the lines for flags with a help text; short ones have its first sentence."""
+    rows = (
+        (
+            spelling(name, flag),
+            (flag.help.partition(". ")[0].removesuffix(".") + ".") if is_short else flag.help,
+        )
+        for name, flag in flags.items()
+        if flag.help
+    )
+    return "".join(_rows(rows, width))
+
+
+def _commands(meanings: Mapping[str, str], width: int) -> str:
+    size = max(map(len, (*meanings, "database")))
+    return "".join(
+        textwrap.fill(
+            f"{_INDENT}{name.ljust(size)}  {meaning}",
+            width,
+            subsequent_indent=" " * (size + 4),
+            break_on_hyphens=False,
+        )
+        + "\n"
+        for name, meaning in meanings.items()
+    )
+
+
+def _rows(rows: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
+    column = _COLUMN if width >= _NARROW else 2 * len(_INDENT)
+    behind = " " * (len(_INDENT) + column)
+    for words, meaning in rows:
+        lines = textwrap.wrap(meaning, width - len(behind), break_on_hyphens=False)
+        if len(words) < column:
+            yield f"{_INDENT}{words.ljust(column)}{lines.pop(0)}\n"
+        else:
+            yield from (f"{line}\n" for line in textwrap.wrap(words, width, initial_indent=_INDENT))
+        yield from (f"{behind}{line}\n" for line in lines)
+
+
+def _filled(text: str, width: int) -> str:
+    return textwrap.fill(text, width, break_on_hyphens=False) + "\n"
+
+
+def _paragraphs(text: str, width: int) -> str:
+    """Fill paragraphs; lines that begin with a space are kept."""
+    paragraphs = []
+    for paragraph in filter(None, text.strip("\n").split("\n\n")):
+        runs = groupby(paragraph.split("\n"), lambda line: line.startswith(" "))
+        paragraphs.append(
+            "".join(
+                "".join(f"{line}\n" for line in lines)
+                if is_kept
+                else _filled(" ".join(lines), width)
+                for is_kept, lines in runs
+            )
+        )
+    return "\n".join(paragraphs)
+
+
+def _command(example: str, width: int) -> str:
+    """Break an example between arguments, with the backslashes that a shell needs."""
+    words = re.findall(r"(?:'[^']*'|[^\s'])+", example.replace("\\\n", " "))
+    lines = [_INDENT + words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + len(word) + len("  \\") > width:
+            lines[-1] += " \\"
+            lines.append(3 * _INDENT + word)
+        else:
+            lines[-1] += f" {word}"
+    return "\n".join(lines) + "\n"

@@ -12,14 +12,15 @@ from places import ROOT
 
 import tuninglink.cli
 from tuninglink.cli.completion import completions, known_dispatches
-from tuninglink.cli.help import flag_lines, help_text
 from tuninglink.cli.process import USAGE_ERROR, run
-from tuninglink.cli.tune_options import parse_tune_arguments
+from tuninglink.cli.tune import parse_tune_arguments
 from tuninglink.cli.usage import (
     SUMMARIES,
     TOPICS,
     Positional,
     Usage,
+    flag_lines,
+    help_text,
     spelling,
     usage_of,
 )

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tuninglink.cli.tune import busy_warnings, save_result
-from tuninglink.cli.tune_options import user_flags
+from tuninglink.cli.tune import busy_warnings, save_result, user_flags
 from tuninglink.files import write_output
 from tuninglink.tuning.deciding import ConfidenceInterval
 

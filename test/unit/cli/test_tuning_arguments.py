@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from places import ROOT
 
-from tuninglink.cli.tune_options import parse_tune_arguments
+from tuninglink.cli.tune import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.problems import read_problems
 
