@@ -143,10 +143,15 @@ def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> 
             _with_open_sizes(type_, map_, ranges) if isinstance(type_, mlir.ShapedType) else type_
             for type_, map_ in zip(types, op.maps, strict=True)
         ]
-    if _captures(root):
-        raise NoMatcherError(
-            "the compiler's DAG matcher does not match ops whose regions use outer values"
-        )
+    inside: list[mlir.Operation] = []
+    visit(root, inside.append)
+    for operand in (operand for inner in inside[1:] for operand in inner.operands):
+        owner = operand.owner
+        holder = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
+        if holder not in inside:
+            raise NoMatcherError(
+                "the compiler's DAG matcher does not match ops whose regions use outer values"
+            )
     op_names = mlir.ArrayAttr.get([mlir.StringAttr.get(root.name)])
     create(names.MATCH_OPERATION_NAME, [operation], [], op_names=op_names)
     results = [mlir.Type.parse(_ANY_VALUE)] * 2
@@ -163,19 +168,6 @@ def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> 
         for result, kind in zip(copy.results, types[op.first_destination :], strict=False):
             result.set_type(kind)
         yield_([])
-
-
-def _captures(root: mlir.Operation) -> bool:
-    """Return whether the regions of an operation use values from outside."""
-    inside: list[mlir.Operation] = []
-    visit(root, inside.append)
-    for operation in inside[1:]:
-        for operand in operation.operands:
-            owner = operand.owner
-            holder = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
-            if holder not in inside:
-                return True
-    return False
 
 
 FORMS: Final[Mapping[str, Matcher]] = {
@@ -211,21 +203,6 @@ def _match_sizes(
 
 
 # --- The writer of specs: for each entry a matcher of its problem, and an action that configures it
-
-
-def _match_in_ranges(
-    form: str, dispatch: Workload, operation: Value, ranges: Mapping[int, SizeRange]
-) -> None:
-    """Match the root op of a dispatch with other loop sizes. Other loops have the sizes of the dispatch."""
-    FORMS[form](dispatch, operation, ranges)
-    op = StructuredOp(dispatch.root)
-    # A matcher op handles a whole role, so that the other loops of a role get exact ranges.
-    for loops in op.loops.values():
-        if any(loop in ranges for loop in loops):
-            for loop in loops:
-                exact = SizeRange(op.sizes[loop] or 0, op.sizes[loop] or 0)
-                place = _places(op, loop)[0]
-                _match_bounds(operation, *place, ranges.get(loop, exact))
 
 
 def _places(op: StructuredOp, loop: int) -> list[tuple[int, int]]:
@@ -339,7 +316,23 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
                 rewriting.append((matcher, unrolling[entry.copies]))
             else:
                 pairs.append((matcher, actions[tuple(entry.configuration)]))
-        _add_entry_point(module, pairs, preparations, rewriting)
+        # Add an entry point that rewrites ops of a dispatch, prepares it and walks it with one `foreach_match`. The entries
+        # that rewrite their op are walked separately and first, since preparations change their ops.
+        entry_point = add_kernel_config(module, consumes=bool(pairs or rewriting))
+        block = entry_point.regions[0].blocks[0]
+        root = block.arguments[0]
+        with mlir.InsertionPoint(block):
+            if rewriting:
+                named = named_pair_attributes(rewriting)
+                (root,) = create(names.FOREACH_MATCH, [root], [_ANY_OP], **named)
+            for preparation in preparations:
+                # The compiler hands over a function, which both passes run on.
+                pass_name = mlir.StringAttr.get(preparation.value)
+                (root,) = create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=pass_name)
+            if pairs:
+                named = named_pair_attributes(pairs)
+                (root,) = create(names.FOREACH_MATCH, [root], [_ANY_OP], **named)
+            yield_([root])
         module.verify()
         return to_text(module)
 
@@ -404,12 +397,14 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
         # The compiler has configured an op that it chose a microkernel for.
         if names.UKERNEL not in entry.configuration:
             create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
-        if entry.ranges:
-            _match_in_ranges(entry.form, entry.dispatch, operation, entry.ranges)
-        else:
-            FORMS[entry.form](entry.dispatch, operation, ())
-        # Bounds of dynamic loops refer to the output, since the compiler does not propagate those of an input on GPUs.
+        FORMS[entry.form](entry.dispatch, operation, entry.ranges)
         op = StructuredOp(entry.dispatch.root)
+        # A matcher op handles a whole role, so that the other loops of a role with a range get exact ranges.
+        ranged = [role for role in op.loops.values() if any(loop in entry.ranges for loop in role)]
+        for loop in (loop for role in ranged for loop in role):
+            exact = SizeRange(op.sizes[loop] or 0, op.sizes[loop] or 0)
+            _match_bounds(operation, *_places(op, loop)[0], entry.ranges.get(loop, exact))
+        # Bounds of dynamic loops refer to the output, since the compiler does not propagate those of an input on GPUs.
         for loop, sizes in entry.bounds.items():
             _match_bounds(operation, *_places(op, loop)[-1], sizes)
         parameters = [
@@ -465,35 +460,6 @@ class Preparation(Enum):
         )
 
 
-def _add_entry_point(
-    module: mlir.Operation,
-    pairs: Sequence[tuple[str, str]],
-    preparations: Sequence[Preparation],
-    rewriting: Sequence[tuple[str, str]],
-) -> None:
-    """Add an entry point that rewrites ops of a dispatch, prepares it and walks it with one `foreach_match`.
-
-    The entries that rewrite their op are walked separately and first, since preparations change their ops.
-    """
-    entry_point = add_kernel_config(module, consumes=bool(pairs or rewriting))
-    block = entry_point.regions[0].blocks[0]
-    root = block.arguments[0]
-
-    def walk(walked: Sequence[tuple[str, str]]) -> Value:
-        return create(names.FOREACH_MATCH, [root], [_ANY_OP], **named_pair_attributes(walked))[0]
-
-    with mlir.InsertionPoint(block):
-        if rewriting:
-            root = walk(rewriting)
-        for preparation in preparations:
-            # The compiler hands over a function, which both passes run on.
-            name = mlir.StringAttr.get(preparation.value)
-            (root,) = create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)
-        if pairs:
-            root = walk(pairs)
-        yield_([root])
-
-
 _MOST_COPIES: Final = 25
 """The elements of the largest window that is unrolled: one of 5x5. The compilation time grows with them."""
 
@@ -530,12 +496,7 @@ def _is_for_cpu(dispatch: Workload) -> bool:
 
 
 def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:
-    """Add an action that unrolls loops of an op, and return its name.
-
-    Args:
-        module: the spec.
-        copies: the size of each loop to unroll, 0 for the other loops.
-    """
+    """Add an action that unrolls the loops of an op with a number of copies, and return its name."""
     name = "unroll_" + "_".join(map(str, copies))
     any_op = mlir.Type.parse(_ANY_OP)
     with mlir.InsertionPoint(module.regions[0].blocks[0]):

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import partial
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -94,14 +93,9 @@ class StartingPoint:
     attributes: Mapping[str, str]
 
     @property
-    def flops(self) -> int:
-        """The arithmetic operations of all calls; 0 if they are unknown."""
-        return self.calls * (self.cost.flops or 0)
-
-    @property
     def impact(self) -> tuple[int, int]:
         """The sort key for the cost of the dispatches: arithmetic operations, then bytes."""
-        return self.flops, self.calls * (self.cost.bytes or 0)
+        return self.calls * (self.cost.flops or 0), self.calls * (self.cost.bytes or 0)
 
 
 @dataclass(frozen=True)
@@ -139,14 +133,7 @@ def commented(
     registry: ProviderRegistry | None,
     heading: Sequence[str],
 ) -> str:
-    """Return a spec with comments on its entries and their knobs.
-
-    Args:
-        text: the spec, as MLIR prints it.
-        entries: the dispatches of its entries, by the symbol of the matcher.
-        registry: the providers of valid values; None to leave them out.
-        heading: the lines of a comment at the beginning.
-    """
+    """Return a spec with a heading, and with comments on its entries and their knobs, with valid values if asked for."""
     # Without aliases, which would be shared, each entry can be edited separately.
     text = str(mlir.Module.parse(text, thread_context()).operation.get_asm(use_local_scope=True))
     module = mlir.Module.parse(text, thread_context())
@@ -154,9 +141,15 @@ def commented(
     for sequence in collect(module.operation, names.NAMED_SEQUENCE):
         point = entries.get(symbol_name(sequence) or "")
         if point is not None:
-            about = _about(point), _about_knobs(point, registry)
-            parts = sequence, collect(sequence, names.PARAM_CONSTANT)[0]
-            for part, comments, indent in zip(parts, about, ("  ", "    "), strict=True):
+            called = "called once" if point.calls == 1 else f"{point.calls:,} calls"
+            cost, count = point.cost, len(point.dispatches)
+            if cost.flops is not None and cost.bytes is not None:
+                called += f"; {cost.flops:,} operations and {cost.bytes:,} bytes a call"
+            more = f" and {count - 1:,} more" if count > 1 else ""
+            about = [point.words, f"{point.dispatches[0]}{more}: {called}"]
+            constant = collect(sequence, names.PARAM_CONSTANT)[0]
+            knobs = _about_knobs(point, registry)
+            for part, comments, indent in ((sequence, about, "  "), (constant, knobs, "    ")):
                 place = place_of(part.location)
                 assert place is not None  # it was parsed from text
                 above[place.line] = [f"{indent}// {comment}" for comment in comments]
@@ -164,16 +157,6 @@ def commented(
     for number, line in enumerate(text.splitlines(), start=1):
         lines += [*above.get(number, ()), line]
     return "\n".join(lines) + "\n"
-
-
-def _about(point: StartingPoint) -> Iterator[str]:
-    count = len(point.dispatches)
-    yield point.words
-    called = "called once" if point.calls == 1 else f"{point.calls:,} calls"
-    cost = point.cost
-    if cost.flops is not None and cost.bytes is not None:
-        called += f"; {cost.flops:,} operations and {cost.bytes:,} bytes a call"
-    yield f"{point.dispatches[0]}{f' and {count - 1:,} more' if count > 1 else ''}: {called}"
 
 
 def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Iterator[str]:
@@ -197,105 +180,6 @@ def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Ite
         yield f"Option, not set: {name} ({about}): {', '.join(options[name])}"
     if allowed and not allowed.by_place:
         yield f"Other valid values are unknown: {allowed.reason}"
-
-
-def _backend(
-    session_flags: Sequence[str], sources: bytes, last: Phase, specs: Sequence[str] = ()
-) -> Compilation:
-    """Compile a program at `executable-sources` up to a phase, with specs as text.
-
-    Process-wide flags are set already.
-    """
-    options = CompileOptions(
-        compile_from=Phase.EXECUTABLE_SOURCES, compile_to=last, emit_bytecode=True
-    )
-    loaded = [load_spec(spec.encode()) for spec in specs]
-    compiler = Compiler(options, SpecChoice(loaded), session_flags)
-    return compiler.compile(sources, "<dispatches>")
-
-
-class _Verifier:
-    """A comparison of a program with and without a spec, from `executable-sources`.
-
-    `plain` has the dispatches as they are configured without a spec, as text by name.
-    """
-
-    def __init__(
-        self, run: Callable[..., Compilation], sources: bytes, plain: Mapping[str, str]
-    ) -> None:
-        self._run = run
-        self._sources = sources
-        self._plain = plain
-
-    def failures(self, spec: str, entries: Mapping[str, StartingPoint]) -> dict[str, str]:
-        """Return the reasons for entries without the intended effect.
-
-        Args:
-            spec: the spec, as text.
-            entries: the dispatches of its entries, by the symbol of the matcher.
-
-        Raises:
-            CompileError: the compiler fails with the spec.
-        """
-        compiled = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, [spec])
-        # The compiler also configures ops around the root op, which may not change the code.
-        tuned = _dispatches(compiled.output)
-        suspected = [name for name, text in tuned.items() if text != self._plain[name]]
-        executables = list(dict.fromkeys(map(executable_name, suspected)))
-        module = mlir.Module.parse(self._sources, thread_context()).operation
-        differing = self._differing(module, executables, spec) if executables else ()
-        changed = {name for name in suspected if executable_name(name) in differing}
-        reasons = {
-            matcher: _failure(matcher, point, compiled.applied, changed)
-            for matcher, point in entries.items()
-        }
-        return {matcher: reason for matcher, reason in reasons.items() if reason}
-
-    def _differing(self, module: mlir.Operation, executables: list[str], spec: str) -> set[str]:
-        """Return the executables whose code the spec changes. If the compiler fails, each is compiled separately."""
-        part = to_bytecode(DispatchSources(module).program(executables).operation)
-        plain, code = (self._code(part, specs) for specs in ((), (spec,)))
-        if len(executables) > 1 and (plain is None or code is None):
-            parts = (self._differing(module, [executable], spec) for executable in executables)
-            return {name for differing in parts for name in differing}
-        if plain is None:
-            return set()  # It does not compile without the spec either.
-        return {name for name in executables if code is None or plain[name] != code[name]}
-
-    def _code(self, program: bytes, specs: Sequence[str]) -> dict[str, str] | None:
-        """Return the code of each executable, or None if the compiler fails."""
-        try:
-            compiled = self._run(program, Phase.EXECUTABLE_TARGETS, specs)
-        except CompileError:
-            return None
-        module = mlir.Module.parse(compiled.output, mlir.Context()).operation
-        return {
-            symbol_name(container) or "": str(container)
-            for container in containers(module)
-            if container.name == names.EXECUTABLE
-        }
-
-
-def _failure(
-    matcher: str, point: StartingPoint, applied: Iterable[Applied], changed: set[str]
-) -> str:
-    effects = {
-        item.dispatch: item for item in applied if item.entry and item.entry.matcher == matcher
-    }
-    for name in point.dispatches:
-        if name not in effects:
-            return f"its matcher does not match the root op of {name}"
-        if not effects[name].is_own:
-            return f"the compiler changes the configuration in {name}"
-    for name in effects:
-        if name in changed:
-            return f"the entry changes the code of {name}, as the compiler's configuration consists of more than the entry"
-    return ""
-
-
-def _dispatches(program: bytes) -> dict[str, str]:
-    module = mlir.Module.parse(program, mlir.Context()).operation
-    return {dispatch.name: str(dispatch.module) for dispatch in find_dispatches(module)}
 
 
 # --- Initial specs: entries for the dispatches of a program, with the compiler's own configurations
@@ -361,17 +245,7 @@ def init_spec_for_file(
     top: int | None,
     report: Callable[[Diagnostic], None] | None = None,
 ) -> InitSpec:
-    """Write an initial spec for a file. Process-wide flags are set already.
-
-    Args:
-        options: the options of the compilation.
-        dispatches: see `init_spec`.
-        top: see `init_spec`.
-        report: receives each warning and remark of the compiler.
-
-    Raises:
-        CompileError: see `init_spec`.
-    """
+    """Write an initial spec for a file, as `init_spec` does. Process-wide flags are set already."""
     assert options.input is not None
     compiler = Compiler(_until_sources(options), SpecChoice(), report=report)
     sources = compiler.compile(options.input).output
@@ -387,7 +261,10 @@ def _until_sources(options: CompileOptions) -> CompileOptions:
 
 
 class _SpecWriter:
-    """A writer of initial specs for one program."""
+    """A writer of initial specs for one program at `executable-sources`.
+
+    It compares the program with and without a spec. Process-wide flags are set already.
+    """
 
     def __init__(
         self,
@@ -396,14 +273,23 @@ class _SpecWriter:
         report: Callable[[Diagnostic], None] | None,
         sizes: Sequence[GivenSizes],
     ) -> None:
-        run = partial(_backend, session_flags)
-        configured = run(sources, Phase.EXECUTABLE_CONFIGURATIONS).output
+        self._sources = sources
+        self._session_flags = session_flags
+        configured = self._run(sources, Phase.EXECUTABLE_CONFIGURATIONS).output
         self._reader = ProgramReader(sources, configured, sizes=sizes)
-        self._verifier = _Verifier(run, sources, _dispatches(configured))
+        self._plain = _dispatch_texts(configured)
         self._registry = ProviderRegistry(report or (lambda _: None))
 
     def write(self, program: str, dispatches: Sequence[str], top: int | None) -> InitSpec:
-        points = [point for point in self._reader.points if _is_selected(point, dispatches)][:top]
+        points = [
+            point
+            for point in self._reader.points
+            if (
+                _fits((*point.dispatches, point.label), dispatches)
+                if dispatches
+                else is_tunable(point.workload.problem.kind)
+            )
+        ][:top]
         left_out = [
             left
             for left in self._reader.left_out
@@ -449,7 +335,19 @@ class _SpecWriter:
         if not chosen:
             return {}
         try:
-            return self._verifier.failures(text, entries)
+            compiled = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, [text])
+            # The compiler also configures ops around the root op, which may not change the code.
+            tuned = _dispatch_texts(compiled.output)
+            suspected = [name for name, text in tuned.items() if text != self._plain[name]]
+            executables = list(dict.fromkeys(map(executable_name, suspected)))
+            module = mlir.Module.parse(self._sources, thread_context()).operation
+            differing = self._differing(module, executables, text) if executables else ()
+            changed = {name for name in suspected if executable_name(name) in differing}
+            reasons = {
+                matcher: _failure(matcher, point, compiled.applied, changed)
+                for matcher, point in entries.items()
+            }
+            return {matcher: reason for matcher, reason in reasons.items() if reason}
         except CompileError as failure:
             if len(chosen) == 1:
                 return dict.fromkeys(entries, failure.diagnostics[0].message)
@@ -459,6 +357,40 @@ class _SpecWriter:
             if self._failures([choice], *_spec([choice]))
         ]
         return dict.fromkeys(failing or entries, _FAILS)
+
+    def _run(self, program: bytes, last: Phase, specs: Sequence[str] = ()) -> Compilation:
+        """Compile a program at `executable-sources` up to a phase, with specs as text."""
+        options = CompileOptions(
+            compile_from=Phase.EXECUTABLE_SOURCES, compile_to=last, emit_bytecode=True
+        )
+        choice = SpecChoice([load_spec(spec.encode()) for spec in specs])
+        return Compiler(options, choice, self._session_flags).compile(program, "<dispatches>")
+
+    def _differing(self, module: mlir.Operation, executables: list[str], spec: str) -> set[str]:
+        """Return the executables whose code the spec changes. If the compiler fails, each is compiled separately."""
+        part = to_bytecode(DispatchSources(module).program(executables).operation)
+        codes: list[dict[str, str] | None] = []
+        for specs in ((), (spec,)):
+            try:
+                compiled = self._run(part, Phase.EXECUTABLE_TARGETS, specs)
+            except CompileError:
+                codes.append(None)
+                continue
+            program = mlir.Module.parse(compiled.output, mlir.Context()).operation
+            codes.append(
+                {
+                    symbol_name(container) or "": str(container)
+                    for container in containers(program)
+                    if container.name == names.EXECUTABLE
+                }
+            )
+        plain, code = codes
+        if len(executables) > 1 and (plain is None or code is None):
+            parts = (self._differing(module, [executable], spec) for executable in executables)
+            return {name for differing in parts for name in differing}
+        if plain is None:
+            return set()  # It does not compile without the spec either.
+        return {name for name in executables if code is None or plain[name] != code[name]}
 
     def _nothing(self, program: str, dispatches: Sequence[str]) -> Diagnostic:
         present = self._reader.dispatches
@@ -472,16 +404,33 @@ class _SpecWriter:
         return error(message, notes=listed)
 
 
+def _failure(
+    matcher: str, point: StartingPoint, applied: Iterable[Applied], changed: set[str]
+) -> str:
+    """Return the reason why an entry has not the intended effect; empty if it has."""
+    effects = {
+        item.dispatch: item for item in applied if item.entry and item.entry.matcher == matcher
+    }
+    for name in point.dispatches:
+        if name not in effects:
+            return f"its matcher does not match the root op of {name}"
+        if not effects[name].is_own:
+            return f"the compiler changes the configuration in {name}"
+    for name in effects:
+        if name in changed:
+            return f"the entry changes the code of {name}, as the compiler's configuration consists of more than the entry"
+    return ""
+
+
+def _dispatch_texts(program: bytes) -> dict[str, str]:
+    module = mlir.Module.parse(program, mlir.Context()).operation
+    return {dispatch.name: str(dispatch.module) for dispatch in find_dispatches(module)}
+
+
 _FAILS = "the compiler fails where the entry takes effect"
 
 _SHOWN = 5
 """The number of dispatches to list if none matches."""
-
-
-def _is_selected(point: StartingPoint, patterns: Sequence[str]) -> bool:
-    if not patterns:
-        return is_tunable(point.workload.problem.kind)
-    return _fits((*point.dispatches, point.label), patterns)
 
 
 def _fits(subjects: Iterable[str], patterns: Sequence[str]) -> bool:
@@ -515,13 +464,7 @@ def _spec(chosen: _Chosen) -> tuple[str, dict[str, StartingPoint]]:
 
 
 def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry | None) -> str:
-    """Return a spec with one entry, without verification by the compiler; empty if no matcher form fits the op.
-
-    Args:
-        program: the name of the program.
-        point: the dispatches of the entry.
-        registry: the providers of valid values; None to leave them out.
-    """
+    """Return a spec with one entry, without verification by the compiler; empty if no matcher form fits the op."""
     forms, _ = _forms(point)
     if not forms:
         return ""
@@ -581,9 +524,8 @@ class ProgramReader:
         # Read the configurations, and remove them: matchers see ops without.
         self._configurations = {
             dispatch.name: [
-                (root, read_configuration(root, result.function))
-                for result in find_root_ops(dispatch.module)
-                for root in result.roots
+                (root, read_configuration(root, function))
+                for root, function in _roots(dispatch.module)
             ]
             for dispatch in self.dispatches
         }

@@ -85,12 +85,8 @@ class Estimate:
 def time_change(old: Estimate, new: Estimate, least: float) -> ChangeKind | None:
     """Return whether a time is longer or shorter than another one; None if the intervals do not show it.
 
-    Times differ if their intervals are disjoint. The interval of a time without bounds is a single point.
-
-    Args:
-        old: a time.
-        new: a later one.
-        least: the smallest relevant change, as a fraction.
+    Times differ if their intervals are disjoint and the change is at least the fraction `least`. The interval of a time
+    without bounds is a single point.
     """
     if old.low is None and new.low is None:
         least = max(least, _WIDTH)
@@ -273,13 +269,9 @@ def to_html(comparison: Comparison) -> str:
 
 
 def compare_specs(old: Spec, new: Spec) -> Comparison:
-    """Return the changes of the entries: added and removed ones, and other configurations.
+    """Return the changes of the entries of two specs in one context: added and removed ones, and other configurations.
 
     Entries are paired by the conditions of their matchers, or by name if a matcher cannot be read.
-
-    Args:
-        old: a spec.
-        new: a later one, in the same context.
     """
 
     def entries(spec: Spec) -> list[ReadEntry]:
@@ -330,11 +322,6 @@ def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Co
     """Return the changes of the dispatches.
 
     A tuned dispatch that becomes untuned, or is missing, is a regression. A newly tuned dispatch is an improvement.
-
-    Args:
-        paths: the paths of the reports.
-        old: an explanation, as `tuninglink explain` writes it.
-        new: a later one.
     """
     items = []
     for before, after in paired(old["dispatches"], new["dispatches"], _dispatch_name):
@@ -402,12 +389,6 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
 
     Under one compiler and driver, the compiler's choice is the same code in both reports, and the speedups over it are
     compared, since clock differences between the runs cancel. Otherwise times are compared.
-
-    Args:
-        paths: the paths of the reports.
-        old: a report, as `tuninglink tune` writes it.
-        new: a later one.
-        least: the smallest relevant change of a time, as a fraction.
     """
     notes: tuple[Change, ...] = ()
     if old["device"] != new["device"]:

@@ -74,7 +74,7 @@ class Catalog:
         ]
         self._given = len(self._members)
         self._selections: dict[Target | None, Selection] = {}
-        self._defaults: dict[Target, SpecMember | None] = {}
+        self._defaults: dict[Target | None, SpecMember | None] = {}
         self._by_source: dict[str, SpecMember] = {}
 
     def of(self, target: Target | None) -> TargetCatalog:
@@ -85,21 +85,16 @@ class Catalog:
             for member in self._members[: self._given]
             if member.position not in self._automatic or member.is_for(selection)
         ]
-        default = self._default(target) if target else None
-        return TargetCatalog(self, [*members, default] if default else members, selection)
-
-    def _default(self, target: Target) -> SpecMember | None:
-        if target not in self._defaults:
-            file = self._library.find(target) if self._library else None
-            member = None
-            if file is not None and file.name in self._by_source:
-                member = self._by_source[file.name]
-            elif file is not None:
-                assert self._library is not None
+        # Load the default spec when its target occurs first.
+        if self._library is not None and target is not None and target not in self._defaults:
+            file = self._library.find(target)
+            default = None if file is None else self._by_source.get(file.name)
+            if file is not None and default is None:
                 spec = file.load(thread_context(), upgrade=self._library.upgrade)
-                member = self._add(file.name, spec.name, spec)
-            self._defaults[target] = member
-        return self._defaults[target]
+                default = self._add(file.name, spec.name, spec)
+            self._defaults[target] = default
+        default = self._defaults.get(target)
+        return TargetCatalog(self, [*members, default] if default else members, selection)
 
     def _add(self, source: str, name: str, spec: Spec | None) -> SpecMember:
         member = SpecMember(len(self._members), source, name, spec)
@@ -119,8 +114,9 @@ class Catalog:
         """Return the outcome for each spec."""
         defaults = list(self._defaults.values())
         return tuple(
-            replace(
-                member.report(dispatches, is_default=member in defaults),
+            member.report(
+                dispatches,
+                is_default=member in defaults,
                 is_automatic=member.position in self._automatic,
             )
             for member in self._members
@@ -325,54 +321,50 @@ class SpecMember:
     def is_too_large(self) -> bool:
         return self._spec is not None and len(self._spec.anatomy.pairs) > MOST_PROVEN
 
-    @cached_property
-    def _unreachable(self) -> dict[int, str]:
-        if self._spec is None or self.is_too_large:
-            return {}
-        return {entry.position: entry.why_unreachable for entry in find_unreachable(self._spec)}
-
-    def report(self, dispatches: Sequence[DispatchReport], *, is_default: bool) -> SpecSummary:
+    def report(
+        self, dispatches: Sequence[DispatchReport], *, is_default: bool, is_automatic: bool
+    ) -> SpecSummary:
         """Return the outcome for the spec."""
+
+        def matched(operation: OperationReport) -> bool:
+            return operation.match is not None and operation.match.spec == self.position
+
         operations = [operation for dispatch in dispatches for operation in dispatch.operations]
         # The ops that it configured, and the dispatches with any of them.
-        mine = [op for op in operations if self._matched(op) and op.match and not op.match.ignored]
+        mine = [op.match for op in operations if matched(op) and op.match and not op.match.ignored]
         covered = sum(
-            dispatch.status is Status.TUNED and any(map(self._matched, dispatch.operations))
+            dispatch.status is Status.TUNED and any(map(matched, dispatch.operations))
             for dispatch in dispatches
         )
-        return SpecSummary(
-            source=self.source,
-            name=self.name,
-            kind=self._spec.kind_words if self._spec else "",
-            is_default=is_default,
-            usages=self._usages(mine, operations),
-            configured=len(mine),
-            covered=covered,
-            dispatches=len(dispatches),
-        )
-
-    def _matched(self, operation: OperationReport) -> bool:
-        return operation.match is not None and operation.match.spec == self.position
-
-    def _usages(
-        self, mine: Sequence[OperationReport], operations: Sequence[OperationReport]
-    ) -> tuple[EntryUsage, ...]:
-        entries = [operation.match.entry for operation in mine if operation.match]
-        counts = Counter(self.position_of(entry) for entry in entries if entry)
+        # For each entry, the number of its ops, and the entries that came first where it matches.
+        counts = Counter(self.position_of(match.entry) for match in mine if match.entry)
         shadows: dict[int, dict[EntryReference, None]] = {}
         for operation in operations:
             winner = operation.match.entry if operation.match else None
             for entry in operation.shadowed:
                 if winner and entry.spec == self.position:
                     shadows.setdefault(self.position_of(entry), {})[winner] = None
-        return tuple(
+        unreachable: dict[int, str] = {}
+        if self._spec is not None and not self.is_too_large:
+            unreachable = {
+                each.position: each.why_unreachable for each in find_unreachable(self._spec)
+            }
+        usages = tuple(
             EntryUsage(
-                self.reference(at),
-                counts[at],
-                tuple(shadows.get(at, ())),
-                self._unreachable.get(at, ""),
+                self.reference(at), counts[at], tuple(shadows.get(at, ())), unreachable.get(at, "")
             )
             for at in range(len(self._spec.anatomy.pairs) if self._spec else 0)
+        )
+        return SpecSummary(
+            source=self.source,
+            name=self.name,
+            kind=self._spec.kind_words if self._spec else "",
+            is_default=is_default,
+            usages=usages,
+            configured=len(mine),
+            covered=covered,
+            dispatches=len(dispatches),
+            is_automatic=is_automatic,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -65,13 +65,19 @@ if TYPE_CHECKING:
     from tuninglink.compiler import Applied, Configure
 
 
+class _DispatchOp(NamedTuple):
+    """An op of a dispatch as it is configured and as matchers saw it, if that is known, with its outcome."""
+
+    operation: mlir.Operation
+    seen: mlir.Operation | None
+    applied: Applied | None
+
+
 class Explainer(Observer):
-    """An observer of a compilation that determines the effects of specs on each dispatch.
+    """An observer of a compilation that determines the effects of specs, traced exactly, on each dispatch.
 
     Args:
-        choice: the specs of the compilation, traced exactly.
         program: the name of the program.
-        step: called with the name of each step as it begins.
         is_detailed: whether to compute the details that only a page shows; see `with_details`.
         sizes: the sizes of dynamic dimensions for costs.
     """
@@ -90,13 +96,15 @@ class Explainer(Observer):
         self._advice = LibraryAdvice({spec.source for spec in choice.given})
         self._program = program
         self._step = step or (lambda _: None)
-        self._sources: DispatchSources | None = None
-        self._calls: Counter[str] = Counter()
-        self._costs: dict[str, DispatchCost] = {}
         self._is_detailed = is_detailed
         self._plain: list[tuple[bytes, bytes, Counter[str]]] = []
         self._dispatches: list[DispatchReport] = []
         self._earlier = (0, 0)
+        # The program, or its part, that specs are applied to.
+        self._sources: DispatchSources | None = None
+        self._calls: Counter[str] = Counter()
+        self._costs: dict[str, DispatchCost] = {}
+        self._applied: dict[str, list[tuple[mlir.Operation, Applied]]] = {}
 
     def before_specs(self, program: mlir.Operation) -> None:
         self._earlier = len(self._dispatches), len(self._plain)
@@ -115,16 +123,20 @@ class Explainer(Observer):
         configure: Configure,
     ) -> None:
         assert self._sources is not None
-        part = _Part(self._catalog, program, applied, self._sources, self._advice)
+        sources, self._applied = self._sources, {}
+        for operation, application in applied:
+            self._applied.setdefault(application.dispatch, []).append((operation, application))
+        dispatches = find_dispatches(program) if sources.names() else []
+        names = [dispatch.name for dispatch in dispatches]
+        prepared = PreparedDispatches(program, sources, set(names))
         self._step("explaining the dispatches")
-        for report in part.reports(configure):
-            # A program that consists only of dispatches has no calls.
-            calls = self._calls[report.name] if self._calls else 1
-            self._dispatches.append(replace(report, calls=calls, cost=self._costs[report.name]))
-        if self._is_detailed and self._sources.names():
+        tuned = [name for name in names if self._status_of(name) is Status.TUNED]
+        choices = CompilersChoices(sources, tuned, configure)
+        self._dispatches += [self._report(dispatch, prepared, choices) for dispatch in dispatches]
+        if self._is_detailed and sources.names():
             # Keep all dispatches before configuration and with the compiler's own configurations.
             self._step("configuring without specs")
-            before = to_bytecode(self._sources.program(self._sources.names()).operation)
+            before = to_bytecode(sources.program(sources.names()).operation)
             after: list[bytes] = []
             if not configure(before, lambda program: after.append(to_bytecode(program))):
                 self._plain.append((before, after[0], self._calls))
@@ -146,45 +158,6 @@ class Explainer(Observer):
             explanation = with_details(explanation, before, after, calls)
         return explanation
 
-
-class _DispatchOp(NamedTuple):
-    """An op of a dispatch as it is configured and as matchers saw it, if that is known, with its outcome."""
-
-    operation: mlir.Operation
-    seen: mlir.Operation | None
-    applied: Applied | None
-
-
-class _Part:
-    """A program, or a part of one, at `executable-configurations`."""
-
-    def __init__(
-        self,
-        catalog: Catalog,
-        program: mlir.Operation,
-        applied: Sequence[tuple[mlir.Operation, Applied]],
-        sources: DispatchSources,
-        advice: LibraryAdvice,
-    ) -> None:
-        self._catalog = catalog
-        self._advice = advice
-        self._sources = sources
-        self._dispatches = find_dispatches(program) if sources.names() else []
-        self._applied: dict[str, list[tuple[mlir.Operation, Applied]]] = {}
-        for operation, application in applied:
-            self._applied.setdefault(application.dispatch, []).append((operation, application))
-        names = {dispatch.name for dispatch in self._dispatches}
-        self._prepared = PreparedDispatches(program, sources, names)
-
-    def reports(self, configure: Configure) -> Iterator[DispatchReport]:
-        tuned = [
-            dispatch.name
-            for dispatch in self._dispatches
-            if self._status_of(dispatch.name) is Status.TUNED
-        ]
-        choices = CompilersChoices(self._sources, tuned, configure)
-        return (self._report(dispatch, choices) for dispatch in self._dispatches)
-
     def _status_of(self, dispatch: str) -> Status:
         applied = self._applied.get(dispatch, [])
         if not applied:
@@ -194,14 +167,17 @@ class _Part:
         is_kept = any(application.is_kept for _, application in applied)
         return Status.KEPT if is_kept else Status.NO_EFFECT
 
-    def _report(self, dispatch: Dispatch, choices: CompilersChoices) -> DispatchReport:
-        ops = self._find(dispatch)
+    def _report(
+        self, dispatch: Dispatch, prepared: PreparedDispatches, choices: CompilersChoices
+    ) -> DispatchReport:
+        ops = self._find(dispatch, prepared.module(dispatch.name, dispatch.module))
         status = self._status_of(dispatch.name) if ops else Status.NOT_TUNABLE
         catalog = self._catalog.of(dispatch.target)
         operations = []
         for position, op in enumerate(ops):
             hint = layout_hint(OpInfo(op.seen or op.operation), dispatch.target)
-            report = replace(self._operation(op, catalog, status), hint=hint)
+            report = self._operation(op, catalog, status, prepared.unsure)
+            report = replace(report, hint=hint)
             if status is Status.TUNED:
                 report = choices.add_to(report, dispatch.name, position, len(ops))
             operations.append(report)
@@ -216,12 +192,14 @@ class _Part:
             target=str(dispatch.target or ""),
             status=status,
             operations=tuple(operations),
+            # A program that consists only of dispatches has no calls.
+            calls=self._calls[dispatch.name] if self._calls else 1,
+            cost=self._costs[dispatch.name],
             peaks=dispatch.target.peaks if dispatch.target else None,
         )
 
-    def _find(self, dispatch: Dispatch) -> list[_DispatchOp]:
+    def _find(self, dispatch: Dispatch, prepared: mlir.Operation | None) -> list[_DispatchOp]:
         """Return the ops that specs configured, or else those that the compiler configured."""
-        prepared = self._prepared.module(dispatch.name, dispatch.module)
         applied = self._applied.get(dispatch.name)
         roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
         if applied:
@@ -239,7 +217,7 @@ class _Part:
         return [_DispatchOp(op, one, None) for op, one in zip(roots, seen, strict=True)]
 
     def _operation(
-        self, dispatch_op: _DispatchOp, catalog: TargetCatalog, status: Status
+        self, dispatch_op: _DispatchOp, catalog: TargetCatalog, status: Status, why_unsure: str
     ) -> OperationReport:
         op = OpInfo(dispatch_op.seen or dispatch_op.operation)
         configuration = configuration_of(dispatch_op.operation)
@@ -259,7 +237,7 @@ class _Part:
         )
         unsure = []
         if dispatch_op.seen is None:
-            unsure.append(self._prepared.unsure or "what matchers saw of it is not known")
+            unsure.append(why_unsure or "what matchers saw of it is not known")
         # The entry that configured it, or those that nearly match it.
         if dispatch_op.applied:
             match = catalog.match(dispatch_op.applied)
@@ -390,19 +368,9 @@ def explain_file(
     step: Callable[[str], None] = lambda _: None,
     is_detailed: bool = False,
 ) -> tuple[Compilation, Explanation]:
-    """Compile a file, and explain the effects of specs on it.
+    """Compile a file up to `executable-configurations` at least, and explain the effects of specs on it.
 
-    Args:
-        path: the program; `-` is standard input.
-        options: the options of the compilation, which must reach `executable-configurations`.
-        choice: the specs.
-        session_flags: the flags of the session; those of the process are set already.
-        report: receives each warning and remark as it is emitted.
-        step: called with the name of each step as it begins.
-        is_detailed: whether to compute the details that only a page shows.
-
-    Returns:
-        The result of the compilation, and the explanation.
+    The flags of the process are set already.
 
     Raises:
         CompileError: the compilation does not reach the dispatches, or the compiler reported an error.

@@ -18,7 +18,6 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.explaining.reports import (
     EXPLANATION,
-    ConfigurationText,
     DispatchReport,
     LibraryCoverage,
     LibraryShare,
@@ -311,12 +310,7 @@ class Profile:
         return _first_value(self.defaults, dispatch.name, dispatch.functions)
 
     def time_of(self, dispatch: str, functions: Sequence[str]) -> float | None:
-        """Return the microseconds of a call; None if they are not in the profile.
-
-        Args:
-            dispatch: the name of the dispatch, such as `@executable::@variant`.
-            functions: the functions in it.
-        """
+        """Return the microseconds of a call of a dispatch, such as `@executable::@variant`; None if they are unknown."""
         return _first_value(self.by_name, dispatch, functions)
 
     def count_of(self, dispatch: str, functions: Sequence[str]) -> float | None:
@@ -334,14 +328,10 @@ def _first_value(
 
 
 def runs_of(counts: Mapping[str, float], calls: Mapping[str, int]) -> float:
-    """Return the number of runs of a program in a profile, or 0 if it is unknown.
+    """Return the number of runs of a program, given the calls in a profile and in the program; 0 if it is unknown.
 
     The number is the most frequent ratio of a dispatch's calls in the profile to those in the program, since calls in
     loops are unknown.
-
-    Args:
-        counts: the calls in the profile, by dispatch.
-        calls: the calls in the program, by dispatch.
     """
     ratios = Counter(count / calls[name] for name, count in counts.items() if calls[name])
     return max(ratios, key=lambda ratio: (ratios[ratio], -ratio), default=0.0)
@@ -358,7 +348,18 @@ def read_profile(path: str) -> Profile:
     except OSError as failure:
         raise TuninglinkError(cannot("read", path, failure)) from None
     if content.startswith(_DEVICE_PROFILE):
-        return profile_of(dispatch_events(path), path)
+        # Prefer times on the device to times on the host.
+        by_clock: dict[bool, dict[str, list[float]]] = {True: {}, False: {}}
+        for event in dispatch_events(path):
+            by_clock[event.is_of_device].setdefault(event.function, []).append(event.microseconds)
+        times = by_clock[True] or by_clock[False]
+        if not times:
+            message = f"'{path}' has no times of dispatches"
+            raise TuninglinkError(error(message, notes=[note(_FAMILIES)]))
+        return Profile(
+            {name: mean(durations) for name, durations in times.items()},
+            {name: len(durations) for name, durations in times.items()},
+        )
     try:
         text = content.decode()
         document: Any = json.loads(text) if text.lstrip().startswith("{") else {"format": ""}
@@ -404,21 +405,6 @@ class DispatchEvent:
     function: str
     microseconds: float
     is_of_device: bool
-
-
-def profile_of(events: Iterable[DispatchEvent], path: str) -> Profile:
-    """Return the mean times of dispatches."""
-    by_clock: dict[bool, dict[str, list[float]]] = {True: {}, False: {}}
-    for event in events:
-        by_clock[event.is_of_device].setdefault(event.function, []).append(event.microseconds)
-    times = by_clock[True] or by_clock[False]
-    if not times:
-        message = f"'{path}' has no times of dispatches"
-        raise TuninglinkError(error(message, notes=[note(_FAMILIES)]))
-    return Profile(
-        {name: mean(durations) for name, durations in times.items()},
-        {name: len(durations) for name, durations in times.items()},
-    )
 
 
 def dispatch_events(path: str) -> Iterator[DispatchEvent]:
@@ -504,17 +490,16 @@ def with_details(
             and len(first.operations) == 1
         ):
             (operation,) = first.operations
-            place = AllowedValues(point.workload, _read(operation.configuration), registry).by_place
+            text = operation.configuration
+            parts = (text.lowering_config, text.translation_info, text.decomposition_config)
+            attributes = [
+                mlir.Attribute.parse(part, thread_context()) if part else None for part in parts
+            ]
+            configuration = Configuration(*attributes)  # type: ignore[arg-type]
+            place = AllowedValues(point.workload, configuration, registry).by_place
             knobs = tuple(replace(knob, allowed=place.get(knob.name)) for knob in operation.knobs)
             for dispatch in row.dispatches:
                 operations = (replace(dispatch.operations[0], knobs=knobs),)
                 detailed[dispatch.name] = replace(detailed[dispatch.name], operations=operations)
     dispatches = tuple(detailed.get(dispatch.name, dispatch) for dispatch in explanation.dispatches)
     return replace(explanation, dispatches=dispatches)
-
-
-def _read(text: ConfigurationText) -> Configuration:
-    """Return the configuration of a tuned dispatch."""
-    parts = (text.lowering_config, text.translation_info, text.decomposition_config)
-    attributes = [mlir.Attribute.parse(part, thread_context()) if part else None for part in parts]
-    return Configuration(*attributes)  # type: ignore[arg-type]
