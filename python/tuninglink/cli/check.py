@@ -13,7 +13,6 @@ from tuninglink.checking import (
     MOST_PROPOSALS,
     CheckReport,
     CompileLimits,
-    FixedFile,
     Model,
     Selection,
     SpecReport,
@@ -211,19 +210,20 @@ def check_command(arguments: Sequence[str]) -> int:
     )
     process.show(*spec_diagnostics(options.flags, upgrade=options.upgrade))
     reports = _checked(checker, specs, options)
-    if options.shows_diff:
-        files = _fixed(reports)
-        write_output(options.output, "".join(file.diff() for file in files).encode())
-        process.shown_diagnostics().remark(f"would fix {_changes(files)}")
-        has_errors = any(report.has_errors() for report in reports)
-        return process.FAILURE if files or has_errors else process.SUCCESS
-    for _ in range(_MOST_ROUNDS if options.fixes else 0):
-        files = _fixed(reports)
+    for _ in range(_MOST_ROUNDS if options.fixes or options.shows_diff else 0):
+        files = fixed_files(finding for report in reports for finding in report.diagnostics())
+        findings = counted(sum(file.count for file in files), "finding")
+        changes = f"{findings} in {counted(len(files), 'file')}"
+        if options.shows_diff:
+            write_output(options.output, "".join(file.diff() for file in files).encode())
+            process.shown_diagnostics().remark(f"would fix {changes}")
+            has_errors = any(report.has_errors() for report in reports)
+            return process.FAILURE if files or has_errors else process.SUCCESS
         if not files:
             break
         for file in files:
             write_output(file.path, file.after.encode())
-        process.shown_diagnostics().remark(f"fixed {_changes(files)}")
+        process.shown_diagnostics().remark(f"fixed {changes}")
         reports = _checked(checker, specs, options)
     if options.form is Format.TABLE:
         process.show(*shown_findings(reports, options))
@@ -247,15 +247,6 @@ def _check_options(options: CheckOptions, explicit_flags: Sequence[str]) -> None
         raise usage_error(message)
     if options.model:
         check_has_target(options.flags, options.model)
-
-
-def _fixed(reports: Iterable[SpecReport]) -> list[FixedFile]:
-    return fixed_files(finding for report in reports for finding in report.diagnostics())
-
-
-def _changes(files: Sequence[FixedFile]) -> str:
-    count = counted(sum(file.count for file in files), "finding")
-    return f"{count} in {counted(len(files), 'file')}"
 
 
 def _checked(checker: Checker, sources: Iterable[str], options: CheckOptions) -> list[SpecReport]:
