@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_records
-from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PAGE_FLAGS, checked_output, write_report
+from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PageOptions
 from tuninglink.cli.terminal import print_table, render_table
 from tuninglink.cli.usage import (
     FORMAT_FLAG,
@@ -30,7 +30,7 @@ from tuninglink.errors import (
     escaped,
 )
 from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
-from tuninglink.llvm_flags import Flag, choice, read_name, switch
+from tuninglink.llvm_flags import Flag, choice, flags_of, read_name, switch
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import to_json
 
@@ -114,7 +114,7 @@ USAGES: Final = {
     "insights": Usage(
         name="database insights",
         positionals=(DATABASE,),
-        flags=PAGE_FLAGS,
+        flags=flags_of(PageOptions),
         main_flags=("format", "output"),
         examples=(
             "tuninglink database insights tuning.db",
@@ -233,7 +233,8 @@ def export_command(arguments: Sequence[str]) -> int:
 def insights_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink database insights` with the remaining arguments, and return the exit code."""
     values, (file,) = USAGES["insights"].parse(arguments)
-    checked_output(values)
+    options = PageOptions(**values)
+    check_output(options.output)
     from tuninglink.tuning.search import lacking_scikit_learn  # noqa: PLC0415
 
     try:
@@ -243,9 +244,7 @@ def insights_command(arguments: Sequence[str]) -> int:
             result = insights_among(opened.all_trials())
     except ImportError as failure:
         raise lacking_scikit_learn("'database insights'", str(failure)) from None
-    write_report(
-        values, result, lambda stream: insights_table(result, stream), lambda: to_html(result)
-    )
+    options.write(result, lambda stream: insights_table(result, stream), lambda: to_html(result))
     return process.SUCCESS
 
 

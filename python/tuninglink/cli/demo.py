@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +21,7 @@ from tuninglink.compiler import (
 )
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_output_directory, make_directory, write_file
-from tuninglink.llvm_flags import Flag, read_duration
+from tuninglink.llvm_flags import flags_of, option, read_duration
 from tuninglink.mlir import error
 from tuninglink.specs import default_spec, load_spec
 
@@ -43,21 +43,27 @@ SPECS: Final = {
 """The user's spec in `examples/` for each target of the demo."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """The options of `tuninglink demo`."""
+
+    output: str = option(
+        "",
+        COMPILE_FLAGS["output"],
+        metavar="DIR",
+        help="Keep the compiled programs in this directory.",
+    )
+    budget: float = option(
+        20.0,
+        read=read_duration,
+        metavar="TIME",
+        help="How long to tune; 0 tunes nothing. Default: 20s.",
+    )
+
+
 USAGE: Final[Usage] = Usage(
     name="demo",
-    flags={
-        "output": replace(
-            COMPILE_FLAGS["output"],
-            metavar="DIR",
-            help="Keep the compiled programs in this directory.",
-        ),
-        "budget": Flag(
-            "budget",
-            read_duration,
-            metavar="TIME",
-            help="How long to tune; 0 tunes nothing. Default: 20s.",
-        ),
-    },
+    flags=flags_of(DemoOptions),
     main_flags=("output", "budget"),
     description="""
 The table shows which entry of which spec configured which dispatch, and whether the configuration that the compiler
@@ -71,9 +77,9 @@ Then configurations of a small matmul are measured on the CPU of this machine, a
 
 def demo_command(arguments: Sequence[str]) -> int:
     values, _ = USAGE.parse(arguments)
-    output, budget = values.get("output"), values.get("budget", 20.0)
-    if output:
-        check_output_directory(output)
+    options = DemoOptions(**values)
+    if options.output:
+        check_output_directory(options.output)
     set_up_command_line("tuninglink demo", ())
     sys.stdout.write(f"compiling {_shown(PROGRAM)}\n\n")
     rows: list[tuple[str, ...]] = []
@@ -94,9 +100,9 @@ def demo_command(arguments: Sequence[str]) -> int:
         sys.stdout.write(
             f"{target}: {_shown(spec)}, {default}: {size:,} bytes in {seconds:.1f} s\n"
         )
-        if output:
+        if options.output:
             name = f"{Path(PROGRAM).stem}.{target}.vmfb"
-            write_file(make_directory(output) / name, result.output)
+            write_file(make_directory(options.output) / name, result.output)
         if not result.applied:
             raise TuninglinkError(error(f"no entry of '{_shown(spec)}' configured anything"))
         for applied in result.applied:
@@ -107,8 +113,8 @@ def demo_command(arguments: Sequence[str]) -> int:
             rows.append((target, applied.dispatch, applied.entry.matcher, applied.spec, "yes"))
     sys.stdout.write("\n")
     print_table(("target", "dispatch", "entry", "spec", "its own configuration"), rows)
-    if budget:
-        _tune(budget)
+    if options.budget:
+        _tune(options.budget)
     return SUCCESS
 
 

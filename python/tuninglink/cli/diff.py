@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.cli import process
-from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PAGE_FLAGS, checked_output, write_report
+from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PageOptions
 from tuninglink.cli.terminal import render_table
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.comparing import LEAST_CHANGE, ChangeKind, Comparison, compare, to_html
-from tuninglink.llvm_flags import switch
+from tuninglink.files import check_output
+from tuninglink.llvm_flags import flags_of, group, option, options_from, toggle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions:
+    """The options of `tuninglink diff`."""
+
+    fails: bool = toggle("Exit with 1 if something became worse.", name="fail-on-regression")
+    least: float = option(LEAST_CHANGE, MIN_CHANGE_FLAG, name="min-change")
+    page: PageOptions = group(PageOptions)
 
 
 USAGE: Final[Usage] = Usage(
@@ -25,11 +36,7 @@ USAGE: Final[Usage] = Usage(
         ),
         Positional("NEW", "A later one of the same kind."),
     ),
-    flags={
-        "fail-on-regression": switch("fail", "Exit with 1 if something became worse."),
-        "min-change": MIN_CHANGE_FLAG,
-        **PAGE_FLAGS,
-    },
+    flags=flags_of(DiffOptions),
     main_flags=("fail-on-regression", "format", "output"),
     examples=(
         "tuninglink diff before.json after.json --fail-on-regression",
@@ -41,12 +48,13 @@ USAGE: Final[Usage] = Usage(
 
 def diff_command(arguments: Sequence[str]) -> int:
     values, (old, new) = USAGE.parse(arguments)
-    checked_output(values)
-    comparison = compare(Path(old), Path(new), values.get("min_change", LEAST_CHANGE))
-    write_report(
-        values, comparison, lambda stream: _table(comparison, stream), lambda: to_html(comparison)
+    options = options_from(DiffOptions, values)
+    check_output(options.page.output)
+    comparison = compare(Path(old), Path(new), options.least)
+    options.page.write(
+        comparison, lambda stream: _table(comparison, stream), lambda: to_html(comparison)
     )
-    is_failure = values.get("fail") and comparison.counts[ChangeKind.REGRESSION]
+    is_failure = options.fails and comparison.counts[ChangeKind.REGRESSION]
     return process.FAILURE if is_failure else process.SUCCESS
 
 

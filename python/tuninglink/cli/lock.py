@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.project_options import PROJECT_FLAGS, used_project
 from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.usage import Usage, usage_error
-from tuninglink.llvm_flags import switch
+from tuninglink.llvm_flags import flags_of, option, toggle
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.specs import LOCK_FILE, OWN_FILE
 
@@ -17,16 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@dataclass(frozen=True, kw_only=True)
+class LockOptions:
+    """The options of `tuninglink lock`."""
+
+    project: str = option(
+        "",
+        PROJECT_FLAGS["project"],
+        help=f"The project file. Default: {OWN_FILE}, or pyproject.toml with [tool.tuninglink], in the working "
+        "directory or above it in its repository.",
+    )
+    check: bool = toggle("Write nothing; fail if a spec is not as locked.")
+
+
 USAGE: Final[Usage] = Usage(
     name="lock",
-    flags={
-        "project": replace(
-            PROJECT_FLAGS["project"],
-            help=f"The project file. Default: {OWN_FILE}, or pyproject.toml with [tool.tuninglink], in the working "
-            "directory or above it in its repository.",
-        ),
-        "check": switch("check", "Write nothing; fail if a spec is not as locked."),
-    },
+    flags=flags_of(LockOptions),
     main_flags=("project", "check"),
     description="""
 From then on a spec that changed is an error, wherever the project is compiled. URLs are fetched and kept in the cache.
@@ -37,14 +43,15 @@ From then on a spec that changed is an error, wherever the project is compiled. 
 
 def lock_command(arguments: Sequence[str]) -> int:
     values, _ = USAGE.parse(arguments)
-    project = used_project(values.get("project", ""))
+    options = LockOptions(**values)
+    project = used_project(options.project)
     if project is None:
         raise usage_error(f"there is no project file, such as '{OWN_FILE}'")
     project.check_has_specs()
     # Warnings about URLs without a hash do not apply: this command adds the hashes.
     quiet = DiagnosticSink(lambda _: None)
     with progress("locking"):
-        if values.get("check"):
+        if options.check:
             project.check_lock(process.shown_diagnostics())
             return process.SUCCESS
         files = project.write_lock(quiet)

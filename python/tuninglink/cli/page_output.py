@@ -4,42 +4,28 @@ from __future__ import annotations
 
 import io
 import sys
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.cli.terminal import Block, folded, render_blocks, render_table
 from tuninglink.comparing import LEAST_CHANGE
 from tuninglink.compiler import COMPILE_FLAGS, ExplanationFormat
 from tuninglink.errors import counted, escaped
 from tuninglink.explaining import OperationReport, ProblemRow, Status
-from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.llvm_flags import Flag, choice, read_fraction
+from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.llvm_flags import Flag, choice, option, read_fraction
 from tuninglink.pages import render_page
 from tuninglink.plain_data import plain, to_json, to_json_by_line
 from tuninglink.specs import DERIVED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tuninglink.explaining import EntryReference, Explanation, SpecSummary
 
     Fact = tuple[str, str]
 
-
-PAGE_FLAGS: Final[Mapping[str, Flag]] = {
-    "format": choice(
-        "report_format",
-        ExplanationFormat,
-        "How the report is written. Default: that of the suffix of FILE, or table.",
-    ),
-    "output": replace(
-        COMPILE_FLAGS["output"],
-        metavar="FILE",
-        help="Where to write the report. Default: standard output.",
-    ),
-}
-"""The flags of a command whose report can be a page."""
 
 MIN_CHANGE_FLAG: Final[Flag] = Flag(
     "min_change",
@@ -61,29 +47,38 @@ def format_for(path: str, requested: ExplanationFormat | None) -> ExplanationFor
     return requested or _FORMATS.get(Path(path).suffix.lower(), ExplanationFormat.TABLE)
 
 
-def checked_output(values: Mapping[str, Any]) -> str:
-    """Return the file to write, from the values of `PAGE_FLAGS`."""
-    output: str = values.get("output", STANDARD_STREAM)
-    check_output(output)
-    return output
+@dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """The options of a command whose report can be a page."""
 
+    report_format: ExplanationFormat | None = option(
+        None,
+        choice(
+            "",
+            ExplanationFormat,
+            "How the report is written. Default: that of the suffix of FILE, or table.",
+        ),
+        name="format",
+    )
+    output: str = option(
+        STANDARD_STREAM,
+        COMPILE_FLAGS["output"],
+        metavar="FILE",
+        help="Where to write the report. Default: standard output.",
+    )
 
-def write_report(
-    values: Mapping[str, Any],
-    report: object,
-    to_table: Callable[[TextIO], str],
-    to_page: Callable[[], str],
-) -> None:
-    """Write a report as its flags request."""
-    output: str = values.get("output", STANDARD_STREAM)
-    report_format = format_for(output, values.get("report_format"))
-    if report_format is ExplanationFormat.JSON:
-        text = to_json(report)
-    elif report_format is ExplanationFormat.HTML:
-        text = to_page()
-    else:
-        text = to_table(sys.stdout if output == STANDARD_STREAM else io.StringIO())
-    write_output(output, text)
+    def write(
+        self, report: object, to_table: Callable[[TextIO], str], to_page: Callable[[], str]
+    ) -> None:
+        """Write a report as its flags request."""
+        report_format = format_for(self.output, self.report_format)
+        if report_format is ExplanationFormat.JSON:
+            text = to_json(report)
+        elif report_format is ExplanationFormat.HTML:
+            text = to_page()
+        else:
+            text = to_table(sys.stdout if self.output == STANDARD_STREAM else io.StringIO())
+        write_output(self.output, text)
 
 
 def render(
