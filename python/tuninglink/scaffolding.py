@@ -93,9 +93,9 @@ class StartingPoint:
     attributes: Mapping[str, str]
 
     @property
-    def impact(self) -> tuple[int, int]:
-        """The sort key for the cost of the dispatches: arithmetic operations, then bytes."""
-        return self.calls * (self.cost.flops or 0), self.calls * (self.cost.bytes or 0)
+    def flops(self) -> int:
+        """The arithmetic operations of all calls; 0 if they are unknown."""
+        return self.calls * (self.cost.flops or 0)
 
 
 @dataclass(frozen=True)
@@ -547,7 +547,11 @@ class ProgramReader:
                 together, count = (*same.dispatches, *point.dispatches), same.calls + point.calls
                 point = replace(same, dispatches=together, calls=count)
             points[key] = point
-        self.points = sorted(points.values(), key=lambda point: point.impact, reverse=True)
+        self.points = sorted(
+            points.values(),
+            key=lambda point: (point.flops, point.calls * (point.cost.bytes or 0)),
+            reverse=True,
+        )
         self.left_out = [LeftOut(names_, *why) for why, names_ in left_out.items()]
 
     def _point(self, dispatch: Dispatch) -> tuple[Hashable, StartingPoint]:

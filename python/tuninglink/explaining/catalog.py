@@ -6,7 +6,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tuninglink.compiler import Applied, DispatchSources, SpecChoice, executable_name
@@ -37,8 +37,12 @@ from tuninglink.matching import (
     problem_spelling,
 )
 from tuninglink.mlir import names, thread_context, to_bytecode
-from tuninglink.spaces import knob_values, meaning
-from tuninglink.spaces.model import read_configuration
+from tuninglink.solver import UndecidedError
+from tuninglink.spaces import ProviderRegistry, broken_necessary_rules, knob_values, meaning
+from tuninglink.spaces.cpu import CpuProvider
+from tuninglink.spaces.gpu import GpuProvider
+from tuninglink.spaces.model import read_configuration, read_workload
+from tuninglink.spaces.spirv import SpirvProvider
 from tuninglink.specs import (
     Selection,
     Spec,
@@ -446,6 +450,30 @@ class CompilersChoices:
         if failure:
             reason += f": without the spec it fails: {failure}"
         return replace(report, cannot_tell=(*report.cannot_tell, reason))
+
+
+@lru_cache(1)
+def _registry() -> ProviderRegistry:
+    # The compiler's own constraints prove nothing invalid, and take a process.
+    return ProviderRegistry(lambda _: None, [GpuProvider(), SpirvProvider(), CpuProvider()])
+
+
+def why_invalid(root: mlir.Operation) -> str:
+    """Return the first rule that the configuration of a root op breaks; empty if it is not proven invalid.
+
+    Without these rules, code generation fails.
+    """
+    function = next((op for op in ancestors(root) if op.name == names.FUNCTION), None)
+    configuration = None if function is None else read_configuration(root, function)
+    if function is None or configuration is None or configuration.pipeline is None:
+        return ""
+    workload = read_workload(root, function)
+    try:
+        spaces = _registry().spaces(workload, str(configuration.pipeline))
+    except UndecidedError:
+        return ""
+    broken = broken_necessary_rules(spaces, configuration)
+    return f"{broken[0]} in pipeline {configuration.pipeline}" if broken else ""
 
 
 def same_op(

@@ -33,8 +33,9 @@ from tuninglink.explaining.catalog import (
     configuration_of,
     rewritten_op,
     same_op,
+    why_invalid,
 )
-from tuninglink.explaining.explanation import Explanation, MeasuredTimes, with_times
+from tuninglink.explaining.explanation import Explanation, MeasuredTimes, with_details, with_times
 from tuninglink.explaining.reports import (
     DispatchReport,
     KnobRow,
@@ -152,9 +153,6 @@ class Explainer(Observer):
         explanation = Explanation(self._program, specs, dispatches, tuple(notes), coverage)
         self._step("writing specs to start from")
         for before, after, calls in self._plain:
-            # Loading Z3 takes time, and a table does not need it.
-            from tuninglink.explaining.explanation import with_details  # noqa: PLC0415
-
             explanation = with_details(explanation, before, after, calls)
         return explanation
 
@@ -243,9 +241,6 @@ class Explainer(Observer):
             match = catalog.match(dispatch_op.applied)
             report = replace(report, match=match, rewriting=dispatch_op.applied.rewriting)
             if status is Status.TUNED and not report.rewriting:
-                # Without a spec that configures something, explaining needs no solver.
-                from tuninglink.explaining.validity import why_invalid  # noqa: PLC0415
-
                 report = replace(report, invalid=why_invalid(dispatch_op.operation))
             if match.entry is None:
                 unsure.append("which entry of the spec configured it")

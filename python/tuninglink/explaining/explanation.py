@@ -58,9 +58,7 @@ class Explanation:
     """The effects of specs on a program.
 
     Attributes:
-        program: the name of the program.
         specs: the specs, in order of precedence; default specs come last.
-        dispatches: the dispatches, in order.
         notes: notes on the whole program, such as that there is nothing to configure.
         libraries: the shipped libraries that would configure further dispatches.
         device: the device that the times are from; empty if unknown.
@@ -302,11 +300,9 @@ class Profile:
     defaults: Mapping[str, float] = field(default_factory=dict)
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
-        """See `MeasuredTimes`."""
         return _first_value(self.by_name, dispatch.name, dispatch.functions)
 
     def default_microseconds(self, dispatch: DispatchReport) -> float | None:
-        """See `MeasuredTimes`."""
         return _first_value(self.defaults, dispatch.name, dispatch.functions)
 
     def time_of(self, dispatch: str, functions: Sequence[str]) -> float | None:

@@ -36,7 +36,7 @@ class KnobRow:
 
     Attributes:
         name: its place in the configuration, such as `workgroup[0]`.
-        value: its value; empty if the configuration does not set it.
+        value: empty if the configuration does not set it.
         compilers_value: its value in the compiler's own choice, None if unknown.
         allowed: the values that are valid if the other knobs stay; None if not requested or unknown.
     """
@@ -54,13 +54,9 @@ class OperationReport:
 
     Attributes:
         words: a description of its computation.
-        name: the name of the op, such as `linalg.generic`.
         kind: the compiler's kind of the op, such as `contraction`.
-        types: the types of its operands, as MLIR prints them.
-        maps: its indexing maps, likewise.
-        place: its location in the program.
-        knobs: the configuration, knob by knob.
-        match: the match that set it, None for the compiler.
+        types: the types of its operands, as MLIR prints them; so are the indexing maps.
+        match: the match that set the configuration, None for the compiler.
         compilers_choice: the configuration that the compiler would have chosen, if a spec configured the op and the
             compiler's choice is known.
         shadowed: entries that match as well, and come later.
@@ -156,9 +152,8 @@ class DispatchReport:
         name: the dispatch, such as `@executable::@variant`.
         target: its target; empty if unknown.
         operations: its root ops; usually one.
-        calls: the number of its calls, including loops with known trip counts.
-        cost: the cost of one call.
-        microseconds: the time of one call, None if not measured.
+        calls: the number of its calls, including loops with known trip counts; the cost and the times are those of one.
+        microseconds: None if not measured.
         default_microseconds: the same with the compiler's choice, of a dispatch that a spec configured.
         peaks: the peak rates of the device; None if unknown.
         start: a spec to start from, as `tuninglink init` writes it; empty if there is none or it was not requested.
@@ -196,11 +191,6 @@ class DispatchReport:
         savings = [operation.recorded_saving for operation in self.operations if operation.match]
         recorded = [saving for saving in savings if saving is not None]
         return self.calls * sum(recorded) if recorded and len(recorded) == len(savings) else None
-
-    @property
-    def words(self) -> str:
-        """A description of its root ops."""
-        return "; ".join(operation.words for operation in self.operations)
 
     @property
     def weight(self) -> Weight:
@@ -249,7 +239,6 @@ class EntryReference:
 
     Attributes:
         spec: the position of the spec among those of the explanation.
-        place: the location of the matcher.
     """
 
     spec: int
@@ -264,7 +253,7 @@ class Match:
 
     Attributes:
         spec: the position of the spec among those of the explanation.
-        entry: the entry; None if unknown.
+        entry: None if unknown.
         is_own: whether the configuration came from the entry; None if unknown.
         ignored: the reason why code generation does not use what the entry set; empty if it does.
         provenance: the provenance of the configuration, as recorded in the matcher.
@@ -321,11 +310,6 @@ class EntryUsage:
     shadowed_by: tuple[EntryReference, ...] = ()
     unreachable: str = ""
 
-    @property
-    def is_unused(self) -> bool:
-        """Whether it configured nothing in this program, but may configure others."""
-        return not (self.count or self.shadowed_by or self.unreachable)
-
 
 @dataclass(frozen=True)
 class SpecSummary:
@@ -334,9 +318,7 @@ class SpecSummary:
     Attributes:
         kind: `matcher list`, `opaque spec` or `empty spec`.
         is_default: whether it is the default spec of a target, not the user's.
-        usages: its entries, in order.
-        configured: the number of ops that it configured.
-        covered: the number of dispatches that it configured.
+        configured: the number of ops that it configured; `covered` is that of dispatches.
         dispatches: the number of dispatches that the spec applied to.
         is_automatic: whether the spec was selected without being named.
     """
@@ -367,7 +349,8 @@ class SpecSummary:
     @written()
     def unused(self) -> int:
         """The number of reachable entries that configured nothing in this program."""
-        return sum(usage.is_unused for usage in self.usages)
+        usages = ((usage.count, usage.shadowed_by, usage.unreachable) for usage in self.usages)
+        return sum(not any(usage) for usage in usages)
 
     @property
     @written()
