@@ -230,13 +230,9 @@ def init_spec(
         upgrade=True,
     )
     report = diagnostics.emit if diagnostics else None
-    options = _until_sources(request.options)
-    compiler = Compiler(options, SpecChoice(), request.options.flags, report)
-    sources = compiler.compile(program_source(source), name).output
-    given = tuple(map(GivenSizes.parse, several(sizes, "sizes")))
-    return _SpecWriter(sources, request.options.flags, report, given).write(
-        program_name(source, name), several(dispatches, "dispatches"), top
-    )
+    options = replace(request.options, sizes=tuple(map(GivenSizes.parse, several(sizes, "sizes"))))
+    writer = _SpecWriter(options, program_source(source), name, options.flags, report)
+    return writer.write(program_name(source, name), several(dispatches, "dispatches"), top)
 
 
 def init_spec_for_file(
@@ -247,36 +243,30 @@ def init_spec_for_file(
 ) -> InitSpec:
     """Write an initial spec for a file, as `init_spec` does. Process-wide flags are set already."""
     assert options.input is not None
-    compiler = Compiler(_until_sources(options), SpecChoice(), report=report)
-    sources = compiler.compile(options.input).output
-    writer = _SpecWriter(sources, (), report, options.sizes)
+    writer = _SpecWriter(options, options.input, options.input, (), report)
     return writer.write(options.input, dispatches, top)
 
 
-def _until_sources(options: CompileOptions) -> CompileOptions:
-    if not options.compile_from <= Phase.EXECUTABLE_SOURCES:
-        text = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
-        raise CompileError(error(f"dispatches cannot be found: {text}"))
-    return replace(options, compile_to=Phase.EXECUTABLE_SOURCES, emit_bytecode=True)
-
-
 class _SpecWriter:
-    """A writer of initial specs for one program at `executable-sources`.
-
-    It compares the program with and without a spec. Process-wide flags are set already.
-    """
+    """A writer of initial specs for one program, which compares it with and without a spec."""
 
     def __init__(
         self,
-        sources: bytes,
+        options: CompileOptions,
+        source: str | bytes,
+        name: str,
         session_flags: Sequence[str],
         report: Callable[[Diagnostic], None] | None,
-        sizes: Sequence[GivenSizes],
     ) -> None:
-        self._sources = sources
+        if not options.compile_from <= Phase.EXECUTABLE_SOURCES:
+            text = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
+            raise CompileError(error(f"dispatches cannot be found: {text}"))
+        until = replace(options, compile_to=Phase.EXECUTABLE_SOURCES, emit_bytecode=True)
+        compiler = Compiler(until, SpecChoice(), session_flags, report)
+        self._sources = compiler.compile(source, name).output
         self._session_flags = session_flags
-        configured = self._run(sources, Phase.EXECUTABLE_CONFIGURATIONS).output
-        self._reader = ProgramReader(sources, configured, sizes=sizes)
+        configured = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS).output
+        self._reader = ProgramReader(self._sources, configured, sizes=options.sizes)
         self._plain = _dispatch_texts(configured)
         self._registry = ProviderRegistry(report or (lambda _: None))
 
