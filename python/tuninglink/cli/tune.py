@@ -295,7 +295,27 @@ def _run_part(options: TuneOptions, tuning: DispatchTuning) -> None:
         check_output_directory(options.output)
     set_up_compiler(PROGRAM, options.flags)
     if options.dry_run:
-        _print_sizes(tuning)
+        # Print the sizes of the spaces of each dispatch.
+        rows = []
+        for prepared in prepared_tasks(tuning):
+            task, spaces = prepared.task, prepared.spaces
+            with progress(f"counting the spaces of {task.short_name}"):
+                sizes = space_sizes(spaces)
+            if not sizes:
+                # Configurations from other sources remain, such as a rewriting of the operation.
+                given = f"configurations from other sources: {len(spaces.given)}"
+                message = f"{task.short_name}: its operation has no space; {given}"
+                process.shown_diagnostics().remark(message)
+            rows += [
+                (
+                    *(task.short_name, str(spaces.problem), str(task.calls)),
+                    *(size.pipeline, size.provider, str(size.knobs), f"{size.count:,}"),
+                    "counted" if size.is_exact else f"at least: {size.reason}",
+                )
+                for size in sizes
+            ]
+        columns = ("dispatch", "problem", "calls", "pipeline", "constraints", "knobs", "size")
+        print_table((*columns, "how"), rows)
         return
     if options.settings.stop_after is not LastStage.MEASUREMENT:
         _list_candidates(options, staged_candidates(tuning))
@@ -313,30 +333,6 @@ def _run_part(options: TuneOptions, tuning: DispatchTuning) -> None:
         write_report(report, Path(options.report))
     if result.failure is not None:
         raise result.failure
-
-
-def _print_sizes(tuning: DispatchTuning) -> None:
-    """Print the sizes of the spaces of each dispatch."""
-    rows = []
-    for prepared in prepared_tasks(tuning):
-        task, spaces = prepared.task, prepared.spaces
-        with progress(f"counting the spaces of {task.short_name}"):
-            sizes = space_sizes(spaces)
-        if not sizes:
-            # Configurations from other sources remain, such as a rewriting of the operation.
-            given = f"configurations from other sources: {len(spaces.given)}"
-            message = f"{task.short_name}: its operation has no space; {given}"
-            process.shown_diagnostics().remark(message)
-        rows += [
-            (
-                *(task.short_name, str(spaces.problem), str(task.calls)),
-                *(size.pipeline, size.provider, str(size.knobs), f"{size.count:,}"),
-                "counted" if size.is_exact else f"at least: {size.reason}",
-            )
-            for size in sizes
-        ]
-    headings = ("dispatch", "problem", "calls", "pipeline", "constraints", "knobs", "size", "how")
-    print_table(headings, rows)
 
 
 def _list_candidates(options: TuneOptions, candidates: Iterable[StagedCandidate]) -> None:

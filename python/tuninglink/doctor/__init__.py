@@ -184,7 +184,11 @@ def self_check() -> Iterator[CheckResult]:
     """Yield the results of all checks, which take some seconds."""
     yield CheckResult("matcher operations are registered", missing_operations())
     yield CheckResult("knobs of lowering configurations are read", unknown_knobs())
-    yield CheckResult("default specs load", _unloadable_defaults())
+    try:
+        failure = "" if shipped() else "no default specs are installed"
+    except TuninglinkError as reason:
+        failure = str(reason)
+    yield CheckResult("default specs load", failure)
     yield CheckResult("shipped libraries load", unloadable_libraries())
     with Pool(1) as pool:  # A compiler that aborts must not end the checks.
         for name in _TARGETS:
@@ -247,10 +251,3 @@ def unloadable_libraries() -> str:
     except TuninglinkError as failure:
         return str(failure)
     return ""
-
-
-def _unloadable_defaults() -> str:
-    try:
-        return "" if shipped() else "no default specs are installed"
-    except TuninglinkError as failure:
-        return str(failure)
