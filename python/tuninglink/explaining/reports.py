@@ -193,6 +193,11 @@ class DispatchReport:
         return self.calls * sum(recorded) if recorded and len(recorded) == len(savings) else None
 
     @property
+    def words(self) -> str:
+        """A description of its root ops."""
+        return "; ".join(operation.words for operation in self.operations)
+
+    @property
     def weight(self) -> Weight:
         """The cost of all calls."""
         time = None if self.microseconds is None else self.calls * self.microseconds
