@@ -16,7 +16,7 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (3611, 189),
+    "": (3508, 178),
     "mlir.dialects": (7, 0),
     "pages": (34, 2),
     "workers": (639, 47),
@@ -31,7 +31,7 @@ LIMITS: Final = {
     "matching": (5389, 264),
     "spaces.spirv": (870, 39),
     "specs.verification": (1742, 73),
-    "comparing": (509, 28),
+    "comparing": (490, 28),
     "compiler": (3275, 165),
     "payloads": (2212, 129),
     "spaces": (2038, 113),
@@ -40,7 +40,7 @@ LIMITS: Final = {
     "tuning.problems": (2088, 133),
     "opt": (2234, 119),
     "tuning.programs": (2329, 99),
-    "explaining": (1887, 105),
+    "explaining": (1799, 97),
     "tuning.candidates": (1404, 74),
     "tuning.devices": (3641, 249),
     "tuning.references": (2491, 122),
@@ -50,13 +50,13 @@ LIMITS: Final = {
     "tuning.flag_sets": (1600, 83),
     "tuning.scheduling": (2279, 160),
     "tuning": (4118, 170),
-    "doctor": (256, 11),
-    "cli": (5561, 219),
+    "doctor": (253, 10),
+    "cli": (5419, 205),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 268
+MOST_FILES: Final = 265
 SHORTEST_MEAN: Final = 11.6
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
