@@ -74,6 +74,7 @@ class InOrder:
     asked: int = 0
     told: dict[int, float | None] = field(default_factory=dict)
     spilled: dict[int, Spills] = field(default_factory=dict)
+    rejected: list[int] = field(default_factory=list)
 
     def ask(self, count: int) -> list[Candidate]:
         numbers = range(self.asked, min(self.asked + count, self.count))
@@ -82,6 +83,9 @@ class InOrder:
 
     def tell(self, each: Candidate, microseconds: float | None) -> None:
         self.told[each.knobs["tile"]] = microseconds
+
+    def reject(self, each: Candidate) -> None:
+        self.rejected.append(each.knobs["tile"])
 
     def compiled(self, each: Candidate, spills: Spills | None) -> None:
         if spills is not None:
@@ -202,6 +206,19 @@ def test_candidates_that_spill_are_measured_after_the_others() -> None:
     assert search.spilled == machine.spills
     spills = {each.candidate.knobs["tile"]: each.spills for each in results if each.spills}
     assert spills == machine.spills
+
+
+def test_wrong_results_of_earlier_runs_are_rejected() -> None:
+    """Others that failed tell nothing about the values of knobs with which results are wrong."""
+    kinds = [FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS, FailureKind.CRASH]
+    known = {
+        candidate(number).key: TrialResult(candidate(number), None, Failure(kind, "no"), 0.0)
+        for number, kind in enumerate(kinds)
+    }
+    search = InOrder(3)
+    explore(Machine(), search, Schedule(4, overlaps=False), Budget(), known)
+    assert search.rejected == [0, 1]
+    assert search.told == {2: None}
 
 
 def test_recorded_spills_are_told() -> None:

@@ -144,7 +144,7 @@ class CandidateSpaces:
         result: list[tuple[int, dict[str, int]]] = []
         try:
             constraints = self.spaces[candidate.space].constraints
-            start, options = self._split(candidate)
+            start, options = self._split(candidate.pipeline, candidate.knobs)
             near = {knob.name: near_values(knob, start[knob.name]) for knob in constraints.knobs}
             broken = constraints.broken_heuristics(start)
             for assignment in constraints.enumerate_near(
@@ -156,40 +156,42 @@ class CandidateSpaces:
         except UndecidedError:
             pass  # use the neighbors so far
         result.sort(key=lambda pair: pair[0])
-        return _unlike(candidate, (self._make(candidate.space, knobs) for _, knobs in result))
+        return self._unlike(candidate, [knobs for _, knobs in result])
 
     def variants(self, candidate: Candidate) -> list[Candidate]:
         """Return the candidates that differ in one option of code generation."""
         if candidate.space < 0:
             return []
-        options = [
-            option
+        changes = [
+            {**candidate.knobs, option.name: value}
             for option in self._options[candidate.pipeline]
             if option.name not in self._fixed_options
+            for value in (0, *option.values.values())
         ]
-        changes = [
-            {option.name: value} for option in options for value in (0, *option.values.values())
-        ]
-        made = [self._make(candidate.space, {**candidate.knobs, **change}) for change in changes]
-        return _unlike(candidate, made)
+        return self._unlike(candidate, changes)
 
-    def _split(self, candidate: Candidate) -> tuple[dict[str, int], dict[str, int]]:
-        """Return the knobs of a candidate in its space, and its options."""
-        names_of_knobs = {knob.name for knob in self.spaces[candidate.space].constraints.knobs}
-        knobs = {name: value for name, value in candidate.knobs.items() if name in names_of_knobs}
-        return knobs, {
-            name: value for name, value in candidate.knobs.items() if name not in names_of_knobs
-        }
+    def _unlike(
+        self, candidate: Candidate, assignments: Iterable[Mapping[str, int]]
+    ) -> list[Candidate]:
+        """Return the valid candidates of the same space for values of knobs and options, other than the candidate."""
+        made = [self._with_values(candidate.space, values) for values in assignments]
+        unlike = {other.key: other for other in made if other is not None}
+        unlike.pop(candidate.key, None)
+        return list(unlike.values())
 
-    def _make(self, number: int, knobs: Mapping[str, int]) -> Candidate | None:
-        """Return the candidate of a space for knob and option values; None if it is invalid or unpromising."""
-        space = self.spaces[number]
-        options = self._options[space.constraints.pipeline]
-        values = {option.name: knobs[option.name] for option in options if option.name in knobs}
-        made = self.make(
-            number, {name: value for name, value in knobs.items() if name not in values}
-        )
-        return None if made is None else self._with_options(made, values)
+    def _split(
+        self, pipeline: str, values: Mapping[str, int]
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the values of knobs and those of options."""
+        names_of_options = {option.name for option in self._options[pipeline]}
+        options = {name: value for name, value in values.items() if name in names_of_options}
+        return {name: value for name, value in values.items() if name not in options}, options
+
+    def _with_values(self, number: int, values: Mapping[str, int]) -> Candidate | None:
+        """Return the candidate of a space for values of knobs and options; None if it is invalid or unpromising."""
+        knobs, options = self._split(self.spaces[number].constraints.pipeline, values)
+        made = self.make(number, knobs)
+        return None if made is None else self._with_options(made, options)
 
     def _with_options(self, candidate: Candidate, values: Mapping[str, int]) -> Candidate:
         """Return a candidate of a space with values of options; those of the selection take precedence."""
@@ -209,13 +211,12 @@ class CandidateSpaces:
         """
         for number, space in enumerate(self.spaces):
             constraints = space.constraints
-            names_of_knobs = {knob.name for knob in constraints.knobs}
-            options = {option.name for option in self._options[constraints.pipeline]}
-            own = {name: value for name, value in knobs.items() if name not in options}
-            if constraints.pipeline != pipeline or names_of_knobs != set(own):
+            if constraints.pipeline != pipeline:
                 continue
-            if constraints.check(own, CHECKING).verdict is not Verdict.REFUTED:
-                return self._make(number, knobs)
+            own, _ = self._split(pipeline, knobs)
+            is_own = {knob.name for knob in constraints.knobs} == set(own)
+            if is_own and constraints.check(own, CHECKING).verdict is not Verdict.REFUTED:
+                return self._with_values(number, knobs)
         return None
 
     def make(self, number: int, assignment: Mapping[str, int]) -> Candidate | None:
@@ -265,12 +266,6 @@ class CandidateSpaces:
             if verdict is not Verdict.REFUTED:
                 return replace(candidate, knobs=knobs, space=number)
         return candidate
-
-
-def _unlike(candidate: Candidate, others: Iterable[Candidate | None]) -> list[Candidate]:
-    made = {other.key: other for other in others if other is not None}
-    made.pop(candidate.key, None)
-    return list(made.values())
 
 
 def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:

@@ -32,12 +32,7 @@ _Value = TypeVar("_Value")
 
 
 class CommandFlags:
-    """The flags of a command line with their values; the command may begin anywhere in a line.
-
-    Args:
-        command: the command in its line; the flags follow.
-        long_names: the flags' other names.
-    """
+    """The flags that follow a command anywhere in a line, with their values."""
 
     _NAME: ClassVar = re.compile(r"(?<!\S)-{1,2}([A-Za-z_!@#$^%]\w*)")
     _VALUE: ClassVar = re.compile(_NAME.pattern + r"(?:=|\s+)(?!-[A-Za-z_!@#$^%-])(\S+)")

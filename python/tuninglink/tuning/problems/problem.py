@@ -117,14 +117,10 @@ class Layout:
 
     @classmethod
     def parse(cls, text: str, column: int = 1) -> Layout:
-        """Read a layout.
-
-        Args:
-            text: the orders of image and filters, such as `nhwc_fhwc`, and of the result if it is not the image's.
-            column: the position of the text in its line.
+        """Read the orders of image and filters, such as `nhwc_fhwc`, and of the result if it is not the image's.
 
         Raises:
-            ProblemError: an order has a missing or an unknown dimension.
+            ProblemError: an order has a missing or an unknown dimension; `column` is the place of the text in its line.
         """
         image, *orders = text.split("_")
         filters, result = (*orders, image.replace("c", "f"))[:2] if orders else ("", "")
