@@ -52,12 +52,13 @@ from tuninglink.files import (
 )
 from tuninglink.llvm_flags import Flag, flags_of, switch
 from tuninglink.mlir import DiagnosticSink, error, note
+from tuninglink.solver import Verdict
 from tuninglink.spaces import pipeline_name, value_text
 from tuninglink.spaces.model import FixedKnob
 from tuninglink.specs import DefaultLibrary, read_specs
 from tuninglink.tuning import (
     DispatchTuning,
-    StagedCandidate,
+    Staged,
     Tuned,
     measured_candidates,
     prepared_tasks,
@@ -309,10 +310,11 @@ def _run_part(options: TuneOptions, tuning: DispatchTuning) -> None:
             rows += [
                 (
                     *(task.short_name, str(spaces.problem), str(task.calls)),
-                    *(size.pipeline, size.provider, str(size.knobs), f"{size.count:,}"),
-                    "counted" if size.is_exact else f"at least: {size.reason}",
+                    *(pipeline_name(space.constraints.pipeline), space.provider),
+                    *(str(len(space.constraints.knobs)), f"{size.count:,}"),
+                    "counted" if size.verdict is Verdict.PROVEN else f"at least: {size.reason}",
                 )
-                for size in sizes
+                for space, size in sizes
             ]
         columns = ("dispatch", "problem", "calls", "pipeline", "constraints", "knobs", "size")
         print_table((*columns, "how"), rows)
@@ -335,30 +337,28 @@ def _run_part(options: TuneOptions, tuning: DispatchTuning) -> None:
         raise result.failure
 
 
-def _list_candidates(options: TuneOptions, candidates: Iterable[StagedCandidate]) -> None:
+def _list_candidates(options: TuneOptions, candidates: Iterable[Staged]) -> None:
     """List candidates; write candidates that have not failed as specs if a directory for specs is given."""
     rows = []
     ranks: dict[str, int] = {}
-    for staged in candidates:
-        prepared, task, candidate = staged.task, staged.task.task, staged.candidate
+    for prepared, trial in candidates:
+        task, candidate = prepared.task, trial.candidate
         rank = ranks[task.key] = ranks.get(task.key, 0) + 1
-        if staged.failure is not None:
-            result = f"{staged.failure.kind.value}: {staged.failure.message}"
-        elif staged.microseconds is not None:
-            result = f"{staged.microseconds:.2f} us"
+        if trial.failure is not None:
+            result = f"{trial.failure.kind.value}: {trial.failure.message}"
+        elif trial.microseconds is not None:
+            result = f"{trial.microseconds:.2f} us"
         else:
             is_compiled = options.settings.stop_after is LastStage.COMPILATION
             result = "compiles" if is_compiled else "drawn"
         # Knobs have the names that they have in configurations.
-        is_drawn = candidate.space >= 0
-        space = prepared.spaces.spaces[candidate.space] if is_drawn else None
+        space = prepared.spaces.spaces[candidate.space] if candidate.space >= 0 else None
         knobs = ", ".join(
             f"{knob.name} = {value_text(knob, candidate.knobs[knob.name])}"
             for knob in (space.constraints.knobs if space else ())
         )
-        pipeline = pipeline_name(candidate.pipeline)
-        rows.append((task.short_name, str(rank), result, pipeline, knobs))
-        if options.output != STANDARD_STREAM and staged.failure is None:
+        rows.append((task.short_name, str(rank), result, pipeline_name(candidate.pipeline), knobs))
+        if options.output != STANDARD_STREAM and trial.failure is None:
             text = prepared.spec(candidate, {"origin": "candidate", "rank": rank})
             folder = Path(options.output)
             folder.mkdir(parents=True, exist_ok=True)

@@ -45,7 +45,7 @@ with lazy_imports(globals()):
         target_of as target_of,
     )
     from tuninglink.tuning.stages import (
-        StagedCandidate as StagedCandidate,
+        Staged as Staged,
         measured_candidates as measured_candidates,
         prepared_tasks as prepared_tasks,
         space_sizes as space_sizes,

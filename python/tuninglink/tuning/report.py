@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import metadata
@@ -22,7 +22,6 @@ from tuninglink.tuning.deciding import (
     SizeComparison,
     TaskOutcome,
     TaskResult,
-    TrialResult,
     TuningResult,
 )
 from tuninglink.tuning.devices import Conditions, DeviceDescription, Stage, StageTime
@@ -33,12 +32,7 @@ from tuninglink.tuning.scheduling import task_cost
 
 @dataclass(frozen=True)
 class FlagSetReport:
-    """A set of compiler flags that was compared with the user's flags.
-
-    Attributes:
-        result: the result.
-        taken: whether its flags are written.
-    """
+    """A set of compiler flags that was compared with the user's flags, and whether its flags are written."""
 
     result: SetResult = field(metadata=FLAT)
     taken: bool
@@ -46,12 +40,7 @@ class FlagSetReport:
 
 @dataclass(frozen=True)
 class OmittedDispatch:
-    """A dispatch that was not tuned.
-
-    Attributes:
-        name: its name.
-        reason: the reason.
-    """
+    """A dispatch that was not tuned."""
 
     name: str
     reason: str
@@ -64,13 +53,9 @@ class TuningReport:
     Attributes:
         program: the path of the program; `-` for standard input.
         device: the name of the device, or of several.
-        driver: the driver of the runtime.
-        compiler: the version of the compiler.
         date: the end of tuning, in ISO 8601.
         seconds: the duration of tuning.
         stages: the times of its stages, which add up to `seconds`.
-        dispatches: the results for the problems.
-        omissions: the dispatches that were not tuned.
         model: the whole program, without and with the spec, interleaved, under the selected flags; None if it was not
             run.
         whole: the whole program with the selected flags and the spec against the user's flags alone; None if it was not
@@ -78,7 +63,6 @@ class TuningReport:
         is_guarded: whether the whole program was run with the entries of the spec, if there are any. Without it, an entry
             may make the program slower.
         notes: remarks, such as the reason for not running the program.
-        spec: the spec, as MLIR text.
         flag_sets: the compared sets of flags: first alone, then with the specs tuned under them if there are several.
         outputs: the errors of the whole program's outputs; None if it was not run.
         conditions: the clock, the power and the temperature of the devices while candidates were measured; None if their
@@ -87,8 +71,7 @@ class TuningReport:
             dispatches alone do.
         noise: the speedup of the default against itself: the uncertainty of the times of the whole program; None if it was
             not measured.
-        format: the kind of the document.
-        version: its version. Additions do not change it; changes and removals do.
+        version: the version of the document. Additions do not change it; changes and removals do.
     """
 
     format: Literal["tuninglink.tuning"] = field(default="tuninglink.tuning", init=False)
@@ -172,28 +155,18 @@ def report_of(
 def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
     """Return a report with the comparison of sets of flags, alone and with their specs."""
     compared = (*flags.results, *flags.pairs)
-    taken = next(
-        (
-            candidate
-            for candidate in reversed(compared)
-            if (
-                candidate.flag_set.flags == flags.flags
-                and (bool(flags.flags) or candidate in flags.pairs)
-            )
-        ),
-        None,
-    )
+    # The last one with the flags; without flags, only a set with its spec is taken.
+    taken = None
+    for candidate in compared:
+        if candidate.flag_set.flags == flags.flags and (flags.flags or candidate in flags.pairs):
+            taken = candidate
     sets = tuple(FlagSetReport(set_result, set_result is taken) for set_result in compared)
     whole = flags.whole if flags.pairs else None if flags.flags else report.model
     return replace(report, flag_sets=sets, whole=whole, noise=flags.noise or report.noise)
 
 
 def write_report(report: TuningReport, directory: Path) -> None:
-    """Write `report.json` and `index.html`.
-
-    Args:
-        report: the report.
-        directory: the directory of the files; created if it does not exist.
+    """Write `report.json` and `index.html` into a directory, which is created if it does not exist.
 
     Raises:
         TuninglinkError: a file cannot be written.
@@ -218,10 +191,7 @@ class TrialPoint:
     Attributes:
         seconds: the time of the result, from the start of tuning.
         microseconds: the median time of an iteration; None if it failed.
-        failure: the kind of failure; None if there is a time.
-        origin: the origin of the candidate.
-        pipeline: its pipeline, in MLIR syntax.
-        knobs: the values of its knobs.
+        pipeline: the pipeline of the candidate, in MLIR syntax.
     """
 
     seconds: float
@@ -237,7 +207,6 @@ class SizeReport:
     """A dynamic dispatch at one combination of sizes.
 
     Attributes:
-        comparison: the times.
         range: the range of sizes with a separate configuration, such as `d0 = 2..22`; None where the one for all sizes
             holds.
     """
@@ -253,7 +222,6 @@ class ProblemReport:
     Attributes:
         names: the dispatches with this problem.
         problem: the problem in words: kind, sizes and element types.
-        target: the target.
         outcome: won: the spec has an entry for it; default: nothing is faster than the compiler's choice; undecided:
             measurements were inconclusive; left-out: the dispatch became faster, and the whole program slower.
         share: its share of the time of all dispatches, from 0 to 1.
@@ -272,10 +240,8 @@ class ProblemReport:
         default_interval: the bounds of `default_us` by the race; None without one.
         tuned_interval: the bounds of `tuned_us`.
         calls: the number of calls of the dispatches by the functions of the program, in all; 0 if only its initialization does.
-        cost: the cost of a call; unknown for a dynamic dispatch.
         profiled_us: the time of all its calls in a run of the program, by the profile that weighs dispatches, in
             microseconds; None if no profile has it, and its time alone counts.
-        peaks: the peak rates of the device; None if unknown.
     """
 
     names: tuple[str, ...]
@@ -339,6 +305,12 @@ class ProblemReport:
 def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) -> ProblemReport:
     """Return the report on a task."""
     decision, winner = result.decision, result.winner
+    tuned_us = None
+    if winner is not None:
+        tuned_us = decision.tuned_us if decision else winner.microseconds
+    ranges = {
+        comparison.sizes: part.task.span for part in result.ranges for comparison in part.sizes
+    }
     return ProblemReport(
         names=result.task.dispatches,
         problem=str(result.prepared.spaces.problem),
@@ -347,45 +319,31 @@ def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) ->
         ending=result.ending,
         share=result.share,
         default_us=decision.default_us if decision else result.default_us,
-        tuned_us=_tuned_us(result),
+        tuned_us=tuned_us,
         speedup=decision.speedup if decision and winner else None,
         configuration=winner.candidate.configuration if winner else None,
-        history=tuple(_point(trial, began) for trial in result.trials),
+        history=tuple(
+            TrialPoint(
+                seconds=max(0.0, trial.seconds - began),
+                microseconds=trial.microseconds,
+                failure=trial.failure.kind if trial.failure else None,
+                origin=trial.candidate.origin,
+                pipeline=trial.candidate.pipeline,
+                knobs=trial.candidate.knobs,
+            )
+            for trial in result.trials
+        ),
         notes=tuple(f"{failure.message}: {candidate}" for candidate, failure in result.wrong),
         default_result=result.judgement.correctness if result.judgement else None,
         default_finding=result.judgement.reason if result.judgement else "",
         default_fails=result.default_failure is not None,
-        sizes=tuple(_sizes(result)),
+        sizes=tuple(
+            SizeReport(comparison, ranges.get(comparison.sizes)) for comparison in result.sizes
+        ),
         default_interval=decision.default_interval if decision else None,
         tuned_interval=decision.tuned_interval if decision and winner else None,
         calls=result.task.calls,
         cost=task_cost(result.task),
         profiled_us=result.task.profiled_us,
         peaks=peaks or result.task.target.peaks,
-    )
-
-
-def _tuned_us(result: TaskResult) -> float | None:
-    if result.winner is None:
-        return None
-    return result.decision.tuned_us if result.decision else result.winner.microseconds
-
-
-def _sizes(result: TaskResult) -> Iterator[SizeReport]:
-    ranges = {
-        comparison.sizes: part.task.span for part in result.ranges for comparison in part.sizes
-    }
-    for comparison in result.sizes:
-        yield SizeReport(comparison, ranges.get(comparison.sizes))
-
-
-def _point(trial: TrialResult, began: float) -> TrialPoint:
-    candidate = trial.candidate
-    return TrialPoint(
-        seconds=max(0.0, trial.seconds - began),
-        microseconds=trial.microseconds,
-        failure=trial.failure.kind if trial.failure else None,
-        origin=candidate.origin,
-        pipeline=candidate.pipeline,
-        knobs=candidate.knobs,
     )

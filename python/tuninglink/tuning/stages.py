@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.mlir import error
-from tuninglink.solver import Limits, Verdict
-from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection, pipeline_name
+from tuninglink.solver import Limits
+from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection
 from tuninglink.tuning.candidates import (
     Candidate,
     CandidateCompiler,
-    CandidateSpaces,
     NotTunableError,
+    Outcome,
     PreparedTask,
     TunableTask,
     prepare,
 )
-from tuninglink.tuning.deciding import LastStage, TuningResult
+from tuninglink.tuning.deciding import LastStage, TrialResult, TuningResult
 from tuninglink.tuning.dispatch_tuning import DispatchTuning
 from tuninglink.tuning.programs import Failure, Omission, TuningTask, reason_of
 from tuninglink.tuning.scheduling import estimated_work
 from tuninglink.tuning.search import MOST_CANDIDATES, fastest_first
+
+if TYPE_CHECKING:
+    from tuninglink.solver import CountAnswer
+    from tuninglink.spaces.model import Space
+    from tuninglink.tuning.candidates import CandidateSpaces
+
 
 _CANDIDATES: Final = 100
 """The candidates of a dispatch that are listed or compiled without `--trials`."""
@@ -34,44 +39,13 @@ _COUNTING: Final[Limits] = Limits(seconds=math.inf, steps=2000)
 """The limits for counting a space."""
 
 
-@dataclass(frozen=True)
-class StagedCandidate:
-    """A candidate with the result of the last stage: its time if it was measured, or its failure."""
-
-    task: TunableTask
-    candidate: Candidate
-    microseconds: float | None = None
-    failure: Failure | None = None
+Staged = tuple[TunableTask, TrialResult]
+"""A candidate of a task with the result of the last stage: its time if it was measured, or its failure."""
 
 
-@dataclass(frozen=True)
-class SpaceSize:
-    """The size of a space, with the reason if it is a lower bound."""
-
-    pipeline: str
-    provider: str
-    knobs: int
-    count: int
-    is_exact: bool
-    reason: str = ""
-
-
-def space_sizes(spaces: CandidateSpaces) -> list[SpaceSize]:
-    """Return the sizes of the spaces of a dispatch."""
-    counted = (
-        (space, space.constraints, space.constraints.count(_COUNTING)) for space in spaces.spaces
-    )
-    return [
-        SpaceSize(
-            pipeline_name(constraints.pipeline),
-            space.provider,
-            len(constraints.knobs),
-            answer.count,
-            answer.verdict is Verdict.PROVEN,
-            answer.reason,
-        )
-        for space, constraints, answer in counted
-    ]
+def space_sizes(spaces: CandidateSpaces) -> list[tuple[Space, CountAnswer]]:
+    """Return the spaces of a dispatch with their sizes, which are lower bounds unless they are proven."""
+    return [(space, space.constraints.count(_COUNTING)) for space in spaces.spaces]
 
 
 def prepared_tasks(tuning: DispatchTuning) -> list[PreparedTask]:
@@ -95,35 +69,34 @@ def prepared_tasks(tuning: DispatchTuning) -> list[PreparedTask]:
     specs, registry = tuning.candidate_specs(program), ProviderRegistry(listener.noticed)
     selection = SpaceSelection(settings.pipelines, settings.fixed)
     result: list[PreparedTask] = []
-    unselected: list[tuple[TuningTask, SelectionError]] = []
+    lost: list[tuple[TuningTask, Exception]] = []
     for task in tasks[: settings.top]:
         with listener.during(f"reading the spaces of {task.short_name}"):
             try:
                 result.append(
                     prepare(task, options.flags, specs, registry, {}, selection=selection)
                 )
-            except SelectionError as failure:
-                unselected.append((task, failure))
             except (NotTunableError, TuninglinkError) as failure:
-                _omit(tuning, Omission(task.dispatches, reason_of(failure)))
+                lost.append((task, failure))
     # A selection that fits no dispatch is the user's error.
-    if unselected and not result:
-        raise unselected[0][1]
-    for task, mistake in unselected:
-        _omit(tuning, Omission(task.dispatches, reason_of(mistake)))
+    mistakes = [reason for _, reason in lost if isinstance(reason, SelectionError)]
+    if mistakes and not result:
+        raise mistakes[0]
+    for task, reason in lost:
+        _omit(tuning, Omission(task.dispatches, reason_of(reason)))
     if not result:
         raise TuninglinkError(error("there is no dispatch to tune"))
     return result
 
 
-def staged_candidates(tuning: DispatchTuning) -> list[StagedCandidate]:
+def staged_candidates(tuning: DispatchTuning) -> list[Staged]:
     """Return the candidates of each task with the best estimates, compiled if that is the last stage.
 
     Raises:
         TuninglinkError: no task can be tuned.
     """
     options, settings = tuning.options, tuning.options.settings
-    staged: list[StagedCandidate] = []
+    drawn: list[tuple[PreparedTask, Candidate]] = []
     for task in prepared_tasks(tuning):
         spaces = task.spaces
         with tuning.listener.during(f"drawing candidates of {task.task.short_name}"):
@@ -134,34 +107,33 @@ def staged_candidates(tuning: DispatchTuning) -> list[StagedCandidate]:
             reason = spaces.reason or "it has no candidates"
             _omit(tuning, Omission(task.task.dispatches, reason))
         count = settings.trials or _CANDIDATES
-        staged += [StagedCandidate(task, candidate) for candidate in candidates[:count]]
-    if settings.stop_after is not LastStage.COMPILATION:
-        return staged
-    with (
-        CandidateCompiler(options.flags, settings.jobs) as compiler,
-        tuning.listener.during("compiling"),
-    ):
-        jobs = [
-            compiler.submit(entry.task.template, entry.candidate, settings.timeout)
-            for entry in staged
-        ]
-        outcomes = [job.result() for job in jobs]
+        drawn += [(task, candidate) for candidate in candidates[:count]]
+    outcomes: list[Outcome | None] = [None] * len(drawn)
+    if settings.stop_after is LastStage.COMPILATION:
+        with (
+            CandidateCompiler(options.flags, settings.jobs) as compiler,
+            tuning.listener.during("compiling"),
+        ):
+            jobs = [
+                compiler.submit(task.template, candidate, settings.timeout)
+                for task, candidate in drawn
+            ]
+            outcomes = [job.result() for job in jobs]
+    failures = (outcome if isinstance(outcome, Failure) else None for outcome in outcomes)
     return [
-        replace(entry, failure=outcome if isinstance(outcome, Failure) else None)
-        for entry, outcome in zip(staged, outcomes, strict=True)
+        (task, TrialResult(candidate, None, failure, 0.0))
+        for (task, candidate), failure in zip(drawn, failures, strict=True)
     ]
 
 
-def measured_candidates(result: TuningResult) -> Iterator[StagedCandidate]:
+def measured_candidates(result: TuningResult) -> Iterator[Staged]:
     """Yield the compiler's default and the candidates of each task, fastest first."""
     for task in result.tasks:
         default = task.prepared.spaces.default
-        yield StagedCandidate(task.prepared, default, task.default_us)
+        yield task.prepared, TrialResult(default, task.default_us, None, 0.0)
         for trial in sorted(task.trials, key=lambda trial: trial.microseconds or math.inf):
             if trial.candidate.key != default.key:
-                yield StagedCandidate(
-                    task.prepared, trial.candidate, trial.microseconds, trial.failure
-                )
+                yield task.prepared, trial
 
 
 def _omit(tuning: DispatchTuning, omission: Omission) -> None:
