@@ -221,16 +221,8 @@ class Database:
         Raises:
             DatabaseError: the file cannot be written; none was added.
         """
-        with translated(self._name):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                added = sum(map(self._insert, trials))
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-        return added
+        with translated(self._name), transaction(self._connection):
+            return sum(map(self._insert, trials))
 
     def merge(self, path: Path) -> int:
         """Add the trials of another database, and return the number of new ones.
@@ -510,6 +502,19 @@ def database_error(message: str, remedy: str = "") -> DatabaseError:
 
 
 @contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Write all or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
 def translated(name: str) -> Iterator[None]:
     """Convert SQLite's errors to `DatabaseError`."""
     try:
@@ -652,7 +657,8 @@ def _connect(
         if not read_only:
             connection.execute("PRAGMA foreign_keys = ON")
             _create(connection, name)
-        _check(connection, name)
+        elif not _has_tables(connection, name):
+            raise _foreign(name)
         if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'spills'").fetchone():
             connection.execute(f"CREATE {'TEMP ' if read_only else ''}{_SPILLS}")
         connection.execute(f"PRAGMA busy_timeout = {1000 * PATIENCE_SECONDS:.0f}")
@@ -667,24 +673,19 @@ def _create(connection: sqlite3.Connection, name: str) -> None:
     if not _has_tables(connection, name):
         _log_ahead(connection)
     # A file that cannot be written shows it here, not with the first trial.
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if not _has_tables(connection, name):
-            tables = [word for word in _TABLES.split(";\n") if word.strip()]
-            triggers = [
-                _APPEND_ONLY.format(table=table, action=action)
-                for table in ("problem", "environment", "configuration", "trial")
-                for action in ("UPDATE", "DELETE")
-            ]
-            for statement in (*tables, *triggers):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    with transaction(connection):
+        if _has_tables(connection, name):
+            return
+        tables = [word for word in _TABLES.split(";\n") if word.strip()]
+        triggers = [
+            _APPEND_ONLY.format(table=table, action=action)
+            for table in ("problem", "environment", "configuration", "trial")
+            for action in ("UPDATE", "DELETE")
+        ]
+        for statement in (*tables, *triggers):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _log_ahead(connection: sqlite3.Connection) -> None:
@@ -696,37 +697,27 @@ def _log_ahead(connection: sqlite3.Connection) -> None:
             if not is_locked(failure):
                 raise
             # SQLite waits for other processes in a transaction, but fails at once in this pragma.
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
+            with transaction(connection):
+                pass
         else:
             return
-
-
-def _check(connection: sqlite3.Connection, name: str) -> None:
-    if _pragma(connection, "application_id") != APPLICATION_ID:
-        raise _foreign(name)
-    version = _pragma(connection, "user_version")
-    if version > VERSION:
-        raise database_error(
-            f"database '{name}' is of version {version}, and this program supports {VERSION}",
-            "use the program that wrote it, or a newer one",
-        )
 
 
 def _has_tables(connection: sqlite3.Connection, name: str) -> bool:
     """Return whether a file has Tuninglink's tables; False if it is empty."""
     # Before the mark: tables that another process makes between the two queries come with our mark.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    mark = _pragma(connection, "application_id")
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if mark != APPLICATION_ID and (tables or mark):
         raise _foreign(name)
-    return mark == APPLICATION_ID
+    if mark == APPLICATION_ID and version > VERSION:
+        raise database_error(
+            f"database '{name}' is of version {version}, and this program supports {VERSION}",
+            "use the program that wrote it, or a newer one",
+        )
+    return bool(mark == APPLICATION_ID)
 
 
 def _foreign(name: str) -> DatabaseError:
     return database_error(f"database '{name}' belongs to another program", "name another file")
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    (value,) = connection.execute(f"PRAGMA {name}").fetchone()
-    return int(value)
