@@ -171,6 +171,8 @@ def test_results_of_the_program_fit_the_schema() -> None:
         "default_error": "infinite",
         "tuned_error": 0.001,
         "note": "",
+        "has_overflow": False,
+        "narrow_sums": "",
         "default_is_wrong": True,
         "finding": WRONG.finding,
     }
