@@ -46,10 +46,10 @@ LIMITS: Final = {
     "tuning.references": (2491, 122),
     "tuning.search": (1027, 66),
     "tuning.deciding": (3403, 181),
-    "tuning.database": (2298, 113),
+    "tuning.database": (2289, 112),
     "tuning.flag_sets": (1600, 83),
     "tuning.scheduling": (2279, 160),
-    "tuning": (4118, 170),
+    "tuning": (4048, 167),
     "doctor": (253, 10),
     "cli": (5419, 205),
 }
