@@ -355,7 +355,10 @@ _NARROW: Final = (torch.float16, torch.bfloat16)
 def _has_narrow_sums(program: torch.export.ExportedProgram) -> bool:
     return any(
         node.target in _SUMS
-        and any(argument.meta["val"].dtype in _NARROW for argument in node.all_input_nodes)
+        and any(
+            getattr(argument.meta.get("val"), "dtype", None) in _NARROW
+            for argument in node.all_input_nodes
+        )
         for node in program.graph.nodes
     )
 
