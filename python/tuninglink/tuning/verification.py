@@ -186,17 +186,9 @@ def verify_dispatches(
 ) -> Verification:
     """Verify dispatches of a program, and the program as a whole.
 
-    Args:
-        program: the program.
-        tasks: the dispatches.
-        spec: the spec to apply, as text; empty for none.
-        compiler: compiles the dispatches.
-        device_uri: the device; empty for the one that runs the program.
-        source: the program as it was given, from which infinities and NaNs are traced; None if it cannot be read again.
-        runs_program: whether the whole program is run, too.
-        seed: the seed of the inputs.
-        timeout: the time limit of a compilation, a run or a reference, in seconds.
-        report: called with each verdict, its number and the number of dispatches.
+    The spec is a text, empty for none; an empty URI is that of the device which runs the program. Infinities and NaNs are
+    traced to a dispatch if the program can be read again from its source. `report` receives each verdict, its number and
+    the number of dispatches.
 
     Raises:
         TuninglinkError: the device does not run the program.
@@ -234,7 +226,7 @@ def verify_dispatches(
             whole = judge_program(runs, spec)
             if whole.has_overflow and source is not None:
                 try:
-                    reason = find_overflow(runs, source, spec, timeout)
+                    reason = find_overflow(runs, source, spec, timeout) or "none with traces"
                 except TuninglinkError as failure:
                     reason = f"no dispatch is named: {reason_of(failure)}"
                 judgement = whole.judgement

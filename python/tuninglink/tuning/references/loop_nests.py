@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -132,27 +133,25 @@ class NestEvaluation:
 
     def _scalar(self, value: Value) -> Array:
         """Return a value of the region in all iterations."""
-        if value in self._values:
-            return self._values[value]
+        return _evaluated(value, self._values, self._leaf)
+
+    def _leaf(self, value: Value) -> Array | None:
         operation = defining_operation(value)
         is_outside = operation.parent is not None and operation.parent.operation != self._operation
         if is_outside or operation.name == "arith.constant":
-            result = self._query.at(value, ())
-        elif operation.name == "linalg.index":
-            result = self._loops[mlir.IntegerAttr(operation.attributes["dim"]).value]
-        elif operation.name == "tensor.extract":
-            source, *indices = operation.operands
-            shape = mlir.RankedTensorType(source.type).shape
-            inside, places = clipped([self._scalar(index) for index in indices], shape)
-            result = self._query.at(source, places)
-            # Elements out of bounds, which a `select` may drop, differ if loops are reversed.
-            if self._query.is_reversed and not bool(np.all(inside)):
-                other = np.nan if result.dtype == np.float64 else result + 1
-                result = np.where(inside, result, other)
-        else:
-            result = evaluate(operation, [self._scalar(operand) for operand in operation.operands])
-        self._values[value] = result
-        return result
+            return self._query.at(value, ())
+        if operation.name == "linalg.index":
+            return self._loops[mlir.IntegerAttr(operation.attributes["dim"]).value]
+        if operation.name != "tensor.extract":
+            return None
+        source, *indices = operation.operands
+        shape = mlir.RankedTensorType(source.type).shape
+        inside, places = clipped([self._scalar(index) for index in indices], shape)
+        values = self._query.at(source, places)
+        if not self._query.is_reversed or bool(np.all(inside)):
+            return values
+        # Elements out of bounds, which a `select` may drop, differ if loops are reversed.
+        return np.where(inside, values, np.nan if values.dtype == np.float64 else values + 1)
 
     # --- Reductions ------------------------------------------------------------------------------------------
 
@@ -189,23 +188,33 @@ class NestEvaluation:
                     for number, accumulator in enumerate(self._accumulators)
                 }
             for step in range(positions[0].size):
+                leaf = partial(self._leaf_of_step, step)
                 values = dict(state)
-                results = [self._step(operand, step, values) for operand in yielded]
+                results = [_evaluated(operand, values, leaf) for operand in yielded]
                 state = dict(zip(self._accumulators, results, strict=True))
         return state[self._accumulators[self._query.result]]
 
-    def _step(self, value: Value, step: int, values: dict[Value, Array]) -> Array:
-        """Return a value of the region in one iteration."""
-        if value not in values:
-            if self._accumulates(value):
-                operation = defining_operation(value)
-                operands = [self._step(operand, step, values) for operand in operation.operands]
-                values[value] = evaluate(operation, operands)
-            else:
-                chunk = self._scalar(value)
-                depends = chunk.ndim and chunk.shape[-1] > 1
-                values[value] = chunk[..., step if depends else 0] if chunk.ndim else chunk
-        return values[value]
+    def _leaf_of_step(self, step: int, value: Value) -> Array | None:
+        """Return a value that does not depend on the content of an output in one iteration of a chunk."""
+        if self._accumulates(value):
+            return None
+        chunk = self._scalar(value)
+        depends = chunk.ndim and chunk.shape[-1] > 1
+        return chunk[..., step if depends else 0] if chunk.ndim else chunk
+
+
+def _evaluated(
+    value: Value, values: dict[Value, Array], leaf: Callable[[Value], Array | None]
+) -> Array:
+    """Return a value of a region, and keep it in the known values; a leaf does not come from operands there."""
+    if value not in values:
+        result = leaf(value)
+        if result is None:
+            operation = defining_operation(value)
+            operands = [_evaluated(operand, values, leaf) for operand in operation.operands]
+            result = evaluate(operation, operands)
+        values[value] = result
+    return values[value]
 
 
 _AFFINE: Final = (
@@ -365,30 +374,22 @@ def _scattered(query: PointQuery) -> Array:
     hits = np.ones((points[0].size, count), np.bool_)
     for dimension, indices in zip(order, indices_at(query, 1, rows, len(order)), strict=True):
         hits &= points[dimension][:, np.newaxis] == np.broadcast_to(indices, (count,))
+    block = query.operation.regions[0].blocks[0]
+    arguments, yielded = list(block.arguments), list(block.operations)[-1].operands[0]
+
+    def constant(value: Value) -> Array | None:
+        is_constant = defining_operation(value).name == "arith.constant"
+        return query.at(value, ()) if is_constant else None
+
     values = np.broadcast_to(query.operand(2, points), points[0].shape).copy()
     for row in np.flatnonzero(hits.any(axis=0))[:: -1 if query.is_reversed else 1]:
         hit = hits[:, row]
         place = [np.asarray(part[row]) for part in rows]
         inner = [part[hit] for part in points[len(order) :]]
-        values[hit] = _combined(query, query.operand(0, [*place, *inner]), values[hit])
+        # The region combines an update and the value before it.
+        known = dict(zip(arguments, (query.operand(0, [*place, *inner]), values[hit]), strict=True))
+        values[hit] = _evaluated(yielded, known, constant)
     result: Array = values.reshape(np.broadcast_shapes(*(part.shape for part in query.index)))
-    return result
-
-
-def _combined(query: PointQuery, update: Array, value: Array) -> Array:
-    """Evaluate the region of a scatter."""
-    block = query.operation.regions[0].blocks[0]
-    values: dict[Value, Array] = dict(zip(block.arguments, (update, value), strict=True))
-
-    def value_of(operand: Value) -> Array:
-        if operand in values:
-            return values[operand]
-        operation = defining_operation(operand)
-        if operation.name == "arith.constant":
-            return query.at(operand, ())
-        return evaluate(operation, [value_of(part) for part in operation.operands])
-
-    result: Array = value_of(list(block.operations)[-1].operands[0])
     return result
 
 

@@ -346,13 +346,8 @@ def _targets_in_text(flags: tuple[str, ...]) -> tuple[str, str]:
     with compiler_run(_PROBE, flags) as run:
         run.advance(Phase.START, Phase.EXECUTABLE_SOURCES)
         (variant,) = collect(run.module, names.EXECUTABLE_VARIANT)
-        device = next(
-            str(operation.attributes["initial_value"])
-            for operation in body(run.module)
-            if "initial_value" in operation.attributes
-            and str(operation.attributes["initial_value"]).startswith(_DEVICE_TARGET)
-        )
-        return str(variant.attributes["target"]), device
+        device = next(operation for operation in body(run.module) if _is_device(operation))
+        return str(variant.attributes["target"]), str(device.attributes["initial_value"])
 
 
 def retarget(source: bytes, target: ReferenceTarget) -> bytes:
@@ -368,12 +363,8 @@ def retarget(source: bytes, target: ReferenceTarget) -> bytes:
 
 def retarget_module(module: mlir.Operation, target: ReferenceTarget) -> None:
     """Change the target of a program."""
-    executable_text, device_text = _targets_in_text(target.flags)
     with module.context:
-        executable, device = (
-            mlir.Attribute.parse(executable_text),
-            mlir.Attribute.parse(device_text),
-        )
+        executable, device = map(mlir.Attribute.parse, _targets_in_text(target.flags))
         pipeline = mlir.Attribute.parse(target.pipeline) if target.pipeline else None
     variants = collect(module, names.EXECUTABLE_VARIANT)
     globals_ = [operation for operation in body(module) if _is_device(operation)]

@@ -65,13 +65,7 @@ class Reproducers:
     def keep_candidate(
         self, prepared: TunableTask, candidate: Candidate, failure: Failure, device: str
     ) -> Path | None:
-        """Write the program of a candidate that fails.
-
-        Args:
-            prepared: the task of the candidate.
-            candidate: its configuration.
-            failure: how it fails.
-            device: the device that ran it.
+        """Write the program of a candidate that fails on a device.
 
         Returns:
             The program, or its directory if it fails at run time; None if the machine is the cause, or it is merely
@@ -85,24 +79,14 @@ class Reproducers:
         content = prepared.template.content_for(candidate)
         module = mlir.Module.parse(content, thread_context()).operation
         apply_candidate(module, candidate)
-        task, phase = prepared.task, Phase.EXECUTABLE_CONFIGURATIONS
-        name = f"{task.label}-{failure.kind.value}-{candidate.key[:12]}"
-        notes = [*failure.message.splitlines(), "", str(candidate)]
-        if failure.kind in COMPILE_FAILURES:
-            return self._write_program(name, module, phase, notes)
-        failure = replace(failure, message="\n".join(notes))
-        return self._write_run(name, task, _runnable(module, phase, self._flags), failure, device)
+        failure = replace(failure, message=f"{failure.message}\n\n{candidate}")
+        phase, suffix = Phase.EXECUTABLE_CONFIGURATIONS, candidate.key[:12]
+        return self._write(prepared.task, module, phase, failure, suffix=suffix, device=device)
 
     def keep_dispatch(
         self, task: TuningTask, failure: Failure, device: str, specs: Sequence[Spec] = ()
     ) -> Path | None:
-        """Write the program of a dispatch that fails as the compiler or a spec configures it.
-
-        Args:
-            task: the dispatch.
-            failure: how it fails.
-            device: the device that ran it.
-            specs: the specs that configure it; none for the compiler's choice.
+        """Write the program of a dispatch that fails on a device as the compiler or specs configure it.
 
         Returns:
             See `keep_candidate`.
@@ -112,26 +96,15 @@ class Reproducers:
         """
         if failure.is_external:
             return None
-        content, phase = task.source, Phase.EXECUTABLE_SOURCES
+        content, phase, suffix = task.source, Phase.EXECUTABLE_SOURCES, "default"
         if specs:
-            content, phase = (
-                apply_specs(task.source, self._flags, specs).output,
-                Phase.EXECUTABLE_CONFIGURATIONS,
-            )
+            content = apply_specs(task.source, self._flags, specs).output
+            phase, suffix = Phase.EXECUTABLE_CONFIGURATIONS, "spec"
         module = mlir.Module.parse(content, thread_context()).operation
-        name = f"{task.label}-{failure.kind.value}-{'spec' if specs else 'default'}"
-        notes = failure.message.splitlines()
-        if failure.kind in COMPILE_FAILURES:
-            return self._write_program(name, module, phase, notes)
-        return self._write_run(name, task, _runnable(module, phase, self._flags), failure, device)
+        return self._write(task, module, phase, failure, suffix=suffix, device=device)
 
     def keep_wrong(self, task: TuningTask, judgement: OutputVerdict, device: str) -> Path | None:
         """Write a dispatch whose default is wrong, with a script that shows it with the stock tools.
-
-        Args:
-            task: the dispatch.
-            judgement: the finding.
-            device: the device that ran it.
 
         Returns:
             The directory: of the dispatch as a function on tensors, or else as a benchmark on a buffer.
@@ -178,28 +151,28 @@ class Reproducers:
             write_file(path / file, text)
         return path
 
-    def _write_program(
-        self, name: str, module: mlir.Operation, phase: Phase, notes: Sequence[str]
-    ) -> Path:
-        """Write a program that does not compile, with the command that shows it."""
-        flags = shlex.join(self._flags)
-        command = f"iree-compile %s --compile-from={phase.value} {flags} -o /dev/null"
-        lines = [f"// {line}".rstrip() for line in (command, "", *notes)]
-        path = self._directory / f"{name}.mlir"
-        self._directory.mkdir(parents=True, exist_ok=True)
-        write_file(path, "\n".join([*lines, "", str(module)]))
-        return path
-
-    def _write_run(
+    def _write(
         self,
-        name: str,
         task: TuningTask,
-        benchmark: _Runnable,
+        module: mlir.Operation,
+        phase: Phase,
         failure: Failure,
+        *,
+        suffix: str,
         device: str,
     ) -> Path:
-        """Write a program that fails at run time, with a script that runs it."""
-        programs = {_BENCHMARK: benchmark}
+        """Write a program with the command that does not compile it, or with a script that runs it and fails."""
+        name = f"{task.label}-{failure.kind.value}-{suffix}"
+        if failure.kind in COMPILE_FAILURES:
+            flags = shlex.join(self._flags)
+            command = f"iree-compile %s --compile-from={phase.value} {flags} -o /dev/null"
+            lines = (command, "", *failure.message.splitlines())
+            path = self._directory / f"{name}.mlir"
+            self._directory.mkdir(parents=True, exist_ok=True)
+            comments = [f"// {line}".rstrip() for line in lines]
+            write_file(path, "\n".join([*comments, "", str(module)]))
+            return path
+        programs = {_BENCHMARK: _runnable(module, phase, self._flags)}
         if failure.kind is FailureKind.WRONG:
             target = program_reference_target(task.target.backend)
             reference = mlir.Module.parse(retarget(task.source, target), thread_context())
