@@ -421,13 +421,8 @@ def _group_norm(
     return (tensor.float() * scale.reshape(shape) + shift.reshape(shape)).to(tensor.dtype)
 
 
-def _instance_norm(
-    tensor: torch.Tensor,
-    weight: torch.Tensor | None,
-    bias: torch.Tensor | None,
-    *options: Any,
-) -> torch.Tensor:
-    _, _, is_of_input, _, eps, _ = options
+def _instance_norm(tensor: torch.Tensor, *options: Any) -> torch.Tensor:
+    weight, bias, _, _, is_of_input, _, eps, _ = options
     if not is_of_input:
         return NotImplemented
     return torch.nn.functional.group_norm(tensor, tensor.shape[1], weight, bias, eps)
