@@ -128,19 +128,16 @@ class TracedFunction:
     @cached_property
     def errors(self) -> dict[str, float]:
         """The errors in the outputs, by the name of the comparison."""
-        untraced, traced, reference = self.untraced, self.outputs, self.expected
+        results = {"without traces": self.untraced, "with traces": self.outputs}
         errors = {
-            _UNTRACED: relative_error(untraced, reference),
-            "with traces, against the reference": relative_error(traced, reference),
-            "without traces, against those with": relative_error(untraced, traced),
+            f"{name}, against the reference": relative_error(values, self.expected)
+            for name, values in results.items()
         }
+        errors["without traces, against those with"] = relative_error(self.untraced, self.outputs)
         if expected := self.call.expected:
             count = len(expected)
-            errors |= {
-                "without traces, against --expected": relative_error(untraced[:count], expected),
-                "with traces, against --expected": relative_error(traced[:count], expected),
-                _REFERENCE: relative_error(reference[:count], expected),
-            }
+            for name, values in (results | {"of the reference": self.expected}).items():
+                errors[f"{name}, against --expected"] = relative_error(values[:count], expected)
         return errors
 
     @property

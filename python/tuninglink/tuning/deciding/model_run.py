@@ -65,11 +65,8 @@ _LARGEST: Final = 0.5
 def relative_error(actual: Arrays, expected: Arrays) -> float:
     """Return the largest relative error of outputs, in the Frobenius norm.
 
-    Infinities and NaNs must be at the expected positions. The error of integers is the fraction that differs.
-
-    Args:
-        actual: the outputs.
-        expected: the expected outputs; their types may be wider.
+    Infinities and NaNs must be at the expected positions. The error of integers is the fraction that differs. The types of
+    expected outputs may be wider.
 
     Returns:
         The error; infinity if the number or shapes of the outputs differ, or their non-finite values.
@@ -140,6 +137,7 @@ def _tolerance(dtype: np.dtype) -> float:
     return min(_LARGEST, round(_ROUNDINGS * precision, 2))
 
 
+_NOT_FINITE: Final = "the reference has infinities or NaNs, too: --expected tells whether it should"
 DEFAULT_SOURCE: Final = "the program without a spec"
 GIVEN_SOURCE: Final = "--expected"
 
@@ -159,10 +157,7 @@ class ReferenceProgram(Protocol):
 
 @dataclass(frozen=True)
 class Expectation:
-    """The expected outputs by the labels of functions, without those compared only with the default.
-
-    The note is the reason for a missing reference; empty if none is missing.
-    """
+    """The expected outputs by the labels of functions, without those compared only with the default, and a note on them."""
 
     outputs: FunctionOutputs
     source: str
@@ -171,9 +166,7 @@ class Expectation:
 
 @dataclass
 class OutputJudge:
-    """Compares outputs of a program with expected outputs.
-
-    Expected outputs come from the user, else from the reference, else from the default.
+    """Compares outputs of a program with those that the user gives, else with the reference's, else with the default's.
 
     Attributes:
         tasks: the dispatches of the program, whose types determine the tolerance.
@@ -212,6 +205,8 @@ class OutputJudge:
             else:
                 outputs |= computed
                 sources.append(self.reference.name)
+                if any(overflows(values, ()) for values in computed.values()):
+                    note = _NOT_FINITE
         return Expectation(outputs, " and ".join(sources) or DEFAULT_SOURCE, note)
 
     def compare(
@@ -231,11 +226,15 @@ class OutputJudge:
             for label, values in known.items()
             if label in outputs
         )
-        errors = default_error, tuned_error
-        are_right = all(error is None or error <= tolerance for error in errors)
+        is_off = max(default_error or 0.0, tuned_error or 0.0) > tolerance
         return OutputComparison(
-            *(expectation.source, tolerance, *errors, expectation.note, has_overflow),
-            narrow_sums="" if are_right else narrow_sums(self.tasks),
+            expectation.source,
+            tolerance,
+            default_error,
+            tuned_error,
+            expectation.note,
+            has_overflow,
+            narrow_sums(self.tasks) if is_off else "",
         )
 
     def rejection(
@@ -710,12 +709,10 @@ def harmless(
 
 @dataclass(frozen=True)
 class ProgramVerdict:
-    """The verdict on the outputs of a whole program.
+    """The verdict on the outputs of a whole program; error and tolerance are None without a comparison.
 
     Attributes:
         source: the origin of the expected outputs; empty if the program was not run.
-        error: the relative error of the outputs; None without a comparison.
-        tolerance: the largest error explained by rounding; None without a comparison.
         has_overflow: whether they are infinite or NaN where the expected ones are finite.
     """
 
@@ -754,6 +751,8 @@ def judge_program(runs: ModelRuns, spec: str) -> ProgramVerdict:
         limit = f"at most {comparison.tolerance:.2g} is rounding"
         finding += f", {limit}; --trace shows where they diverge"
         finding += f"; {comparison.narrow_sums}" if comparison.narrow_sums else ""
+    elif comparison.note:
+        finding += f"; {comparison.note}"
     wrong = Correctness.WRONG if comparison.source == GIVEN_SOURCE else Correctness.UNDECIDED
     judgement = OutputVerdict(wrong if is_off else Correctness.RIGHT, finding)
     errors = error, comparison.tolerance, is_off and comparison.has_overflow
