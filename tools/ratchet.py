@@ -45,11 +45,11 @@ LIMITS: Final = {
     "tuning.devices": (3641, 249),
     "tuning.references": (2456, 122),
     "tuning.search": (1027, 66),
-    "tuning.deciding": (3403, 181),
+    "tuning.deciding": (3402, 181),
     "tuning.database": (2289, 112),
     "tuning.flag_sets": (1600, 83),
     "tuning.scheduling": (2279, 160),
-    "tuning": (4040, 167),
+    "tuning": (4037, 167),
     "doctor": (253, 10),
     "cli": (5419, 205),
 }
