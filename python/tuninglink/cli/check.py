@@ -63,8 +63,6 @@ if TYPE_CHECKING:
 
 
 class Format(Enum):
-    """The format of a report."""
-
     TABLE = "table"
     JSON = "json"
     SARIF = "sarif"
@@ -76,8 +74,6 @@ _CODES: Final = Flag("", read_codes, repeats=True, metavar="CODE,...", values=la
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
-    """The options of `tuninglink check`."""
-
     specs: tuple[str, ...]
     flags: tuple[str, ...]
     target: str = option(

@@ -45,8 +45,6 @@ SPECS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class DemoOptions:
-    """The options of `tuninglink demo`."""
-
     output: str = option(
         "",
         COMPILE_FLAGS["output"],

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DiffOptions:
-    """The options of `tuninglink diff`."""
-
     fails: bool = toggle("Exit with 1 if something became worse.", name="fail-on-regression")
     least: float = option(LEAST_CHANGE, MIN_CHANGE_FLAG, name="min-change")
     page: PageOptions = group(PageOptions)

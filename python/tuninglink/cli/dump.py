@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DumpOptions:
-    """The options of `tuninglink dump`."""
-
     specs: tuple[str, ...] = option(
         (), COMPILE_FLAGS["spec"], name="spec", help="Compile it with this spec. May be repeated."
     )

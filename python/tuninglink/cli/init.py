@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class InitOptions:
-    """The options of `tuninglink init`."""
-
     dispatches: tuple[str, ...] = option(
         (),
         name="dispatch",

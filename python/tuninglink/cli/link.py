@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkOptions:
-    """The options of `tuninglink link`."""
-
     specs: tuple[str, ...]
     target: str = option(
         "",

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LockOptions:
-    """The options of `tuninglink lock`."""
-
     project: str = option(
         "",
         PROJECT_FLAGS["project"],

@@ -36,6 +36,7 @@ _WORDS: Final = {
     **dict.fromkeys(("-v", "--verbose"), Verbosity.VERBOSE),
 }
 _chosen = [Verbosity.NORMAL]
+"""The verbosity of this process."""
 
 
 def take_verbosity(arguments: Iterable[str]) -> list[str]:
@@ -56,12 +57,10 @@ def take_verbosity(arguments: Iterable[str]) -> list[str]:
 
 
 def verbosity() -> Verbosity:
-    """Return the verbosity of this process."""
     return _chosen[0]
 
 
 def set_verbosity(chosen: Verbosity) -> None:
-    """Set the verbosity of this process."""
     _chosen[0] = chosen
 
 

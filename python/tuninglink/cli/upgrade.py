@@ -57,8 +57,6 @@ def _version(text: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, kw_only=True)
 class UpgradeOptions:
-    """The options of `tuninglink upgrade`."""
-
     specs: tuple[str, ...]
     only_check: bool = toggle(
         "Write nothing. The exit code is 1 if a spec needs an upgrade.", name="check"
