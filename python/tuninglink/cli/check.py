@@ -22,7 +22,7 @@ from tuninglink.checking import (
     to_sarif,
 )
 from tuninglink.cli import process
-from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs, read_flags
+from tuninglink.cli.project_options import ProjectOptions, read_flags
 from tuninglink.cli.terminal import folded, is_quiet, progress, render_table
 from tuninglink.cli.usage import Positional, Usage, usage_error
 from tuninglink.compiler import (
@@ -43,7 +43,9 @@ from tuninglink.llvm_flags import (
     Flag,
     choice,
     flags_of,
+    group,
     option,
+    options_from,
     read_name,
     read_positive_duration,
     toggle,
@@ -137,8 +139,7 @@ class CheckOptions:
     shows_diff: bool = toggle("Show what --fix would write, as a unified diff.", name="diff")
     rules: bool = toggle("List the rules with their codes, and check nothing.")
     upgrade: bool = toggle(COMPILE_FLAGS["no-upgrade"].help, name="no-upgrade", default=True)
-    project: str = option("", SPEC_PROJECT_FLAGS["project"])
-    no_project: bool = toggle(SPEC_PROJECT_FLAGS["no-project"].help)
+    project: ProjectOptions = group(ProjectOptions)
 
 
 USAGE: Final[Usage] = Usage(
@@ -176,16 +177,15 @@ The exit code is 1 if a spec has errors, and with --strict if anything was not d
 
 def check_command(arguments: Sequence[str]) -> int:
     reader = read_flags(USAGE.flags, arguments)
-    options = CheckOptions(
-        specs=reader.inputs, flags=reader.flags, target=reader.target, **reader.values
-    )
+    reader.values["target"] = reader.target
+    options = options_from(CheckOptions, reader.values, specs=reader.inputs, flags=reader.flags)
     if options.rules:
         rows = [(rule.value, rule.severity, rule.description) for rule in Rule]
         table = render_table(("code", "severity", "meaning"), rows, "", sys.stdout)
         write_output(options.output, table.encode())
         return process.SUCCESS
     _check_options(options, reader.flags[len(reader.target_flags) :])
-    specs = options.specs or project_specs(options.project, no_project=options.no_project)
+    specs = options.specs or options.project.specs()
     check_output(options.output)
     # The flags of sessions are for the model; the others are set once for the process.
     target = read_target(options.target) if options.target else None

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
+from tuninglink.cli.project_options import ProjectOptions
 from tuninglink.cli.terminal import is_verbose, progress
 from tuninglink.cli.usage import Positional, Usage, usage_error
 from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, named_target, set_up_command_line
 from tuninglink.errors import counted, escaped
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.llvm_flags import flags_of, option, read_name, toggle
+from tuninglink.llvm_flags import flags_of, group, option, options_from, read_name, toggle
 from tuninglink.specs import (
     LINKED_SPEC_NAME,
     LinkForm,
@@ -74,8 +74,7 @@ class LinkOptions:
         "1 added or removed, and the loop orders of attention. For a compiler that reads the spec itself."
     )
     upgrade: bool = toggle(COMPILE_FLAGS["no-upgrade"].help, name="no-upgrade", default=True)
-    project: str = option("", SPEC_PROJECT_FLAGS["project"])
-    no_project: bool = toggle(SPEC_PROJECT_FLAGS["no-project"].help)
+    project: ProjectOptions = group(ProjectOptions)
 
 
 USAGE: Final[Usage] = Usage(
@@ -105,7 +104,7 @@ The first spec whose entry matches an operation decides about it, and the target
 
 def link_command(arguments: Sequence[str]) -> int:
     values, specs = USAGE.parse(arguments)
-    options = LinkOptions(specs=specs, **values)
+    options = options_from(LinkOptions, values, specs=specs)
     if options.target and not options.default_specs:
         message = "--target selects a default spec and --no-default-specs none; give one of them"
         raise usage_error(message)
@@ -118,7 +117,7 @@ def link_command(arguments: Sequence[str]) -> int:
         # Read the given specs, then the default spec; add derived entries.
         sink, upgrade = process.shown_diagnostics(), options.upgrade
         inputs: list[Spec] = []
-        for spec in options.specs or project_specs(options.project, no_project=options.no_project):
+        for spec in options.specs or options.project.specs():
             if spec == STANDARD_STREAM:
                 content = process.read_standard_input()
                 inputs.append(load_spec(content, name="<stdin>", upgrade=upgrade, diagnostics=sink))

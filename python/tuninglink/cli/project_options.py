@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +19,7 @@ from tuninglink.compiler import (
     set_up_command_line,
     spec_diagnostics,
 )
-from tuninglink.llvm_flags import Flag, read_name, switch
+from tuninglink.llvm_flags import Flag, option, read_name, switch, toggle
 from tuninglink.specs import OWN_FILE, Project
 
 if TYPE_CHECKING:
@@ -39,15 +39,29 @@ PROJECT_FLAGS: Final = {
 }
 """The flags for the project, which are parsed before the other flags of a command."""
 
-SPEC_PROJECT_FLAGS: Final = {
-    "project": replace(
+
+@dataclass(frozen=True)
+class ProjectOptions:
+    """The project whose specs a command on specs takes where none is given."""
+
+    file: str = option(
+        "",
         PROJECT_FLAGS["project"],
+        name="project",
         help="Take the specs of this project file where none is given. Default: tuninglink.toml, or pyproject.toml with "
         "[tool.tuninglink], in the working directory or above it in its repository.",
-    ),
-    "no-project": PROJECT_FLAGS["no-project"],
-}
-"""The flags for the project of commands on specs."""
+    )
+    is_ignored: bool = toggle(PROJECT_FLAGS["no-project"].help, name="no-project")
+
+    def specs(self) -> tuple[str, ...]:
+        """Return the specs of the project as arguments."""
+        if self.is_ignored:
+            raise usage_error("no spec is given, and --no-project is")
+        project = used_project(self.file)
+        if project is None or not project.specs:
+            message = f"no spec is given, and there is no project file that names one, such as '{OWN_FILE}'"
+            raise usage_error(message)
+        return project.arguments
 
 
 def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -80,19 +94,6 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     if not project.default_specs:
         flags.append("--no-default-specs")
     return [*own, *flags, *end], project.arguments
-
-
-def project_specs(file: str = "", *, no_project: bool = False) -> tuple[str, ...]:
-    """Return the specs of the project as arguments, for a command without specs."""
-    if no_project:
-        raise usage_error("no spec is given, and --no-project is")
-    project = used_project(file)
-    if project is None or not project.specs:
-        message = (
-            f"no spec is given, and there is no project file that names one, such as '{OWN_FILE}'"
-        )
-        raise usage_error(message)
-    return project.arguments
 
 
 def used_project(file: str = "") -> Project | None:

@@ -14,19 +14,14 @@ from tuninglink.cli.measuring_options import (
     stopping,
     time_left,
 )
-from tuninglink.cli.project_options import (
-    SPEC_PROJECT_FLAGS,
-    project_specs,
-    read_flags,
-    set_up_compiler,
-)
+from tuninglink.cli.project_options import ProjectOptions, read_flags, set_up_compiler
 from tuninglink.cli.terminal import progress, render_table
 from tuninglink.cli.tune_progress import progress_listener
 from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, check_has_target, check_targets
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError, UsageError, escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
-from tuninglink.llvm_flags import flags_of, option, toggle
+from tuninglink.llvm_flags import flags_of, group, option, toggle
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import SpecFiles, read_specs, spec_names
@@ -79,8 +74,7 @@ class RetuneOptions(MeasuringOptions):
     improves: bool = toggle(
         "Search for no better configurations: only keep or drop.", name="no-improve", default=True
     )
-    project: str = option("", SPEC_PROJECT_FLAGS["project"])
-    no_project: bool = toggle(SPEC_PROJECT_FLAGS["no-project"].help)
+    project: ProjectOptions = group(ProjectOptions)
 
 
 _FLAGS: Final = {"target": TARGET_FLAG, **flags_of(RetuneOptions)}
@@ -135,7 +129,7 @@ def retune_command(arguments: Sequence[str]) -> int:
     search_named(options.settings.search)  # report an unknown one first
     # Read the specs, and check that the new ones can be written.
     sink = process.shown_diagnostics()
-    sources = options.specs or project_specs(options.project, no_project=options.no_project)
+    sources = options.specs or options.project.specs()
     files = read_specs(sources, sink)
     specs = [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
     outputs = _outputs(options.output, specs)
