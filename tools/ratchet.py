@@ -51,7 +51,7 @@ LIMITS: Final = {
     "tuning.scheduling": (2279, 160),
     "tuning": (4037, 167),
     "doctor": (253, 10),
-    "cli": (5419, 205),
+    "cli": (5394, 205),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
