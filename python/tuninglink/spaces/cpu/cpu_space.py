@@ -138,7 +138,7 @@ def _uses(workload: Workload) -> set[str]:
             "half reductions": is_reduction and _HALF in types,
             "products": is_reduction
             and any(
-                each.name == "arith.mulf" and _accumulates(each)
+                each.name == "arith.mulf" and block.arguments[-1] in [*each.operation.operands]
                 for region in operation.regions
                 for block in region.blocks
                 for each in block.operations
@@ -148,11 +148,6 @@ def _uses(workload: Workload) -> set[str]:
 
     visit(workload.function, add)
     return uses
-
-
-def _accumulates(operation: mlir.OpView) -> bool:
-    arguments = list(operation.operation.block.arguments)
-    return any(operand == arguments[-1] for operand in operation.operands)
 
 
 # --- The space of configurations of a root op for a CPU ------------------------------------------
@@ -300,7 +295,6 @@ class CpuSpace(Space):
         )
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Return the tiles of all levels; 0 for an untiled loop."""
         levels = read_cpu_configuration(configuration.lowering_config)
         if levels is None:
             raise MismatchError(f"'lowering_config' is {configuration.lowering_config}")
@@ -329,7 +323,6 @@ class CpuSpace(Space):
         return result
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Return the configuration with `distribution`, and the other levels that tile a loop."""
         context = self._pipeline.context
         loops = range(len(self.nest.loops))
         sizes = {

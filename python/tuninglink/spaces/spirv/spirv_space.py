@@ -125,16 +125,31 @@ _MOST_PROPOSED: Final = 1 << 11
 """The maximum proposed number of multiplications: vendors' heuristics choose up to 2,048 (8x8x32 on NVIDIA's GPUs)."""
 
 
-@dataclass(frozen=True)
-class LevelsTemplate:
-    """The form of configurations, with slots for knobs."""
+class SpirvSpace(Space):
+    """The configurations in a pipeline, whose constraints are built on first access: `write` adds the rules."""
 
-    pipeline: mlir.Attribute
-    levels: tuple[Slot, ...]
-    options: DictionarySlot
+    def __init__(self, rules: SpirvRules, write: Callable[[SpirvRules], None]) -> None:
+        self._unwritten = rules
+        self._write = write
+        self._read = CachedReading(self._read_knobs)
 
-    def read(self, configuration: Configuration) -> dict[str, int]:
-        """Return the values that a configuration gives to the knobs."""
+    @cached_property
+    def _rules(self) -> SpirvRules:
+        self._write(self._unwritten)
+        return self._unwritten
+
+    @property
+    def provider(self) -> str:
+        return PROVIDER
+
+    @cached_property
+    def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
+        return self._rules.build(self._rules.problem, str(self._rules.pipeline))
+
+    def assignment(self, configuration: Configuration) -> Mapping[str, int]:
+        return self._read(configuration)
+
+    def _read_knobs(self, configuration: Configuration) -> dict[str, int]:
         info = configuration.translation_info
         levels = read_tile_levels(configuration.lowering_config)
         if levels is None:
@@ -143,77 +158,45 @@ class LevelsTemplate:
             raise MissingEntryError("'workgroup_size' does not have three sizes")
         threads = [*info.workgroup_size, *[1] * (len(THREADS_KNOBS) - len(info.workgroup_size))]
         assignment = dict(zip(THREADS_KNOBS, threads, strict=True))
-        with self.pipeline.context:
-            size = integer(info.subgroup_size)
-            IntegerSlot(SUBGROUP_SIZE_KNOB).read("subgroup_size", size, assignment)
-            for position in range(max(len(levels), len(self.levels))):
+        assignment[SUBGROUP_SIZE_KNOB] = info.subgroup_size
+        slots = self._rules.level_slots
+        with self._rules.pipeline.context:
+            for position in range(max(len(levels), len(slots))):
                 sizes = levels[position] if position < len(levels) else ()
                 path = f"tile_sizes[{position}]"
-                if position >= len(self.levels):
+                if position >= len(slots):
                     if any(sizes):
                         raise MismatchError(f"'{path}' is {list(sizes)}")
                     continue
-                slot = self.levels[position]
+                slot = slots[position]
                 rank = len(slot.elements) if isinstance(slot, ArraySlot) else len(sizes)
                 if any(sizes[rank:]):
                     message = f"'{path}' is {list(sizes)}, and the operation has {rank} loops"
                     raise MismatchError(message)
                 padded = [*sizes[:rank], *[0] * (rank - len(sizes))]
                 slot.read(path, mlir.ArrayAttr.get([*map(integer, padded)]), assignment)
-        self.options.read_entries("", entries_of(info.configuration), assignment)
+        options = DictionarySlot(self._rules.options, frozenset())
+        options.read_entries("", entries_of(info.configuration), assignment)
         return assignment
 
-    def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Return the `#iree_codegen.compilation_info` that gives the knobs these values."""
-        context = self.pipeline.context
+    def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        slots, options = self._rules.level_slots, self._rules.options
+        pipeline = self._rules.pipeline
         try:
-            with context:
-                levels = [integers_of(level.write(assignment)) for level in self.levels]
-                options = self.options.write(assignment) if self.options.entries else None
+            with pipeline.context as context:
+                levels = [integers_of(slot.write(assignment)) for slot in slots]
                 return iree_codegen.CompilationInfoAttr.get(
                     tile_levels_config(levels, context),
                     iree_codegen.TranslationInfoAttr.get(
-                        self.pipeline,
+                        pipeline,
                         None,
                         [assignment[name] for name in THREADS_KNOBS],
                         assignment[SUBGROUP_SIZE_KNOB],
-                        options,
+                        DictionarySlot(options).write(assignment) if options else None,
                     ),
                 )
         except (ValueError, mlir.MLIRError) as failure:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
-
-
-class SpirvSpace(Space):
-    """The configurations in a pipeline, whose constraints are built on first access: `write` adds the rules."""
-
-    def __init__(self, rules: SpirvRules, write: Callable[[SpirvRules], None]) -> None:
-        self._rules = rules
-        self._write = write
-
-    @cached_property
-    def _template(self) -> LevelsTemplate:
-        self._write(self._rules)
-        return self._rules.template()
-
-    @cached_property
-    def _read(self) -> CachedReading[Mapping[str, int]]:
-        return CachedReading(self._template.read)
-
-    @property
-    def provider(self) -> str:
-        return PROVIDER
-
-    @cached_property
-    def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
-        pipeline = str(self._template.pipeline)
-        return self._rules.build(self._rules.problem, pipeline)
-
-    def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        return self._read(configuration)
-
-    def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        return self._template.write(assignment)
 
 
 class SpirvRules(GpuRules):
@@ -231,24 +214,23 @@ class SpirvRules(GpuRules):
         self.device = device
         self.pipeline = pipeline
         self.levels: dict[str, dict[int, Slot] | Slot] = {}
-        self._options: dict[str, Slot] = {}
+        self.options: dict[str, Slot] = {}
 
-    def template(self) -> LevelsTemplate:
-        """Return the template with the knobs."""
+    @cached_property
+    def level_slots(self) -> Sequence[Slot]:
+        """The slots of the levels of tiles; the rules must not be extended afterwards."""
         levels: list[Slot] = []
         with self.pipeline.context:
             zero = ConstantSlot(integer(0))
-            for name in SPIRV_LEVELS[str(self.pipeline)]:
-                slots = self.levels.get(name, {})
-                if not isinstance(slots, Slot):
-                    tiles = (slots.get(loop, zero) for loop in range(len(self.sizes)))
-                    slots = ArraySlot(tuple(tiles))
-                levels.append(slots)
-        options = DictionarySlot(self._options, frozenset())
-        return LevelsTemplate(self.pipeline, tuple(levels), options)
+        for name in SPIRV_LEVELS[str(self.pipeline)]:
+            slots = self.levels.get(name, {})
+            if not isinstance(slots, Slot):
+                slots = ArraySlot(tuple(slots.get(loop, zero) for loop in range(len(self.sizes))))
+            levels.append(slots)
+        return levels
 
     def option(self, name: str, high: int) -> Number:
-        self._options[name] = IntegerSlot(name)
+        self.options[name] = IntegerSlot(name)
         return self.knob(name, 0, high)
 
     def tile(self, entry: str, loop: int, *, low: int = 1, level: str = "") -> Number:
