@@ -219,10 +219,7 @@ _LESS: Final = frozenset({2, 6})
 
 
 def count_calls(
-    program: mlir.Operation,
-    weights: Mapping[str, int] | None = None,
-    *,
-    initializations: int = 1,
+    program: mlir.Operation, weights: Mapping[str, int] | None = None, *, initializations: int = 1
 ) -> Counter[str]:
     """Return the number of calls of each dispatch, by name, for one call of each entry point.
 

@@ -330,9 +330,7 @@ def combinations(given: Sequence[GivenSizes]) -> list[SizeCombination]:
     """Return all combinations of sizes. The last assignment to a dimension wins."""
     return [
         SizeCombination(
-            tuple(given),
-            tuple(size for size, _ in chosen),
-            prod(weight for _, weight in chosen),
+            tuple(given), tuple(size for size, _ in chosen), prod(weight for _, weight in chosen)
         )
         for chosen in product(*(dimension.sizes for dimension in given))
     ]

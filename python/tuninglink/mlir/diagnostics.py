@@ -169,10 +169,7 @@ _local = threading.local()
 # The bindings import the module of a dialect with the first op of it. That of linalg runs 60 builders of named ops,
 # which takes 90 ms; the classes of its ops take 8 ms. Modules that need the builders import it themselves.
 _bindings: Final[Any] = _mlir.globals  # type: ignore[attr-defined]
-_bindings.dialect_search_modules = [
-    "tuninglink.mlir.dialects",
-    *_bindings.dialect_search_modules,
-]
+_bindings.dialect_search_modules = ["tuninglink.mlir.dialects", *_bindings.dialect_search_modules]
 
 
 def thread_context() -> mlir.Context:

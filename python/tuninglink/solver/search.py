@@ -310,11 +310,7 @@ class _Count:
     """Counts the solutions of a group."""
 
     def __init__(
-        self,
-        terms: Sequence[Term],
-        domains: Domains,
-        hidden: frozenset[str],
-        deadline: Deadline,
+        self, terms: Sequence[Term], domains: Domains, hidden: frozenset[str], deadline: Deadline
     ) -> None:
         self._nodes = self.size = self.total = 0
         self.is_known = True

@@ -157,11 +157,7 @@ class Solver:
             return indices, [key for key in core if isinstance(key, str)]
 
     def models(
-        self,
-        assertions: Sequence[Term],
-        shown: Sequence[str],
-        deadline: Deadline,
-        seed: int,
+        self, assertions: Sequence[Term], shown: Sequence[str], deadline: Deadline, seed: int
     ) -> Iterator[Model]:
         """Yield all distinct values of the `shown` unknowns that satisfy `assertions`."""
         with self.turn(deadline):

@@ -60,11 +60,7 @@ _TWICE: Final = (
     CpuLevel.VECTOR_REDUCTION,
 )
 
-_UNUSED: Final = (
-    CpuLevel.CACHE_PARALLEL,
-    CpuLevel.CACHE_REDUCTION,
-    CpuLevel.VECTOR_INNER_PARALLEL,
-)
+_UNUSED: Final = (CpuLevel.CACHE_PARALLEL, CpuLevel.CACHE_REDUCTION, CpuLevel.VECTOR_INNER_PARALLEL)
 """The levels that `addConvTileAndDecomposeExpertPassPipeline` and `addCPULinalgExtTileAndVectorizePipeline` lack."""
 
 PIPELINES: Final[dict[str, CpuPipeline]] = {
@@ -109,10 +105,7 @@ _PROVENANCE: Final = {
 LOOP_PEELING: Final = "enable_loop_peeling"
 """The knob that peels the last iteration of a loop that its tile does not divide."""
 
-_VECTOR_LEVELS: Final = {
-    False: CpuLevel.VECTOR_COMMON_PARALLEL,
-    True: CpuLevel.VECTOR_REDUCTION,
-}
+_VECTOR_LEVELS: Final = {False: CpuLevel.VECTOR_COMMON_PARALLEL, True: CpuLevel.VECTOR_REDUCTION}
 """The level of vector tiles, by whether a loop is a reduction."""
 
 _REDUCTION: Final = (CpuLevel.CACHE_REDUCTION, CpuLevel.VECTOR_REDUCTION)

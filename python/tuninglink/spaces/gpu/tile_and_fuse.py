@@ -473,10 +473,7 @@ def tiled_convolution_spaces(workload: Workload, setting: Setting) -> list[GpuSp
 
 
 def _intrinsic_space(
-    setting: Setting,
-    contraction: Contraction,
-    intrinsics: Sequence[Intrinsic],
-    options: _Options,
+    setting: Setting, contraction: Contraction, intrinsics: Sequence[Intrinsic], options: _Options
 ) -> GpuSpace:
     """Return the space of a form, with the entries that configurations of other forms do not match."""
     matters = contraction.accumulates
@@ -597,11 +594,7 @@ _KNOB: Final = PROMOTED_OPERANDS
 _THREADS: Final = "#iree_gpu.derived_thread_config"
 _SWIZZLED_COPY: Final = f"#iree_gpu.swizzle_operand<copy_config = {_THREADS}, swizzle = #iree_codegen.xor_shuffle<256, 32>>"
 _LOADS: Final = "loads of all"
-_COPIES: Final = {
-    "all": [_THREADS] * 4,
-    "operands": [_THREADS] * 2,
-    "none": [],
-}
+_COPIES: Final = {"all": [_THREADS] * 4, "operands": [_THREADS] * 2, "none": []}
 """The promotions of the operands and their scales, by name."""
 _ARRANGED_COPIES: Final = {
     "all, swizzled": [_SWIZZLED_COPY, _SWIZZLED_COPY, _THREADS, _THREADS],
