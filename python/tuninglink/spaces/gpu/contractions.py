@@ -21,16 +21,7 @@ from tuninglink.iree import (
     element_type,
     element_types,
 )
-from tuninglink.solver import (
-    Expression,
-    Grade,
-    UndecidedError,
-    all_of,
-    any_of,
-    negation,
-    number,
-    select,
-)
+from tuninglink.solver import Grade, UndecidedError, all_of, any_of, negation, number, select
 from tuninglink.spaces.gpu.gpu_rules import (
     Gpu,
     Intrinsic,
@@ -390,15 +381,15 @@ class ContractionRules(SpaceRules):
 
 def choose_intrinsic(
     rules: SpaceRules, name: str, intrinsics: Sequence[Intrinsic]
-) -> tuple[Expression, tuple[Number, ...]]:
+) -> tuple[Number, tuple[Number, ...]]:
     """Add the knob for an intrinsic, and return the index of the intrinsic, and its m, n and k."""
     chosen = rules.choice(name, [intrinsic.attribute for intrinsic in intrinsics])
     sides = zip(*((each.m, each.n, each.k) for each in intrinsics), strict=True)
     return chosen, tuple(look_up(chosen, extents) for extents in sides)
 
 
-def intrinsic_slot(intrinsics: Sequence[Intrinsic]) -> OptionSlot:
-    return OptionSlot(MMA_KIND, tuple(intrinsic.attribute for intrinsic in intrinsics))
+def intrinsic_slot(intrinsics: Sequence[Intrinsic], name: str = MMA_KIND) -> OptionSlot:
+    return OptionSlot(name, tuple(intrinsic.attribute for intrinsic in intrinsics))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 from iree.compiler import ir as mlir
 
@@ -130,11 +130,8 @@ _MOST_VARIANTS: Final = 64
 _MOST_FAILURES: Final = 8
 
 
-class _Variant(NamedTuple):
-    """Spaces with sizes as parameters, and the assumptions of their rules about the sizes."""
-
-    assumptions: Assumptions
-    spaces: Sequence[GpuSpace]
+_Variant: TypeAlias = tuple[Assumptions, Sequence[GpuSpace]]
+"""Spaces with sizes as parameters, and the assumptions of their rules about the sizes."""
 
 
 class FamilySpaces:
@@ -152,8 +149,8 @@ class FamilySpaces:
         """Return the spaces of a workload, None if its rules cannot be shared."""
         values = {f"size {loop}": size for loop, size in enumerate(sizes)}
         # A variant whose assumptions hold moves to the front.
-        self._variants = [variant for variant in self._variants if not variant.assumptions.is_fixed]
-        fitting = (each for each in self._variants if each.assumptions.hold(values))
+        self._variants = [variant for variant in self._variants if not variant[0].is_fixed]
+        fitting = (variant for variant in self._variants if variant[0].hold(values))
         if variant := next(fitting, None):
             self._variants.remove(variant)
         elif self._failures >= _MOST_FAILURES or len(self._variants) == _MOST_VARIANTS:
@@ -171,10 +168,10 @@ class FamilySpaces:
             if spaces is None or assumptions.is_fixed or len(gpu_spaces) != len(spaces):
                 self._failures += 1
                 return None
-            variant = _Variant(assumptions, gpu_spaces)
+            variant = assumptions, gpu_spaces
         self._variants.insert(0, variant)
         own = cache(lambda: self._make(workload))
-        return [SharedSpace(variant, index, values, own) for index in range(len(variant.spaces))]
+        return [SharedSpace(variant, index, values, own) for index in range(len(variant[1]))]
 
 
 class SharedSpace(Space):
@@ -187,8 +184,8 @@ class SharedSpace(Space):
         values: Mapping[str, int],
         own: Callable[[], Sequence[Space]],
     ) -> None:
-        self._assumptions = variant.assumptions
-        self._shared = variant.spaces[index]
+        self._assumptions, spaces = variant
+        self._shared = spaces[index]
         self._index = index
         self._values = values
         self._make_own = own
@@ -389,17 +386,8 @@ def check_sizes(workload: Workload) -> None:
             raise UndecidedError(f"{workload.problem} has a dimension of size {dimension.size}")
 
 
-class NeighboringOp(NamedTuple):
-    """The configuration of an op next to the root op."""
-
-    name: str
-    subgroups: int
-    lanes: int
-    step: int
-
-
-def read_neighbors(workload: Workload, parallel: int) -> list[NeighboringOp]:
-    """Return the configured ops next to the root op."""
+def read_neighbors(workload: Workload, parallel: int) -> list[tuple[str, int, int, int]]:
+    """Return the names of the configured ops next to the root op, and their numbers of subgroups, lanes and steps."""
     read = []
     for op_beside in function_ops(workload.function).computing:
         attribute = op_beside.attributes.get(names.LOWERING_CONFIG)
@@ -414,5 +402,5 @@ def read_neighbors(workload: Workload, parallel: int) -> list[NeighboringOp]:
         bases = [read_basis(entries.get(name)) for name in (SUBGROUP_BASIS, LANE_BASIS)]
         subgroups, lanes = (prod(basis.counts) if basis else 1 for basis in bases)
         tiles = [size for name in _STEPS for size in integers_of(entries.get(name)) if size]
-        read.append(NeighboringOp(op_beside.name, subgroups, lanes, prod(tiles)))
+        read.append((op_beside.name, subgroups, lanes, prod(tiles)))
     return read

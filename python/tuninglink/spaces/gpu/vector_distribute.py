@@ -57,7 +57,7 @@ from tuninglink.spaces.gpu.gpu_rules import (
     product_of,
 )
 from tuninglink.spaces.gpu.gpu_space import GpuSpace, has_consumers
-from tuninglink.spaces.model import ArraySlot, IntegerSlot, OptionSlot, Workload
+from tuninglink.spaces.model import ArraySlot, IntegerSlot, Workload
 
 _BYTE: Final = 8
 _MOST_PIECES: Final = 32
@@ -398,9 +398,8 @@ def _define_attention(
     parts = {}
     for part, promoted, absent in (("qk", (0, 1), n), ("pv", (1,), k1)):
         loops = (loop for loop in range(rules.loop_count) if loop != absent)
-        attributes = tuple(intrinsic.attribute for intrinsic in intrinsics[part])
         parts[f"{part}_attrs"] = {
-            MMA_KIND: OptionSlot(f"{part}_attrs.mma_kind", attributes),
+            MMA_KIND: intrinsic_slot(intrinsics[part], f"{part}_attrs.mma_kind"),
             SUBGROUP_BASIS: rules.basis(count_names, loops),
             **promotion_slots(promoted, rules.context),
         }

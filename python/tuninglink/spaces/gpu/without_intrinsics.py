@@ -46,7 +46,6 @@ from tuninglink.spaces.gpu.gpu_rules import (
 )
 from tuninglink.spaces.gpu.gpu_space import (
     GpuSpace,
-    NeighboringOp,
     RootLoops,
     has_consumers,
     ops_beside,
@@ -211,7 +210,7 @@ class _LanesRules(SpaceRules):
     """The rules for ops without intrinsics in the pipeline VectorDistribute."""
 
     def __init__(
-        self, setting: Setting, loops: RootLoops, neighbors: Sequence[NeighboringOp]
+        self, setting: Setting, loops: RootLoops, neighbors: Sequence[tuple[str, int, int, int]]
     ) -> None:
         super().__init__(setting, len(loops.sizes))
         self._loops = loops
