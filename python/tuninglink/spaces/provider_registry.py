@@ -101,9 +101,14 @@ class ProviderRegistry:
         """Return the providers of a plug-in; warn if it cannot be used."""
         try:
             loaded = entry_point.load()
-            return [
-                _made(each) for each in ([loaded] if isinstance(loaded, type) else list(loaded))
-            ]
+            providers: list[Provider] = []
+            for each in [loaded] if isinstance(loaded, type) else list(loaded):
+                if not (isinstance(each, type) and issubclass(each, Provider)):
+                    raise TypeError(f"{each!r} is not a subclass of tuninglink.spaces.Provider")
+                if not isinstance(getattr(each, "name", None), str):
+                    raise TypeError(f"{each.__qualname__} has no name")
+                providers.append(each())
+            return providers
         except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
             package = f" of package '{entry_point.dist.name}'" if entry_point.dist else ""
             message = (
@@ -112,14 +117,6 @@ class ProviderRegistry:
             )
             self._warn(Diagnostic(Severity.WARNING, message, rule=Rule.PLUGIN))
             return []
-
-
-def _made(provider_type: object) -> Provider:
-    if not (isinstance(provider_type, type) and issubclass(provider_type, Provider)):
-        raise TypeError(f"{provider_type!r} is not a subclass of tuninglink.spaces.Provider")
-    if not isinstance(getattr(provider_type, "name", None), str):
-        raise TypeError(f"{provider_type.__qualname__} has no name")
-    return provider_type()
 
 
 def _installed_entry_points() -> Iterable[metadata.EntryPoint]:

@@ -28,7 +28,7 @@ from tuninglink.solver import (
     unknown,
 )
 from tuninglink.spaces.model import (
-    CachedReading,
+    cached_reading,
     Configuration,
     ConstraintSetBuilder,
     Dimension,
@@ -367,7 +367,7 @@ def test_readings_of_equal_configurations_are_cached_with_their_mismatches() -> 
             raise MismatchError("it is odd")
         return len(calls)
 
-    cached = CachedReading(read)
+    cached = cached_reading(read)
     for _ in range(3):
         assert cached(_configuration("even")) == 1
         with pytest.raises(MismatchError, match="it is odd"):

@@ -180,13 +180,11 @@ def add_heuristic_rules(rules: CpuRules) -> None:
         for level in CpuLevel:
             for loop in rules.loops:
                 is_read = level in rules.pipeline.levels and not nest.loops[loop].reduces
-                powers = _MOST_DISTRIBUTED.bit_length() if is_read else 0
-                _try(
-                    rules,
-                    level,
-                    loop,
-                    [0, *_below(nest, loop, [1 << each for each in range(powers)])],
-                )
+                powers = [1 << each for each in range(_MOST_DISTRIBUTED.bit_length() * is_read)]
+                values = [0, *_below(nest, loop, powers)]
+                tile, name = rules.named_tile(level, loop)
+                message = f"{name} should be one of {', '.join(map(str, values))} ({{}})"
+                rules.add(any_of(*(tile == value for value in values)), message, tile)
         return
     if not rules.checks_vectors or rules.pipeline.mixes_levels:
         for level, loop in rules.misplaced(are_read=False):
@@ -249,12 +247,6 @@ def _below(nest: LoopNest, loop: int, sizes: Sequence[int]) -> list[int]:
     """Return the sizes that are less than that of a loop."""
     whole = nest.loops[loop].size
     return [size for size in sizes if whole is None or size < whole]
-
-
-def _try(rules: CpuRules, level: CpuLevel, loop: int, values: Sequence[int]) -> None:
-    tile, name = rules.named_tile(level, loop)
-    message = f"{name} should be one of {', '.join(map(str, values))} ({{}})"
-    rules.add(any_of(*(tile == value for value in values)), message, tile)
 
 
 def _shape_loop(rules: CpuRules, loop: int) -> None:

@@ -68,30 +68,6 @@ _Parts = dict[str, dict[str, Any]]
 """The entries of a configuration by place: of the lowering config, the pipeline's options, the function, and others."""
 
 
-def _write(option: CodeOption, parts: _Parts, value: int) -> None:
-    """Set an option in a configuration; the value 0 removes it, or switches it off. The context is current."""
-    entries = parts[option.place]
-    entries.pop(option.name, None)
-    if option.name == NO_BANK_CONFLICT_REDUCTION:
-        entries[option.name] = bool(value)
-        return
-    if option.name == CONDITIONAL_REORDERING:
-        # Code generation fails on other numbers of tiled loops.
-        tiles = read_integers(entries.get(WORKGROUP, mlir.ArrayAttr.get([]))) or ()
-        if sum(tile != 0 for tile in tiles) != 2:  # noqa: PLR2004
-            return
-    if value:
-        entries[option.name] = mlir.Attribute.parse(option.text_of(value))
-
-
-def _read(option: CodeOption, parts: _Parts) -> int:
-    """Return the value of an option in a configuration; 0 for one that is not among its values."""
-    value = parts[option.place].get(option.name)
-    if isinstance(value, bool):
-        return int(value)
-    return next((each for each in option.values.values() if str(value) == option.text_of(each)), 0)
-
-
 def code_options(workload: Workload, pipeline: str) -> tuple[CodeOption, ...]:
     """Return the options that change the code of a dispatch in a pipeline; determined by compiling for gfx942."""
     target = read_executable_target(workload.target) if workload.target is not None else None
@@ -126,9 +102,17 @@ def with_options(
     translation: Any = info.translation_info
     parts = _parts(info.lowering_config, translation)
     with info.context:
-        for option in options:
-            if option.name in values:
-                _write(option, parts, values[option.name])
+        for option in [option for option in options if option.name in values]:
+            # The value 0 removes an option, or switches it off.
+            entries, value = parts[option.place], values[option.name]
+            entries.pop(option.name, None)
+            # Code generation reorders workgroups only for two tiled loops; it fails on other numbers.
+            tiles = entries.get(WORKGROUP, mlir.ArrayAttr.get([]))
+            tiled = sum(tile != 0 for tile in read_integers(tiles) or ())
+            if option.name == NO_BANK_CONFLICT_REDUCTION:
+                entries[option.name] = bool(value)
+            elif value and (option.name != CONDITIONAL_REORDERING or tiled == 2):  # noqa: PLR2004
+                entries[option.name] = mlir.Attribute.parse(option.text_of(value))
         pipeline_options = iree_gpu.PipelineOptionsAttr.get(**parts[PIPELINE_OPTIONS])
         configuration = {PIPELINE_OPTIONS: pipeline_options, **parts[_OTHERS]}
         if attributes := parts[FUNCTION_ATTRIBUTES]:
@@ -153,8 +137,11 @@ def read_options(
     """Return the options that a configuration sets, by name."""
     if not options:
         return {}
-    parts = _parts(lowering, translation)
-    values = {option.name: _read(option, parts) for option in options}
+    parts, values = _parts(lowering, translation), dict[str, int]()
+    for option in options:
+        given = parts[option.place].get(option.name)
+        fitting = (each for each in option.values.values() if str(given) == option.text_of(each))
+        values[option.name] = int(given) if isinstance(given, bool) else next(fitting, 0)
     return {name: value for name, value in values.items() if value}
 
 

@@ -35,7 +35,6 @@ from tuninglink.mlir import integers_of, names
 from tuninglink.solver import Assumptions, CheckAnswer, Limits, UndecidedError
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER, Definition, Gpu, GpuRules, check_element_types
 from tuninglink.spaces.model import (
-    CachedReading,
     Configuration,
     ConstraintSet,
     DictionarySlot,
@@ -43,6 +42,7 @@ from tuninglink.spaces.model import (
     Slot,
     Space,
     Workload,
+    cached_reading,
     dictionary_of,
     zero_knobs,
 )
@@ -68,11 +68,11 @@ class GpuSpace(Space):
     ) -> None:
         self._names = entries | _ALWAYS
         first_slots = DictionarySlot(first or {}, self._names)
-        self._check_first = CachedReading(
+        self._check_first = cached_reading(
             lambda configuration: first_slots.read_entries("", configuration.entries, {})
         )
         self._make = make
-        self._untiled = CachedReading(
+        self._untiled = cached_reading(
             lambda configuration: frozenset(
                 knob
                 for name, slot in self.template.entries.entries.items()

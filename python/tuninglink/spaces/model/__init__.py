@@ -5,7 +5,6 @@ from tuninglink.lazy import lazy_imports
 with lazy_imports(globals()):
     from tuninglink.spaces.model.configuration import (
         ArraySlot as ArraySlot,
-        CachedReading as CachedReading,
         Configuration as Configuration,
         ConstantSlot as ConstantSlot,
         DictionarySlot as DictionarySlot,
@@ -21,6 +20,7 @@ with lazy_imports(globals()):
         StrayTileError as StrayTileError,
         UncompilableError as UncompilableError,
         WorkgroupSlot as WorkgroupSlot,
+        cached_reading as cached_reading,
         dictionary_of as dictionary_of,
         integer as integer,
         option_slots as option_slots,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
@@ -173,25 +173,24 @@ class NearMismatchError(MismatchError):
         self.assignment = assignment
 
 
-class CachedReading(Generic[T]):
-    """A function of configurations whose results and raised mismatches are cached."""
+def cached_reading(function: Callable[[Configuration], T]) -> Callable[[Configuration], T]:
+    """Return a function of configurations whose results and raised mismatches are cached."""
+    results: dict[Configuration, T | MismatchError] = {}
 
-    def __init__(self, function: Callable[[Configuration], T]) -> None:
-        self._function = function
-        self._results: dict[Configuration, T | MismatchError] = {}
-
-    def __call__(self, configuration: Configuration) -> T:
-        if configuration not in self._results:
-            if len(self._results) >= _MOST_CONFIGURATIONS:
-                self._results.clear()
+    def read(configuration: Configuration) -> T:
+        if configuration not in results:
+            if len(results) >= _MOST_CONFIGURATIONS:
+                results.clear()
             try:
-                self._results[configuration] = self._function(configuration)
+                results[configuration] = function(configuration)
             except MismatchError as mismatch:
-                self._results[configuration] = mismatch
-        result = self._results[configuration]
+                results[configuration] = mismatch
+        result = results[configuration]
         if isinstance(result, MismatchError):
             raise result.with_traceback(None)
         return result
+
+    return read
 
 
 def promotion_types(operands: int) -> mlir.ArrayAttr:
@@ -460,18 +459,14 @@ class KnobTemplate:
     def read(
         self, configuration: Configuration, parameters: Mapping[str, int] = _NO_PARAMETERS
     ) -> dict[str, int]:
-        """Return the values that a configuration gives to the knobs, for values of the template's parameters.
-
-        Raises:
-            MismatchError: the configuration does not have the template's form.
-        """
+        """Return the values that a configuration gives to the knobs, for values of the template's parameters."""
         assignment = self._read_alone(configuration)
         if assignment is None:
             return self._read(configuration.entries, parameters)
         return dict(assignment)
 
     @cached_property
-    def _read_alone(self) -> CachedReading[Mapping[str, int] | None]:
+    def _read_alone(self) -> Callable[[Configuration], Mapping[str, int] | None]:
         """Read a configuration without parameters; None if the values depend on parameters."""
 
         def read(configuration: Configuration) -> Mapping[str, int] | None:
@@ -480,7 +475,7 @@ class KnobTemplate:
             except KeyError:
                 return None
 
-        return CachedReading(read)
+        return cached_reading(read)
 
     def _read(
         self, entries: Mapping[str, mlir.Attribute], parameters: Mapping[str, int]
@@ -501,11 +496,7 @@ class KnobTemplate:
         return {knob: value for knob, value in assignment.items() if knob not in parameters}
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Return the `#iree_codegen.compilation_info` that gives the knobs these values.
-
-        Raises:
-            AssignmentError: the values do not form a configuration.
-        """
+        """Return the `#iree_codegen.compilation_info` that gives the knobs these values."""
         try:
             with self.pipeline.context:
                 slots = self.entries.entries

@@ -31,7 +31,6 @@ from tuninglink.spaces.gpu import (
 )
 from tuninglink.spaces.model import (
     ArraySlot,
-    CachedReading,
     Configuration,
     ConstantSlot,
     DictionarySlot,
@@ -40,6 +39,7 @@ from tuninglink.spaces.model import (
     MissingEntryError,
     Slot,
     Space,
+    cached_reading,
     integer,
 )
 
@@ -131,7 +131,7 @@ class SpirvSpace(Space):
     def __init__(self, rules: SpirvRules, write: Callable[[SpirvRules], None]) -> None:
         self._unwritten = rules
         self._write = write
-        self._read = CachedReading(self._read_knobs)
+        self._read = cached_reading(self._read_knobs)
 
     @cached_property
     def _rules(self) -> SpirvRules:
