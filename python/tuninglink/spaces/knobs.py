@@ -495,10 +495,9 @@ def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
 
 
 def _knobs(space: Space) -> Iterable[Knob]:
-    try:
+    with suppress(UndecidedError):
         return space.constraints.knobs
-    except UndecidedError:
-        return ()
+    return ()
 
 
 def _is_selectable(space: Space, knob: Knob, value: int) -> bool:

@@ -64,8 +64,8 @@ def verify_configuration(
 
     It is refuted if it breaks a necessary rule of a provider. It is proven if the sufficient constraints of a provider
     accept it and no provider refutes it. The compiler's own constraints neither prove nor refute: they accept
-    configurations that do not compile, and reject others that do.
-    Entries with a default in code generation may be missing. The limits are those of each query.
+    configurations that do not compile, and reject others that do. Entries with a default in code generation may be
+    missing. The limits are those of each query.
     """
     if configuration.pipeline is None:
         reason = "the function has no translation_info, so there is no pipeline"
@@ -89,10 +89,7 @@ def verify_configuration(
 def broken_necessary_rules(
     spaces: Iterable[Space], configuration: Configuration, limits: Limits = DEFAULT_LIMITS
 ) -> tuple[Violation, ...]:
-    """Return the necessary rules that a configuration breaks in the first space of the pipeline that refutes it.
-
-    Entries with a default in code generation may be missing.
-    """
+    """Return the necessary rules that a configuration breaks in the first space of the pipeline that refutes it."""
     findings = (_Finding.of(space, configuration.complete, limits) for space in spaces)
     return next(filter(None, (finding.broken[Grade.NECESSARY] for finding in findings)), ())
 

@@ -354,10 +354,7 @@ def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number
 class ContractionRules(SpaceRules):
     """The rules of a form of configurations of a contraction with an intrinsic.
 
-    Attributes:
-        shapes: the extents of the intrinsic, by loop.
-        counts: the numbers of subgroups, by loop.
-        pieces: the tiles of a subgroup, by loop.
+    By loop: the extents of the intrinsic (`shapes`), the numbers of subgroups, and their tiles (`pieces`).
     """
 
     def __init__(

@@ -128,12 +128,7 @@ class ConstraintSet:
     their limits return "not decided" and the reason.
 
     Attributes:
-        problem: the problem to configure.
-        pipeline: the pipeline that the knobs configure.
-        provider: the name of the provider.
-        knobs: the knobs of a configuration.
         auxiliaries: unknowns in the assertions that are not knobs.
-        assertions: the assertions that must hold.
         unknown: why no assignment is known to be valid; empty if the assertions decide. A set with a reason
             can refute an assignment but not prove one.
     """
@@ -586,11 +581,8 @@ class Space(ABC):
     """The configurations of a workload in a pipeline.
 
     Verification reads a configuration in all spaces, and uses the constraints of the spaces that can read it. A space
-    with many rules may define `constraints` as a property that builds them on first access.
-
-    Attributes:
-        constraints: the constraints on valid configurations.
-        is_sufficient: whether all configurations that the constraints accept compile.
+    with many rules may define `constraints` as a property that builds them on first access. They are sufficient if all
+    configurations that they accept compile.
     """
 
     constraints: ConstraintSet
@@ -598,7 +590,6 @@ class Space(ABC):
 
     @property
     def provider(self) -> str:
-        """The name of the provider of the constraints."""
         return self.constraints.provider
 
     @abstractmethod
@@ -631,12 +622,9 @@ class Space(ABC):
 
 
 class Provider(ABC):
-    """A provider of the configuration spaces of some workloads.
+    """A provider of the configuration spaces of some workloads, with a name in diagnostics.
 
-    Attributes:
-        name: its name in diagnostics.
-        pipelines: the supported pipelines, as MLIR prints them; None for any.
-        kinds: the supported kinds of root ops; None for any.
+    It supports some pipelines, as MLIR prints them, and some kinds of root ops; None stands for all.
     """
 
     name: ClassVar[str]

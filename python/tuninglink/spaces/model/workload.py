@@ -26,11 +26,9 @@ class Problem:
     """The problem to configure.
 
     Attributes:
-        kind: the kind of op.
         dimensions: the iteration space, in the order of the loops.
         element_types: the element types of the operands, inputs before outputs, as MLIR prints them.
-        limits: the limits of the target, such as `max_workgroup_memory_bytes` and
-            `max_thread_count_per_workgroup`.
+        limits: the limits of the target, such as `max_workgroup_memory_bytes`.
     """
 
     kind: OpKind
@@ -60,10 +58,7 @@ class Workload:
     """A root op, and the properties that its configuration depends on.
 
     Attributes:
-        root: the operation that gets the configuration.
-        function: the function that contains it.
-        target: its target, a `#hal.executable.target`.
-        problem: the problem that the operation computes.
+        target: the `#hal.executable.target` of the function that contains it.
         module: the module around the function, if the workload must keep it alive; operations do not.
         family: a key shared only by workloads for the same target that differ only in static sizes and in their
             configurations; None if unknown. Equal families have equal texts in all processes.
