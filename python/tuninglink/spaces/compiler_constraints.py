@@ -510,7 +510,8 @@ class _UnsizedSpace:
 class CompilerSpace(Space):
     """The space of a constraints op for some sizes of its dimensions, None for a dynamic one."""
 
-    is_sufficient: ClassVar[bool] = False
+    is_sufficient = False
+    provider = PROVIDER
 
     def __init__(
         self, shared: _UnsizedSpace, dimensions: Sequence[FixedSize | None], problem: Problem
@@ -518,10 +519,6 @@ class CompilerSpace(Space):
         self._shared = shared
         self._dimensions = dimensions
         self._problem = problem
-
-    @property
-    def provider(self) -> str:
-        return PROVIDER
 
     @cached_property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access

@@ -420,10 +420,7 @@ class FixedSpace(Space):
 
     def __init__(self, space: Space, knob: Knob, value: int) -> None:
         self._space, self._knob, self._value = space, knob, value
-
-    @property
-    def is_sufficient(self) -> bool:  # type: ignore[override] # that of the space
-        return self._space.is_sufficient
+        self.is_sufficient = space.is_sufficient
 
     @cached_property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access

@@ -131,10 +131,7 @@ class GuardedSpace(Space):
     def __init__(self, space: Space, failed: Callable[[Exception], str]) -> None:
         self._space = space
         self._failed = failed
-
-    @property
-    def is_sufficient(self) -> bool:  # type: ignore[override]
-        return self._space.is_sufficient
+        self.is_sufficient = space.is_sufficient
 
     @property
     def constraints(self) -> ConstraintSet:  # type: ignore[override]

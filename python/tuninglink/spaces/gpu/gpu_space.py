@@ -60,6 +60,8 @@ class GpuSpace(Space):
     the `first` entries tell configurations of this form from those of others.
     """
 
+    provider = PROVIDER
+
     def __init__(
         self,
         entries: frozenset[str],
@@ -87,10 +89,6 @@ class GpuSpace(Space):
         entries = made.template.entries
         assert entries.entries.keys() | (entries.others or ()) == self._names
         return made
-
-    @property
-    def provider(self) -> str:
-        return PROVIDER
 
     @property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
@@ -177,6 +175,8 @@ class FamilySpaces:
 class SharedSpace(Space):
     """The space of one workload, with rules that it shares with others; `own` makes its own spaces."""
 
+    provider = PROVIDER
+
     def __init__(
         self,
         variant: _Variant,
@@ -199,10 +199,6 @@ class SharedSpace(Space):
         # Building the rules adds assumptions.
         is_built = self._shared.definition is not None
         return is_built and not self._assumptions.is_fixed and self._assumptions.hold(self._values)
-
-    @property
-    def provider(self) -> str:
-        return PROVIDER
 
     @property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access

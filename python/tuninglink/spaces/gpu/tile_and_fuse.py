@@ -710,7 +710,23 @@ def _scaled_space(
             rows = bits / (rules.tiles[operand.loops[-1]] * operand.bits)
             gaps = number(0) if arranges else rows * _GAP_BITS
             copies.append(select(is_copied, bits * buffers + gaps, 0))
-            _share_scaled(rules, index, operand, loads, has_blocks=block in operand.loops)
+            # Threads share the tile. On some other configurations, the compiler crashes.
+            elements = bits / operand.bits
+            rules.sufficient(
+                any_of(rules.stages < MOST_STAGES, elements % rules.threads == 0),
+                "the {} threads must share the {} elements that are prefetched",
+                *(rules.threads, elements),
+            )
+            rules.sufficient(
+                any_of(negation(loads), operand.bits >= _BYTE),
+                f"operand {index} must have elements of a byte to be loaded into several buffers",
+            )
+            rules.require_whole_transfers(index, bits, loads)
+            if block in operand.loops:
+                share = bits / rules.threads
+                is_whole = any_of(*(share == width for width in _STORED_BITS), share >= LOAD_BITS)
+                text = "the bits of an operand that a thread stores must be a power of two, not {}"
+                rules.sufficient(any_of(bits % rules.threads != 0, is_whole), text, share)
         rules.limit_memory([], copies)
         rules.refuse_needless_padding()
         # The entries of the lowering config.
@@ -726,27 +742,3 @@ def _scaled_space(
         return rules.define(slots, keeps_banks=arranges)
 
     return GpuSpace(frozenset({*first, WORKGROUP, REDUCTION_LEVEL, SUBGROUP}), make, first)
-
-
-def _share_scaled(
-    rules: TileAndFuseRules, index: int, operand: Operand, loads: Number, *, has_blocks: bool
-) -> None:
-    """Require that threads can share the tile of an operand."""
-    threads, bits = rules.threads, tile_bits(operand, rules.tiles)
-    # On some other configurations, the compiler crashes.
-    elements = bits / operand.bits
-    rules.sufficient(
-        any_of(rules.stages < MOST_STAGES, elements % threads == 0),
-        "the {} threads must share the {} elements that are prefetched",
-        *(threads, elements),
-    )
-    rules.sufficient(
-        any_of(negation(loads), operand.bits >= _BYTE),
-        f"operand {index} must have elements of a byte to be loaded into several buffers",
-    )
-    rules.require_whole_transfers(index, bits, loads)
-    if has_blocks:
-        share = bits / threads
-        is_whole = any_of(*(share == width for width in _STORED_BITS), share >= LOAD_BITS)
-        text = "the bits of an operand that a thread stores must be a power of two, not {}"
-        rules.sufficient(any_of(bits % threads != 0, is_whole), text, share)

@@ -586,7 +586,7 @@ class Space(ABC):
     """
 
     constraints: ConstraintSet
-    is_sufficient: ClassVar[bool] = True
+    is_sufficient: bool = True
 
     @property
     def provider(self) -> str:

@@ -128,6 +128,8 @@ _MOST_PROPOSED: Final = 1 << 11
 class SpirvSpace(Space):
     """The configurations in a pipeline, whose constraints are built on first access: `write` adds the rules."""
 
+    provider = PROVIDER
+
     def __init__(self, rules: SpirvRules, write: Callable[[SpirvRules], None]) -> None:
         self._unwritten = rules
         self._write = write
@@ -137,10 +139,6 @@ class SpirvSpace(Space):
     def _rules(self) -> SpirvRules:
         self._write(self._unwritten)
         return self._unwritten
-
-    @property
-    def provider(self) -> str:
-        return PROVIDER
 
     @cached_property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
