@@ -123,11 +123,26 @@ class AllowedValues:
         self.by_place: dict[str, tuple[str, ...]] = {}
         options = code_options(workload, str(configuration.pipeline))
         self.options = {option.name: tuple(option.values) for option in options}
-        result = self._space(workload, configuration, registry)
-        if result is None:
+        try:
+            spaces = registry.spaces(workload, str(configuration.pipeline))
+        except UndecidedError as failure:
+            self.reason = failure.reason
             return
-        space, assignment = result
-        constraints = space.constraints
+        # The first space that contains the configuration, Tuninglink's spaces before the compiler's.
+        for space in sorted(spaces, key=lambda space: not space.is_sufficient):
+            try:
+                constraints = space.constraints
+                if constraints.unknown:  # none of its values is known to be valid
+                    self.reason = constraints.unknown
+                    continue
+                assignment = space.assignment(configuration)
+                if constraints.check(assignment, _LIMITS).verdict is not Verdict.REFUTED:
+                    break
+            except (MismatchError, AssignmentError, UndecidedError) as failure:
+                self.reason = f"the constraints cover configurations of another form: {failure}"
+        else:
+            self.reason = self.reason or "no space holds the compiler's choice"
+            return
         broken = constraints.broken_heuristics(assignment)
         for knob in constraints.knobs:
             current = assignment[knob.name]
@@ -139,28 +154,6 @@ class AllowedValues:
             choices = knob.options if isinstance(knob, OneOfKnob) else None
             texts = (choices[value] if choices else str(value) for value in values)
             self.by_place[knob.name] = tuple(texts)
-
-    def _space(
-        self, workload: Workload, configuration: Configuration, registry: ProviderRegistry
-    ) -> tuple[Space, Mapping[str, int]] | None:
-        """Return the first space that contains the configuration, Tuninglink's spaces before the compiler's."""
-        try:
-            spaces = registry.spaces(workload, str(configuration.pipeline))
-        except UndecidedError as failure:
-            self.reason = failure.reason
-            return None
-        for space in sorted(spaces, key=lambda space: not space.is_sufficient):
-            try:
-                if space.constraints.unknown:  # none of its values is known to be valid
-                    self.reason = space.constraints.unknown
-                    continue
-                assignment = space.assignment(configuration)
-                if space.constraints.check(assignment, _LIMITS).verdict is not Verdict.REFUTED:
-                    return space, assignment
-            except (MismatchError, AssignmentError, UndecidedError) as failure:
-                self.reason = f"the constraints cover configurations of another form: {failure}"
-        self.reason = self.reason or "no space holds the compiler's choice"
-        return None
 
 
 def values_worth_trying(knob: Knob, problem: Problem) -> list[int]:

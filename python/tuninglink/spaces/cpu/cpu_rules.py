@@ -551,14 +551,12 @@ def add_stack_rules(rules: CpuRules) -> None:
     if not rules.checks_vectors or rules.is_data_tiled:
         return
     nest = rules.nest
-    bodies: list[tuple[str, list[Expression], int, int, list[Expression]]] = []
-    if nest.live:
-        sizes = [_masked_size(rules, loop) for loop in rules.loops]
-        bodies.append((f"'{nest.operation}'", sizes, max(WIDENED, nest.widest), nest.live, []))
-    for neighbor, sizes, when in _fused_vectors(rules):
-        if neighbor.live:
-            bodies.append((neighbor.what, sizes, neighbor.bits, neighbor.live, when))
-    for what, sizes, bits, live, when in bodies:
+    own = Neighbor(f"'{nest.operation}'", (), None, max(WIDENED, nest.widest), nest.live)
+    bodies = [(own, [_masked_size(rules, loop) for loop in rules.loops], list[Expression]())]
+    for body, sizes, when in [*bodies, *_fused_vectors(rules)]:
+        what, bits, live = body.what, body.bits, body.live
+        if not live:
+            continue
         fits = product(bits * live, sizes) <= BYTE * LARGEST_FRAME_BYTES
         message = (
             f"{live} vectors of {what} with {shape_of(sizes)} elements of {bits} bits should fit into "

@@ -158,14 +158,11 @@ def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, 
         isinstance(value.type, mlir.MemRefType | mlir.UnrankedMemRefType) for value in root.operands
     )
     inside: list[str] = []
-    for region in root.regions:
-        for block in region.blocks:
-            for each in block.operations:
-                visit(each.operation, lambda operation: inside.append(operation.name))
+    visit(root, lambda operation: inside.append(operation.name))
     if (
         op.kind not in (OpKind.CONTRACTION, OpKind.REDUCTION, OpKind.ELEMENTWISE)
         or is_in_memory
-        or not all(each.startswith(_VECTORIZED_DIALECTS) for each in inside)
+        or not all(name.startswith(_VECTORIZED_DIALECTS) for name in inside[1:])
         or len(known_widths) < len(widths)
         or (op.kind is OpKind.REDUCTION and not _combines(root))
         or any(None in loops for loops in op.operand_loops)

@@ -78,14 +78,11 @@ def _unsupported_type(workload: Workload, device: Gpu) -> str | None:
     types: dict[str, None] = {}
 
     def add(operation: mlir.Operation) -> None:
-        if not operation.name.endswith(".yield"):
+        if operation != workload.root and not operation.name.endswith(".yield"):
             for value in (*operation.operands, *operation.results):
                 types[str(element_type(value.type))] = None
 
-    for region in workload.root.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                visit(op.operation, add)
+    visit(workload.root, add)
     supported = {type_ for intrinsic in device.intrinsics for type_ in intrinsic.element_types}
     capability = re.match(r"sm_(\d+)", device.architecture)
     for type_ in filter(_BYTES.__contains__, types):
@@ -130,11 +127,10 @@ class GpuProvider(Provider):
         if workload.family is None or sizes is None or workload.problem.kind not in _SHARING:
             return self._own_spaces(pipeline, workload)
         key = (workload.family, pipeline)
-        if key not in self._families:
-            if len(self._families) == _MOST_FAMILIES:
-                self._families.clear()
-            self._families[key] = FamilySpaces(partial(self._own_spaces, pipeline))
-        shared = self._families[key].of(workload, sizes)
+        if key not in self._families and len(self._families) == _MOST_FAMILIES:
+            self._families.clear()
+        family = self._families.setdefault(key, FamilySpaces(partial(self._own_spaces, pipeline)))
+        shared = family.of(workload, sizes)
         return self._own_spaces(pipeline, workload) if shared is None else shared
 
     def _own_spaces(self, pipeline: str, workload: Workload) -> Sequence[Space]:

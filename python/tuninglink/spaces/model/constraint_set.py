@@ -72,12 +72,10 @@ class OneOfKnob:
 
     @property
     def low(self) -> int:
-        """The first index."""
         return 0
 
     @property
     def high(self) -> int:
-        """The last index; less than `low` if there is nothing to choose from."""
         return len(self.options) - 1
 
     def describe(self, value: int) -> str:
