@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -334,15 +334,6 @@ def attention_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
     return [GpuSpace(entries, make)]
 
 
-class _Fit(NamedTuple):
-    """The relation of tiles to the intrinsics of one of the matmuls."""
-
-    taken: Number
-    is_whole: Number
-    order: Number
-    rows: Number
-
-
 def _define_attention(
     rules: SpaceRules,
     sizes: Sequence[int],
@@ -365,13 +356,23 @@ def _define_attention(
     count_names = {loop: knob_name(SUBGROUP_BASIS, loop) for loop in (m, n)}
     most = rules.most_subgroups
     counts = {loop: rules.knob(name, 1, most) for loop, name in count_names.items()}
-    qk, pv = (
-        _fit(rules, part, intrinsics[part], {loop: tile_names[loop] for loop in loops}, counts)
-        for part, loops in (("qk", (m, k2, k1)), ("pv", (m, n, k2)))
-    )
+    # For each matmul, the intrinsics that it takes, whether tiles are whole, the order of its results, and its rows.
+    fits: list[tuple[Number, ...]] = []
+    for part, sides in (("qk", (m, k2, k1)), ("pv", (m, n, k2))):
+        chosen, shapes = choose_intrinsic(rules, f"{part}_attrs.mma_kind", intrinsics[part])
+        taken, are_whole = number(1), []
+        for loop, shape in zip(sides, shapes, strict=True):
+            tile, step = tiles[loop], shape * counts.get(loop, 1)
+            taken = taken * (tile / step)
+            are_whole.append(tile % step == 0)
+            by = f"the part that the intrinsics of {part} take at a time"
+            rules.divide(Grade.COMPILER, tile, step, tile_names[loop], by)
+        transposed = [int(intrinsic.is_transposed) for intrinsic in intrinsics[part]]
+        fits.append((taken, all_of(*are_whole), look_up(chosen, transposed), shapes[0]))
+    (taken_qk, whole_qk, order_qk, rows_qk), (taken_pv, whole_pv, order_pv, rows_pv) = fits
     message = "either both intrinsics or none must have col_major results"
-    rules.sufficient(qk.order == pv.order, message)
-    taken = product_of([qk.taken + pv.taken, *(tiles[loop] for loop in batch)])
+    rules.sufficient(order_qk == order_pv, message)
+    taken = product_of([taken_qk + taken_pv, *(tiles[loop] for loop in batch)])
     rules.limit_compilation(taken, "intrinsics", MOST_INTRINSICS)
     rules.add_workgroup()
     rules.match_threads(product_of(counts.values()) * rules.subgroup_size, "of its subgroups")
@@ -383,7 +384,7 @@ def _define_attention(
     rows = product_of([clipped[m], *(clipped[loop] for loop in batch)])
     scores = rows * clipped[k2] * operands[2].bits
     exchanged = [scores, rows * _ROW_BITS] if rules.device.is_amd else []
-    has_same_rows = qk.rows == pv.rows
+    has_same_rows = rows_qk == rows_pv
     certain = [select(has_same_rows, 0, bits) for bits in exchanged]
     possible = [select(has_same_rows, bits, 0) for bits in exchanged]
     rules.limit_memory([*copies, *certain], possible)
@@ -391,7 +392,7 @@ def _define_attention(
         # Tiles are at most as large as their loops, and rounded up to whole steps.
         is_rounded = any_of(
             *(tiles[loop] > sizes[loop] for loop in operand.loops),
-            negation(all_of(qk.is_whole, pv.is_whole)),
+            negation(all_of(whole_qk, whole_pv)),
         )
         require_derivable(rules, operand, f"the {name}", unless=is_rounded)
     # The lowering config of a matmul lacks one of the loops.
@@ -405,26 +406,6 @@ def _define_attention(
         }
     promotion = promotion_slots((0, 1, 2), rules.context)
     return rules.define({**promotion, **rules.tile_slots()}, decomposition=parts)
-
-
-def _fit(
-    rules: SpaceRules,
-    part: str,
-    intrinsics: Sequence[Intrinsic],
-    names: Mapping[int, str],
-    counts: Mapping[int, Number],
-) -> _Fit:
-    """Require tiles, which have names, to be multiples of the intrinsic of one of the matmuls over loops m, n and k."""
-    chosen, shapes = choose_intrinsic(rules, f"{part}_attrs.mma_kind", intrinsics)
-    taken, whole = number(1), []
-    for (loop, name), shape in zip(names.items(), shapes, strict=True):
-        tile, step = rules.tiles[loop], shape * counts.get(loop, 1)
-        taken = taken * (tile / step)
-        whole.append(tile % step == 0)
-        by = f"the part that the intrinsics of {part} take at a time"
-        rules.divide(Grade.COMPILER, tile, step, name, by)
-    order = look_up(chosen, [int(intrinsic.is_transposed) for intrinsic in intrinsics])
-    return _Fit(taken, all_of(*whole), order, rows=shapes[0])
 
 
 # --- Attention without intrinsics: the lanes of subgroups share keys and values

@@ -397,7 +397,6 @@ class DistributeSpace(Space):
         self.constraints = rules.build(workload.problem, str(self._pipeline))
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Read the tiles of the only level, the number of threads and the size of a subgroup."""
         lowering, info = configuration.lowering_config, configuration.translation_info
         if not str(lowering).startswith(f"{_LOWERING_CONFIG}<"):
             raise MismatchError(f"'{names.LOWERING_CONFIG}' is {lowering}")
@@ -409,7 +408,6 @@ class DistributeSpace(Space):
         return assignment
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Write a configuration."""
         try:
             with self._pipeline.context:
                 levels = self._entries.entries[_LEVELS].write(assignment)
