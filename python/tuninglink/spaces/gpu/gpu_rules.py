@@ -380,6 +380,12 @@ class SpaceRules(GpuRules):
         message = f"a workgroup must have the threads {source} ({{}} == {{}})"
         self.require(grade, self.threads == needed, message, self.threads, needed)
 
+    def share_prefetched(self, elements: Number, stages: int, *unless: Number) -> None:
+        """Require the threads to share the elements of a copy that a number of stages prefetches."""
+        is_shared = any_of(self.stages < stages, elements % self.threads == 0, *unless)
+        message = "the {} threads must share the {} elements that are prefetched"
+        self.sufficient(is_shared, message, self.threads, elements)
+
     def limit_memory(self, least: Sequence[Number], further: Sequence[Number]) -> None:
         """Limit the shared memory of a workgroup, given the sizes in bits of certain and of possible further uses."""
         most, used = self.device.memory, number(0)

@@ -320,11 +320,7 @@ class TileAndFuseRules(ContractionRules):
         copies = promotion.bits(self.contraction, self.tiles)
         counts = [copy / each.bits for each, copy in zip(operands, copies, strict=True)]
         for elements in counts:
-            self.sufficient(
-                any_of(one_is, elements % self.threads == 0),
-                "the {} threads must share the {} elements that are prefetched",
-                *(self.threads, elements),
-            )
+            self.share_prefetched(elements, MOST_STAGES)
         # The compiler crashes where masked weights are dequantized two steps ahead.
         for index, operand in self._computed() if self.pads else ():
             is_whole = negation(self._is_masked(operand))
@@ -369,15 +365,10 @@ class TileAndFuseRules(ContractionRules):
                 text = f"dimension {loop} must be divisible for direct loads ({{}} % {{}} == 0)"
                 self.sufficient(size % tiles[loop] == 0, text, size, tiles[loop])
 
-    def require_whole_transfers(
-        self,
-        index: int,
-        bits: Number,
-        loads: Number = True,  # noqa: FBT002 - an expression
-    ) -> None:
+    def require_whole_transfers(self, index: int, bits: Number, loads: Number = None) -> None:
         """Require the tile of an operand to be loaded in whole transfers, if `loads`."""
         is_whole = bits % (TRANSFER_BITS * self.device.subgroup_size) == 0
-        condition = is_whole if loads is True else any_of(negation(loads), is_whole)
+        condition = is_whole if loads is None else any_of(negation(loads), is_whole)
         text = f"operand {index} must have a tile of whole transfers ({{}} bits)"
         self.sufficient(condition, text, bits)
 
@@ -711,12 +702,7 @@ def _scaled_space(
             gaps = number(0) if arranges else rows * _GAP_BITS
             copies.append(select(is_copied, bits * buffers + gaps, 0))
             # Threads share the tile. On some other configurations, the compiler crashes.
-            elements = bits / operand.bits
-            rules.sufficient(
-                any_of(rules.stages < MOST_STAGES, elements % rules.threads == 0),
-                "the {} threads must share the {} elements that are prefetched",
-                *(rules.threads, elements),
-            )
+            rules.share_prefetched(bits / operand.bits, MOST_STAGES)
             rules.sufficient(
                 any_of(negation(loads), operand.bits >= _BYTE),
                 f"operand {index} must have elements of a byte to be loaded into several buffers",

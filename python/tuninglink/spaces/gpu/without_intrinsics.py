@@ -144,19 +144,15 @@ def _define_threads(
     results = product_of([number(1), *(clipped[loop] for loop in loops.parallel)])
     slots, copies = promotion_slots((), rules.context), list[Number]()
     if contraction is not None:
-        promotion, stages = Promotion(rules), rules.stages
+        promotion = Promotion(rules)
         slots, copies = promotion.slots, promotion.bits(contraction, clipped)
         for operand, copy in zip(contraction.operands, copies, strict=True):
             # The compiler crashes if it prefetches copies that only some of the threads make. On AMD GPUs, threads
             # without a part of the copy prevent a second step in flight.
             elements = copy / operand.bits
-            is_free = any_of(stages == _LEAST_STAGES, not rules.device.is_amd)
+            is_free = any_of(rules.stages == _LEAST_STAGES, not rules.device.is_amd)
             fewer = all_of(is_free, copy > 0, rules.threads % elements == 0)
-            rules.sufficient(
-                any_of(stages < _LEAST_STAGES, elements % rules.threads == 0, fewer),
-                "the {} threads must share the {} elements that are prefetched",
-                *(rules.threads, elements),
-            )
+            rules.share_prefetched(elements, _LEAST_STAGES, fewer)
     exchanged = [results * (elements * width) for elements, width in beside]
     bits = results * loops.bits
     exchanged.append(bits if is_followed else select(rules.threads == needed, 0, bits))

@@ -271,17 +271,11 @@ class SpirvRules(GpuRules):
         message = f"a thread should have at most {_MOST_PROPOSED} operations in a step ({{}})"
         self.limit_search(count <= _MOST_PROPOSED, message, count)
 
-    def limit_copies(
-        self,
-        grade: Grade,
-        bits: Number,
-        what: str = "",
-        when: Number = True,  # noqa: FBT002 - an expression
-    ) -> None:
+    def limit_copies(self, grade: Grade, bits: Number, what: str = "", when: Number = None) -> None:
         """Limit the bits of copies in shared memory, `when` they are made."""
         room = self.device.gpu.memory
         fits = bits <= room * _BYTE
-        condition = fits if when is True else any_of(fits, negation(when))
+        condition = fits if when is None else any_of(fits, negation(when))
         message = f"shared memory must suffice{what} ({{}} <= {room} bytes)"
         self.require(grade, condition, message, bits / _BYTE)
 
