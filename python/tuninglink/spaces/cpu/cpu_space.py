@@ -62,7 +62,6 @@ class CpuProvider(Provider):
     pipelines: ClassVar[frozenset[str] | None] = frozenset(PIPELINES)
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
-        """Return the space of a dispatch."""
         problem = workload.problem
         cpu = read_cpu(workload)
         if problem.kind is OpKind.ATTENTION:

@@ -396,7 +396,6 @@ class ExactIntrinsicSlot(OptionSlot):
     types: tuple[str, ...]
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read an intrinsic."""
         if isinstance(actual, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
             types = element_types(actual)
             if types != self.types:

@@ -122,7 +122,6 @@ class GpuProvider(Provider):
         self._families: dict[tuple[Hashable, str], FamilySpaces] = {}
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
-        """Return a space for each form of configurations in a pipeline."""
         sizes = workload.static_sizes
         if workload.family is None or sizes is None or workload.problem.kind not in _SHARING:
             return self._own_spaces(pipeline, workload)

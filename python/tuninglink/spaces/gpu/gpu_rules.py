@@ -444,7 +444,6 @@ class _LevelSlot(ArraySlot):
     has_steps: bool
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read the tiles."""
         count = len(actual) if self.has_steps and isinstance(actual, mlir.ArrayAttr) else 0
         if count > len(self.elements):
             loops = f"{len(self.elements)} loops"

@@ -214,6 +214,7 @@ class _LanesRules(SpaceRules):
         self._subgroups: dict[int, Number] = {}
         self._lanes: dict[int, Number] = {}
         self._vectors: dict[int, Number] = {}
+        self._results: Number = None
 
     def write(self) -> Definition:
         """Add all rules, and return the form."""
@@ -227,6 +228,7 @@ class _LanesRules(SpaceRules):
         self.add_workgroup()
         for loop in range(self.loop_count):
             self._tile_loop(loop)
+        self._results = product_of([number(1), *(self._vectors[loop] for loop in loops.parallel)])
         self._arrange_threads()
         # Shared memory holds the partial sums of subgroups. Other ops may reuse the elements that the root op reads: if
         # the reduction takes one step, they do not read them again, but threads exchange those that each op needs.
@@ -330,10 +332,6 @@ class _LanesRules(SpaceRules):
             )
             elements = self._results * step / (subgroups * its_lanes)
             self.limit_work(elements, f"elements of {name} beside it", _MOST_BESIDE_LANES)
-
-    @property
-    def _results(self) -> Number:
-        return product_of([number(1), *(self._vectors[loop] for loop in self._loops.parallel)])
 
 
 def _is_large(problem: Problem) -> bool:

@@ -460,10 +460,8 @@ class KnobTemplate:
         self, configuration: Configuration, parameters: Mapping[str, int] = _NO_PARAMETERS
     ) -> dict[str, int]:
         """Return the values that a configuration gives to the knobs, for values of the template's parameters."""
-        assignment = self._read_alone(configuration)
-        if assignment is None:
-            return self._read(configuration.entries, parameters)
-        return dict(assignment)
+        alone = self._read_alone(configuration)
+        return self._read(configuration.entries, parameters) if alone is None else dict(alone)
 
     @cached_property
     def _read_alone(self) -> Callable[[Configuration], Mapping[str, int] | None]:
