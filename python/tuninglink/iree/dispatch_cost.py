@@ -87,14 +87,10 @@ class DispatchCost:
 
 
 def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> DispatchCost:
-    """Return the cost of one call of a dispatch.
+    """Return the cost of one call of a dispatch at `executable-sources`, whose arguments determine the dynamic sizes.
 
     An attention counts as its two products, a softmax as five operations per element. Other unstructured ops are not
     counted.
-
-    Args:
-        module: the dispatch at `executable-sources`.
-        arguments: the values that the call passes, which determine the dynamic sizes.
     """
     evaluator = SizeEvaluator(arguments=arguments)
     flops: list[tuple[int | None, str]] = []
@@ -221,15 +217,10 @@ _LESS: Final = frozenset({2, 6})
 def count_calls(
     program: mlir.Operation, weights: Mapping[str, int] | None = None, *, initializations: int = 1
 ) -> Counter[str]:
-    """Return the number of calls of each dispatch, by name, for one call of each entry point.
+    """Return the number of calls of each dispatch, by name, in a program at `executable-sources`, or later.
 
-    Both sides of a branch count.
-
-    Args:
-        program: a program at `executable-sources`, or later.
-        weights: the numbers of calls of entry points, by name; 0 for missing names. By default each entry point is
-            called once.
-        initializations: the number of times that initializers run.
+    Both sides of a branch count. Each entry point is called once by default, otherwise as often as its weight says, 0
+    for missing names. Initializers run a number of times.
     """
     calls_by_function: dict[str, tuple[Counter[str], Counter[str]]] = {}
     for op in body(program):

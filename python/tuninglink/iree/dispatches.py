@@ -245,9 +245,9 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
     `lowering_config`. Otherwise the root op is the op that the backend would choose. If the backend's preprocessing
     changes that choice, the caller runs it first.
 
-    Args:
-        root: a function, or an op around functions: a module, an executable, a variant. Every `func.func` counts as a
-            dispatch, a `util.func` only if it is public inside a variant: microkernels are private. Without a target, a function counts as compiled for a GPU.
+    The `root` is a function, or an op around functions: a module, an executable, a variant. Every `func.func` counts as
+    a dispatch, a `util.func` only if it is public inside a variant: microkernels are private. Without a target, a
+    function counts as compiled for a GPU.
     """
     functions: list[mlir.Operation] = []
 

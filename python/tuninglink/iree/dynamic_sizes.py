@@ -31,12 +31,7 @@ UNBOUNDED: Final = (1 << 53) - 1
 
 @dataclass(frozen=True)
 class SizeRange:
-    """The sizes of a loop that an entry applies to.
-
-    Attributes:
-        high: the largest size; `UNBOUNDED` for no limit.
-        divisor: a divisor of all sizes.
-    """
+    """The sizes of a loop that an entry applies to: multiples of a divisor up to `high`, or `UNBOUNDED`."""
 
     low: int
     high: int
@@ -147,13 +142,7 @@ _UNCHANGED: Final = frozenset(
 
 
 class SizeEvaluator:
-    """An evaluator of dynamic sizes.
-
-    Args:
-        size_of: the sizes of the program's arguments; None within a dispatch.
-        arguments: the values that a dispatch receives.
-        given: other known values.
-    """
+    """An evaluator of dynamic sizes, for the sizes of a program's arguments, or the values that a dispatch receives."""
 
     def __init__(
         self,

@@ -159,9 +159,8 @@ def shared_reductions(
 ) -> tuple[int, ...]:
     """Return the reductions that TileAndFuse distributes over threads, which then add to one result concurrently.
 
-    The loops of these levels become `scf.forall` (`applyTileAndFuseToEachRoot`), whose iterations are unordered.
-
-    `parallel` says for each loop of the op whether it is parallel.
+    The loops of these levels become `scf.forall` (`applyTileAndFuseToEachRoot`), whose iterations are unordered. The
+    loops of the op are `parallel` or not.
     """
     sizes = read_integers(knobs[level]) if level in knobs else None
     # The loops of a partial reduction are parallel.
@@ -381,11 +380,9 @@ def _backends() -> Mapping[mlir.TypeID, frozenset[str]]:
 
 
 def foreign_reason(configuration: mlir.Attribute, target: Target) -> str:
-    """Return the reason why a configuration is foreign to a target; empty if it is not known to be foreign.
+    """Return why a `compilation_info`, a `translation_info` or a `lowering_config` is foreign to a target.
 
-    Args:
-        configuration: a `compilation_info`, a `translation_info` or a `lowering_config`.
-        target: the target.
+    The reason is empty if the configuration is not known to be foreign.
     """
     if isinstance(configuration, iree_codegen.CompilationInfoAttr):
         parts = (configuration.translation_info, configuration.lowering_config)

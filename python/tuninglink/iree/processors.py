@@ -187,8 +187,6 @@ class PeakRates:
     """The highest rates that a device can reach, without sparsity.
 
     Attributes:
-        device: the device.
-        source: the origin of the rates.
         tflops: 10^12 operations per second, by class of element types: `fp64`, `fp32`, `fp16`, `fp8`, `int8`; `bf16`
             where its rate differs from that of `fp16`.
         tbps: 10^12 bytes per second to and from memory.

@@ -61,11 +61,7 @@ class ValueType:
 
 @dataclass(frozen=True)
 class Accumulation:
-    """The accumulation of an op over its reduction loops.
-
-    Attributes:
-        starts_from_fill: whether the accumulator starts from a constant rather than from given values.
-    """
+    """The accumulation of an op over its reduction loops, which starts from a constant or from given values."""
 
     element_type: str
     starts_from_fill: bool
@@ -137,13 +133,10 @@ class OpDescription:
 
 @dataclass(frozen=True)
 class StructuredOp(OpDescription):
-    """A structured op as data.
+    """A structured op as data; the operation must outlive it.
 
     Each property is computed once, on first use. An op without indexing maps has no loops, except for packing and
     unpacking ops.
-
-    Attributes:
-        operation: the op, which must outlive this object.
     """
 
     operation: mlir.Operation

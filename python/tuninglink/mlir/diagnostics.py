@@ -98,11 +98,7 @@ def first_error(failure: mlir.MLIRError) -> str:
 class DiagnosticSink:
     """A consumer of diagnostics that hides their handling from their producers.
 
-    Args:
-        handler: called with each diagnostic, in the order of emission.
-
-    Attributes:
-        error_count: the number of errors emitted so far. A pass that increases it has failed.
+    The handler receives each diagnostic, in the order of emission. A pass that increases `error_count` has failed.
     """
 
     def __init__(self, handler: Callable[[Diagnostic], None]) -> None:
@@ -245,11 +241,8 @@ def show_lines_of(path: str) -> None:
 class Sources:
     """The lines of source files, for printing under diagnostics.
 
-    An input is read once, when a diagnostic first names it.
-
-    Args:
-        texts: the contents of sources that are not files, or that may have changed since they were read, by their name
-            in diagnostics.
+    An input is read once, when a diagnostic first names it. The `texts` are the contents of sources that are not files,
+    or that may have changed since they were read, by their name in diagnostics.
     """
 
     def __init__(self, texts: Mapping[str, bytes] | None = None) -> None:

@@ -35,12 +35,9 @@ def is_bytecode(data: bytes) -> bool:
 
 
 def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operation:
-    """Parse and verify a `builtin.module`.
+    """Parse and verify a `builtin.module`, in bytecode or in UTF-8 text, whose comments may have another encoding.
 
-    Args:
-        data: bytecode, or MLIR text in UTF-8, whose comments may have another encoding.
-        source: the name of the input in diagnostics, usually its path.
-        context: the context of the module.
+    The source is the name of the input in diagnostics, usually its path.
 
     Raises:
         SpecError: the input is empty, is neither text nor bytecode, does not parse, does not verify, or

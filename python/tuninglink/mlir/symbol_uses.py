@@ -67,10 +67,7 @@ def _quoted(name: str) -> str:
 class FreshNames:
     """A generator of unused names, numbered as IREE's linker does: `name`, `name_0`, `name_1` and so on.
 
-    Args:
-        taken: names in use.
-        reserved: names that only their present owner may keep.
-        start: the first number to try.
+    Only their present owners may keep `reserved` names; `start` is the first number to try.
     """
 
     def __init__(
@@ -210,7 +207,15 @@ class SymbolRenaming:
     def rename_references(self, operation: mlir.Operation) -> None:
         """Rename the references in an op in the table."""
         if operation.name != names.MODULE:
-            visit(operation, self._rename_in_op)
+
+            def rename(inner: mlir.Operation) -> mlir.WalkResult | None:
+                attributes = inner.attributes
+                for name, attribute in attributes.items():
+                    if (replaced := self.replace(attribute)) is not attribute:
+                        attributes[name] = replaced
+                return mlir.WalkResult.SKIP if inner.name in names.SHOWING else None
+
+            visit(operation, rename)
             return
         # The symbols of a nested table hide outer ones.
         hidden = self._renames.keys() & symbols(operation).keys()
@@ -227,13 +232,6 @@ class SymbolRenaming:
         attribute = operation.attributes.get(name)
         if attribute is not None and (replaced := self.replace(attribute)) is not attribute:
             operation.attributes[name] = replaced
-
-    def _rename_in_op(self, operation: mlir.Operation) -> mlir.WalkResult | None:
-        attributes = operation.attributes
-        for name, attribute in attributes.items():
-            if (replaced := self.replace(attribute)) is not attribute:
-                attributes[name] = replaced
-        return mlir.WalkResult.SKIP if operation.name in names.SHOWING else None
 
     def replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
         """Return an attribute with its references renamed; the same object if it contains none."""
