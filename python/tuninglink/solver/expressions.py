@@ -7,7 +7,7 @@ meet the same assumptions. Code that uses the value in another way, such as in a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from tuninglink.solver.compiled import Judgements
@@ -33,10 +33,6 @@ class Expression:
 
     def __init__(self, term: Term) -> None:
         self.term = term
-
-    def combined(self, term: Term, operands: Sequence[Operand]) -> Expression:  # noqa: ARG002
-        """Return the expression of a term over this and other operands, which may be of other kinds."""
-        return Expression(term)
 
     def __neg__(self) -> Expression:
         return _made(Kind.NEG, self)
@@ -107,9 +103,12 @@ def term_of(operand: Operand) -> Term:
 
 def _made(kind: Kind, *operands: Operand) -> Expression:
     term = make(kind, *map(term_of, operands))
+    # A term over parameters and integers is a parameter.
     for operand in operands:
-        if isinstance(operand, Expression) and operand.__class__ is not Expression:
-            return operand.combined(term, operands)
+        if operand.__class__ is SizeParameter:
+            if all(isinstance(each, SizeParameter | int) for each in operands):
+                return SizeParameter(term, operand.assumptions)
+            break
     return Expression(term)
 
 
@@ -117,7 +116,7 @@ class Assumptions:
     """The assumptions about parameters under which rules were written."""
 
     def __init__(self, values: Mapping[str, int]) -> None:
-        self._values = values
+        self.values = values
         self._terms: dict[tuple[object, ...], Term] = {}
         self._judgements: Judgements | None = None
         self.is_fixed = False
@@ -126,13 +125,9 @@ class Assumptions:
         """Return a parameter with a value."""
         return SizeParameter(Term(Kind.VARIABLE, name=name), self)
 
-    def value(self, term: Term) -> int:
-        """Return the value of a term over parameters."""
-        return evaluate(term, self._values)
-
     def assume(self, term: Term) -> bool:
         """Return the value of a condition, and record the value as an assumption."""
-        holds = bool(self.value(term))
+        holds = bool(evaluate(term, self.values))
         key = _key(term)
         if key not in self._terms:
             self._terms[key] = term if holds else make(Kind.NOT, term)
@@ -142,7 +137,7 @@ class Assumptions:
     def hold(self, values: Mapping[str, int]) -> bool:
         """Return whether the rules hold for other values of the parameters."""
         if self.is_fixed:
-            return values == self._values
+            return values == self.values
         if self._judgements is None:
             self._judgements = Judgements(tuple(self._terms.values()))
         return self._judgements.judge(values) == ([], [])
@@ -151,28 +146,22 @@ class Assumptions:
 class SizeParameter(Expression):
     """An expression over parameters. It can be used as an integer or as a truth value."""
 
-    __slots__ = ("_assumptions",)
+    __slots__ = ("assumptions",)
 
     def __init__(self, term: Term, assumptions: Assumptions) -> None:
         super().__init__(term)
-        self._assumptions = assumptions
-
-    def combined(self, term: Term, operands: Sequence[Operand]) -> Expression:
-        """Return the expression of a term: a parameter if its operands are parameters and integers."""
-        if all(isinstance(operand, SizeParameter | int) for operand in operands):
-            return SizeParameter(term, self._assumptions)
-        return Expression(term)
+        self.assumptions = assumptions
 
     def __floordiv__(self, other: int) -> Expression:
         assert other > 0  # where Python and SMT-LIB agree
         return self / other
 
     def __bool__(self) -> bool:
-        return self._assumptions.assume(self.term)
+        return self.assumptions.assume(self.term)
 
     def __int__(self) -> int:
-        self._assumptions.is_fixed = True
-        return self._assumptions.value(self.term)
+        self.assumptions.is_fixed = True
+        return evaluate(self.term, self.assumptions.values)
 
     __index__ = __int__
 

@@ -211,7 +211,6 @@ class Level:
         return function
 
     def choices(self, ranks: Mapping[int, int], values: Values) -> Iterable[int]:
-        """Return the values to try, given the values so far."""
         if self.solve is None:
             return ranks
         try:
