@@ -69,17 +69,15 @@ def _is_structured(operation: mlir.Operation) -> bool:
     return operation.name.startswith("linalg.") and bool(StructuredOp(operation).maps)
 
 
-def _reduces(operation: mlir.Operation) -> bool:
-    return REDUCTION in StructuredOp(operation).iterator_types
-
-
 def _named(op_names: Collection[str]) -> Condition:
     return lambda operation: operation.name in op_names
 
 
 def _leads(is_loop_nest: Condition, others: Collection[str]) -> Condition:
     return lambda operation: (
-        _reduces(operation) if is_loop_nest(operation) else operation.name not in others
+        REDUCTION in StructuredOp(operation).iterator_types
+        if is_loop_nest(operation)
+        else operation.name not in others
     )
 
 
