@@ -98,7 +98,6 @@ class Contraction:
 
     @property
     def operands(self) -> tuple[Operand, Operand]:
-        """The operands that are multiplied."""
         return self.lhs, self.rhs
 
     @property

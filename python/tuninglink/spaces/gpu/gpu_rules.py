@@ -231,7 +231,6 @@ class Gpu:
 
     @property
     def is_amd(self) -> bool:
-        """Whether it is a GPU of AMD."""
         return self.architecture.startswith("gfx")
 
     def multiplying(self, lhs: str, rhs: str, result: str) -> Sequence[Intrinsic]:

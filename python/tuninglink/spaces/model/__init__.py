@@ -16,7 +16,9 @@ with lazy_imports(globals()):
         MissingEntryError as MissingEntryError,
         NearMismatchError as NearMismatchError,
         OptionSlot as OptionSlot,
+        Provider as Provider,
         Slot as Slot,
+        Space as Space,
         StrayTileError as StrayTileError,
         UncompilableError as UncompilableError,
         WorkgroupSlot as WorkgroupSlot,
@@ -36,8 +38,6 @@ with lazy_imports(globals()):
         IntegerKnob as IntegerKnob,
         Knob as Knob,
         OneOfKnob as OneOfKnob,
-        Provider as Provider,
-        Space as Space,
     )
     from tuninglink.spaces.model.workload import (
         Dimension as Dimension,

@@ -1,14 +1,14 @@
-"""Configurations as stored in the IR, and templates with slots for knobs that read and write them."""
+"""Configurations as stored in the IR, templates with slots for knobs that read and write them, spaces, and providers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
@@ -26,6 +26,13 @@ from tuninglink.iree import (
 )
 from tuninglink.mlir import entries_of, error, integer_value, integers_of, names
 from tuninglink.solver import AssignmentError, Expression, evaluate, term_of
+
+if TYPE_CHECKING:
+    from tuninglink.iree import OpKind
+    from tuninglink.solver import CheckAnswer, Limits
+    from tuninglink.spaces.model.constraint_set import ConstraintSet
+    from tuninglink.spaces.model.workload import Workload
+
 
 _BITS: Final = 64
 
@@ -546,3 +553,72 @@ def template_slot(attribute: mlir.Attribute, names_of_knobs: Mapping[str, str]) 
         return ConstantSlot(attribute)
     slots = {name: template_slot(entry, names_of_knobs) for name, entry in entries.items()}
     return DictionarySlot(slots)
+
+
+class Space(ABC):
+    """The configurations of a workload in a pipeline.
+
+    Verification reads a configuration in all spaces, and uses the constraints of the spaces that can read it. A space
+    with many rules may define `constraints` as a property that builds them on first access. They are sufficient if all
+    configurations that they accept compile.
+    """
+
+    constraints: ConstraintSet
+    is_sufficient: bool = True
+
+    @property
+    def provider(self) -> str:
+        return self.constraints.provider
+
+    @abstractmethod
+    def assignment(self, configuration: Configuration) -> Mapping[str, int]:
+        """Return the values of the knobs in a configuration.
+
+        Raises:
+            MismatchError: the configuration does not have the form that the constraints cover.
+        """
+
+    def untiled(self, configuration: Configuration) -> frozenset[str]:  # noqa: ARG002
+        """Return the knobs that are 0 in a configuration, which means the whole loop."""
+        return frozenset()
+
+    def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
+        """Return whether the constraints accept an assignment; see `ConstraintSet.check`."""
+        return self.constraints.check(assignment, limits)
+
+    @abstractmethod
+    def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Return the configuration that gives the knobs these values.
+
+        Raises:
+            AssignmentError: the values do not form a configuration.
+        """
+
+    def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:  # noqa: ARG002
+        """Return the configuration of the parts of an attention; None for other operations."""
+        return None
+
+
+class Provider(ABC):
+    """A provider of the configuration spaces of some workloads, with a name in diagnostics.
+
+    It supports some pipelines, as MLIR prints them, and some kinds of root ops; None stands for all.
+    """
+
+    name: ClassVar[str]
+    pipelines: ClassVar[frozenset[str] | None] = None
+    kinds: ClassVar[frozenset[OpKind] | None] = None
+
+    def knows(self, pipeline: str, kind: OpKind) -> bool:
+        """Return whether the provider supports workloads of a kind in a pipeline."""
+        return (self.pipelines is None or pipeline in self.pipelines) and (
+            self.kinds is None or kind in self.kinds
+        )
+
+    @abstractmethod
+    def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
+        """Return the spaces of a workload in a pipeline, none if there are no constraints for it.
+
+        Raises:
+            UndecidedError: the spaces cannot be determined; the message gives the reason.
+        """

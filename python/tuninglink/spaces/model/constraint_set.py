@@ -1,17 +1,16 @@
-"""Constraint sets: the knobs of a configuration, the constraints on them, queries, and their builder; spaces, and providers."""
+"""Constraint sets: the knobs of a configuration, the constraints on them, queries, and their builder."""
 
 from __future__ import annotations
 
 import operator
 import random
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from tuninglink.mlir import error
 from tuninglink.solver import (
@@ -43,11 +42,8 @@ from tuninglink.solver import (
 
 if TYPE_CHECKING:
     import z3
-    from iree.compiler import ir as mlir
 
-    from tuninglink.iree import OpKind
-    from tuninglink.spaces.model.configuration import Configuration
-    from tuninglink.spaces.model.workload import Problem, Workload
+    from tuninglink.spaces.model.workload import Problem
 
 
 @dataclass(frozen=True)
@@ -573,72 +569,3 @@ class ConstraintSetBuilder:
         if name in self._auxiliaries or any(name == knob.name for knob in self._knobs):
             raise ValueError(f"there is a knob or an auxiliary unknown '{name}' already")
         return unknown(name)
-
-
-class Space(ABC):
-    """The configurations of a workload in a pipeline.
-
-    Verification reads a configuration in all spaces, and uses the constraints of the spaces that can read it. A space
-    with many rules may define `constraints` as a property that builds them on first access. They are sufficient if all
-    configurations that they accept compile.
-    """
-
-    constraints: ConstraintSet
-    is_sufficient: bool = True
-
-    @property
-    def provider(self) -> str:
-        return self.constraints.provider
-
-    @abstractmethod
-    def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Return the values of the knobs in a configuration.
-
-        Raises:
-            MismatchError: the configuration does not have the form that the constraints cover.
-        """
-
-    def untiled(self, configuration: Configuration) -> frozenset[str]:  # noqa: ARG002
-        """Return the knobs that are 0 in a configuration, which means the whole loop."""
-        return frozenset()
-
-    def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
-        """Return whether the constraints accept an assignment; see `ConstraintSet.check`."""
-        return self.constraints.check(assignment, limits)
-
-    @abstractmethod
-    def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Return the configuration that gives the knobs these values.
-
-        Raises:
-            AssignmentError: the values do not form a configuration.
-        """
-
-    def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:  # noqa: ARG002
-        """Return the configuration of the parts of an attention; None for other operations."""
-        return None
-
-
-class Provider(ABC):
-    """A provider of the configuration spaces of some workloads, with a name in diagnostics.
-
-    It supports some pipelines, as MLIR prints them, and some kinds of root ops; None stands for all.
-    """
-
-    name: ClassVar[str]
-    pipelines: ClassVar[frozenset[str] | None] = None
-    kinds: ClassVar[frozenset[OpKind] | None] = None
-
-    def knows(self, pipeline: str, kind: OpKind) -> bool:
-        """Return whether the provider supports workloads of a kind in a pipeline."""
-        return (self.pipelines is None or pipeline in self.pipelines) and (
-            self.kinds is None or kind in self.kinds
-        )
-
-    @abstractmethod
-    def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
-        """Return the spaces of a workload in a pipeline, none if there are no constraints for it.
-
-        Raises:
-            UndecidedError: the spaces cannot be determined; the message gives the reason.
-        """

@@ -37,7 +37,6 @@ class Problem:
     limits: Mapping[str, int] = field(default_factory=dict)
 
     def loops(self, role: Role) -> tuple[int, ...]:
-        """Return the loops with a role."""
         return tuple(loop for loop, each in enumerate(self.dimensions) if each.role is role)
 
     def resized(self, sizes: Iterable[int]) -> Problem:
