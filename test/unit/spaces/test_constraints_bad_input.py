@@ -28,7 +28,6 @@ from tuninglink.solver import (
     unknown,
 )
 from tuninglink.spaces.model import (
-    cached_reading,
     Configuration,
     ConstraintSetBuilder,
     Dimension,
@@ -36,6 +35,7 @@ from tuninglink.spaces.model import (
     MismatchError,
     OneOfKnob,
     Problem,
+    cached_reading,
 )
 
 if TYPE_CHECKING:
