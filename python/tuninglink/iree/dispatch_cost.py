@@ -226,8 +226,20 @@ def count_calls(
     for op in body(program):
         is_code = op.name in (names.FUNCTION, names.UTIL_FUNCTION, "util.initializer")
         if is_code and op.regions[0].blocks:
-            # Initializers have no name.
-            calls_by_function[symbol_name(op) or ""] = _calls_in(op)
+            # How often one call of the function calls other functions, and dispatches. Initializers have no name.
+            callees, dispatches = calls_by_function[symbol_name(op) or ""] = Counter(), Counter()
+            trips = _trips(op)
+            for call in collect(op, _CALL, DISPATCH):
+                inside = call
+                while inside.parent is not None and inside.parent.operation != op:
+                    inside = inside.parent.operation
+                count = trips.get(inside.block, 1)
+                if call.name == _CALL:
+                    callee: Any = call.attributes["callee"]
+                    callees[callee.value] += count
+                else:
+                    for dispatch in called_dispatches(call):
+                        dispatches[dispatch] += count
     called = {callee for callees, _ in calls_by_function.values() for callee in callees}
     calls: Counter[str] = Counter()
     times: Counter[str] = Counter()
@@ -247,25 +259,6 @@ def count_calls(
         for dispatch, count in dispatches.items():
             calls[dispatch] += count * times[name]
     return calls
-
-
-def _calls_in(function: mlir.Operation) -> tuple[Counter[str], Counter[str]]:
-    """Return how often one call of a function calls other functions, and dispatches."""
-    callees: Counter[str] = Counter()
-    dispatches: Counter[str] = Counter()
-    trips = _trips(function)
-    for call in collect(function, _CALL, DISPATCH):
-        inside = call
-        while inside.parent is not None and inside.parent.operation != function:
-            inside = inside.parent.operation
-        count = trips.get(inside.block, 1)
-        if call.name == _CALL:
-            callee: Any = call.attributes["callee"]
-            callees[callee.value] += count
-        else:
-            for dispatch in called_dispatches(call):
-                dispatches[dispatch] += count
-    return callees, dispatches
 
 
 def _trips(function: mlir.Operation) -> dict[mlir.Block, int]:
