@@ -22,7 +22,7 @@ LIMITS: Final = {
     "workers": (639, 47),
     "mlir": (1463, 94),
     "solver": (2577, 156),
-    "iree": (3004, 161),
+    "iree": (2997, 160),
     "spaces.model": (1368, 98),
     "upgrading": (4009, 208),
     "spaces.cpu": (1307, 54),
