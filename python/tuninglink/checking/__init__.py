@@ -23,9 +23,11 @@ with lazy_imports(globals()):
     )
     from tuninglink.checking.entry_checker import (
         MOST_PROPOSALS as MOST_PROPOSALS,
+        VERDICT_WORDS as VERDICT_WORDS,
         Answer as Answer,
         ConfigurationChecks as ConfigurationChecks,
         EntryChecker as EntryChecker,
         EntryOptions as EntryOptions,
+        configurations_in_words as configurations_in_words,
     )
     from tuninglink.checking.model_matches import ModelMatch as ModelMatch

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from iree.compiler import ir as mlir
 
+from tuninglink.compiler import compile_flags, executable_target
 from tuninglink.errors import Diagnostic
 from tuninglink.iree import OpKind, StructuredOp
 from tuninglink.matching import (
@@ -47,11 +48,12 @@ from tuninglink.payloads import (
     computed,
     configured,
     describe_fact,
+    payload_for,
     spec_of,
 )
 from tuninglink.plain_data import EMPTY_IS_NULL, HIDDEN
 from tuninglink.rules import Rule
-from tuninglink.solver import Limits, Verdict
+from tuninglink.solver import DEFAULT_LIMITS, Limits, Verdict
 from tuninglink.spaces import (
     ConfigurationAnswer,
     ProviderRegistry,
@@ -354,10 +356,7 @@ def check_sizes(
 class ConfigurationChecks:
     """Checks configurations; equal ones of equal ops are checked once.
 
-    Args:
-        registry: the providers of constraints.
-        limits: the time limit of a solver query.
-        proposals: the number of rejected configurations whose nearest valid one is computed.
+    `proposals` is the number of rejected configurations whose nearest valid one is computed.
     """
 
     def __init__(
@@ -374,18 +373,6 @@ class ConfigurationChecks:
     def check(self, dispatch: Workload) -> Answer:
         """Return whether the configuration of the root op of a dispatch is valid."""
         return self.completed(self.answer(dispatch), lambda: dispatch)
-
-    def check_payload(self, payload: Payload, target: mlir.Attribute) -> Answer:
-        """Return whether the configuration that its entry gives to a payload is valid.
-
-        Args:
-            payload: the payload.
-            target: a `#hal.executable.target`.
-        """
-        return self.completed(
-            self.answer_for_payload(payload, target),
-            lambda: configured(payload.entry, payload, target),
-        )
 
     def completed(self, answer: Answer, dispatch: Callable[[], Workload | None]) -> Answer:
         """Return an answer with the nearest valid configuration, if it is among the first few rejected ones.
@@ -473,6 +460,38 @@ class ConfigurationChecks:
         if names.EXECUTABLE_TARGET not in dispatch.function.attributes:
             text += str(dispatch.target)
         return _digest(text)
+
+
+def configurations_in_words(spec: Spec, target: Target, warn: Callable[[Diagnostic], None]) -> str:
+    """Return a line per entry that states whether its configuration is valid on a generated program."""
+    attribute = executable_target(compile_flags(target), spec.module.context)
+    checks = ConfigurationChecks(ProviderRegistry(warn), DEFAULT_LIMITS)
+    lines = [f"configurations on {target}"]
+    for entry in spec.entries:
+        try:
+            payload = payload_for(entry, target)
+        except PayloadError as failure:
+            words = f"not decided: no program can be made that it matches: {failure.reason}"
+        else:
+            answer = checks.completed(
+                checks.answer_for_payload(payload, attribute),
+                partial(configured, payload.entry, payload, attribute),
+            )
+            warning = answer.warning and (
+                f"the compiler's own constraints reject it: {answer.warning}"
+            )
+            details = filter(None, (answer.reason, warning, *answer.details))
+            words = ": ".join(filter(None, (VERDICT_WORDS[answer.verdict], "; ".join(details))))
+        lines.append(f"  @{entry.matcher}: {words}")
+    return "\n".join(lines) + "\n"
+
+
+VERDICT_WORDS: Final = {
+    Verdict.PROVEN: "valid",
+    Verdict.REFUTED: "invalid",
+    Verdict.NOT_DECIDED: "not decided",
+}
+"""The verdicts on configurations, in words."""
 
 
 def _digest(value: Hashable) -> bytes:

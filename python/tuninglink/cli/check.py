@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.checking import (
     MOST_PROPOSALS,
+    VERDICT_WORDS,
     CheckReport,
     CompileLimits,
     Model,
@@ -295,11 +296,6 @@ _COLUMNS: Final = (
     *("entry", "made for it"),
 )
 _CELLS: Final = {Verdict.PROVEN: "yes", Verdict.REFUTED: "NO", Verdict.NOT_DECIDED: "?"}
-_WORDS: Final = {
-    Verdict.PROVEN: "valid",
-    Verdict.REFUTED: "invalid",
-    Verdict.NOT_DECIDED: "not decided",
-}
 _NOT_ASKED: Final = "-"
 _FEW: Final = 20
 """The limit on entries that are listed without --all."""
@@ -425,7 +421,7 @@ def _notes(report: SpecReport) -> Iterator[str]:
         if report_of_entry.in_model == ():
             yield f"{name} configures nothing"
         for match in report_of_entry.in_model or ():
-            words = _WORDS[match.answer.verdict]
+            words = VERDICT_WORDS[match.answer.verdict]
             reason = f": {match.answer.reason}" if match.answer.reason else ""
             yield f"{name} configures {match.problem} in {match.dispatch}: {words}{reason}"
     # The entries that overlap earlier ones.

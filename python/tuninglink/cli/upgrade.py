@@ -8,15 +8,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.checking import ConfigurationChecks
+from tuninglink.checking import configurations_in_words
 from tuninglink.cli import process
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Positional, Usage, usage_error
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     TARGET_FLAG,
-    compile_flags,
-    executable_target,
     read_target,
     set_up_command_line,
 )
@@ -29,9 +27,6 @@ from tuninglink.errors import (
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import flags_of, option, toggle
 from tuninglink.mlir import error, is_bytecode, parse_module, thread_context
-from tuninglink.payloads import PayloadError, payload_for
-from tuninglink.solver import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces import ProviderRegistry
 from tuninglink.specs import (
     Spec,
     choose_form,
@@ -44,7 +39,6 @@ from tuninglink.upgrading import render_report, upgrade_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.iree import Target
     from tuninglink.upgrading import Upgraded
 
 
@@ -160,7 +154,7 @@ def upgrade_command(arguments: Sequence[str]) -> int:
         target = read_target(options.target)
         spec = load_spec(data, name=name, upgrade=False)
         with progress("checking configurations"):
-            parts.append(check_configurations(spec, target))
+            parts.append(configurations_in_words(spec, target, process.show))
     write_output(options.output, data)
     if options.report:
         stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
@@ -194,31 +188,3 @@ def _check(specs: Sequence[str]) -> int:
             process.show(*failure.diagnostics)
             code = process.FAILURE
     return code
-
-
-_WORDS: Final = {
-    Verdict.PROVEN: "valid",
-    Verdict.REFUTED: "invalid",
-    Verdict.NOT_DECIDED: "not decided",
-}
-
-
-def check_configurations(spec: Spec, target: Target) -> str:
-    """Return a line per entry that states whether its configuration is valid on a generated program."""
-    attribute = executable_target(compile_flags(target), spec.module.context)
-    checks = ConfigurationChecks(ProviderRegistry(process.show), DEFAULT_LIMITS)
-    lines = [f"configurations on {target}"]
-    for entry in spec.entries:
-        try:
-            payload = payload_for(entry, target)
-        except PayloadError as failure:
-            words = f"not decided: no program can be made that it matches: {failure.reason}"
-        else:
-            answer = checks.check_payload(payload, attribute)
-            warning = answer.warning and (
-                f"the compiler's own constraints reject it: {answer.warning}"
-            )
-            details = filter(None, (answer.reason, warning, *answer.details))
-            words = ": ".join(filter(None, (_WORDS[answer.verdict], "; ".join(details))))
-        lines.append(f"  @{entry.matcher}: {words}")
-    return "\n".join(lines) + "\n"
