@@ -35,7 +35,7 @@ LIMITS: Final = {
     "compiler": (3275, 165),
     "payloads": (2212, 129),
     "spaces": (2015, 108),
-    "checking": (1687, 76),
+    "checking": (1708, 76),
     "passes": (1200, 26),
     "tuning.problems": (2079, 133),
     "opt": (2234, 119),
@@ -51,7 +51,7 @@ LIMITS: Final = {
     "tuning.scheduling": (2279, 160),
     "tuning": (4037, 167),
     "doctor": (253, 10),
-    "cli": (5394, 205),
+    "cli": (5356, 204),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
