@@ -58,7 +58,7 @@ with lazy_imports(globals()):
         TraceSource as TraceSource,
         error_text as error_text,
         find_overflow as find_overflow,
-        overflowing_dispatch as overflowing_dispatch,
+        overflow_finding as overflow_finding,
         trace_program as trace_program,
     )
     from tuninglink.tuning.tuner import Tuner as Tuner

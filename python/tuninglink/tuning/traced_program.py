@@ -191,12 +191,7 @@ def trace_program(
 ) -> list[TracedFunction]:
     """Run each function of a whole program once with traces, on a device and on the reference target.
 
-    Args:
-        runs: runs the program without traces.
-        source: the program as it was given.
-        spec: the spec to apply; empty for none.
-        seconds: the time limit of a compilation or a run.
-        step: receives what is done next.
+    The seconds limit a compilation or a run. `step` receives what is done next.
 
     Raises:
         TuninglinkError: it does not compile or run.
@@ -251,17 +246,20 @@ def trace_program(
                 untraced = plain[call.label]
                 overflow = ""
                 if overflows(untraced, call.expected):
-                    overflow = _overflow(traces, program.tasks, expected_traces, target.name)
+                    overflow = overflow_finding(traces, program.tasks, target.name, expected_traces)
                 results = outputs, expected, untraced
                 notes = overflow, narrow_sums(program.tasks)
                 functions.append(TracedFunction(call, tuple(dispatches), *results, *notes))
     return functions
 
 
-def find_overflow(runs: ModelRuns, source: TraceSource, spec: str, seconds: float) -> str:
+def find_overflow(
+    runs: ModelRuns, source: TraceSource, spec: str, seconds: float, reference: str
+) -> str:
     """Run a program with traces on a device, and return the first dispatch that makes infinities or NaNs, with a remedy.
 
-    See `trace_program` for the arguments. The result is empty if there is none.
+    See `trace_program` for the arguments; the reference is the name of one with finite outputs, or empty. The result is
+    empty if there is no such dispatch.
 
     Raises:
         TuninglinkError: it does not compile or run.
@@ -273,7 +271,7 @@ def find_overflow(runs: ModelRuns, source: TraceSource, spec: str, seconds: floa
             compiled = runs.program.calls.compiled(call, image, runs.finite_integers())
             with temporary_directory() as directory:
                 _, traces = _traces(runs, compiled, directory, seconds)
-                if finding := _overflow(traces, runs.program.tasks):
+                if finding := overflow_finding(traces, runs.program.tasks, reference):
                     return finding
     return ""
 
@@ -316,21 +314,21 @@ def _traces(runs: ModelRuns, program: CompiledProgram, directory: Path, seconds:
 # --- Infinities and NaNs, and the dispatch that they come from ------------------------------------------
 
 
-def _overflow(
+def overflow_finding(
     traces: Sequence[DispatchTrace],
     tasks: Sequence[TuningTask],
+    name: str,
     reference: Sequence[DispatchTrace] = (),
-    name: str = "",
 ) -> str:
-    """Return the dispatch that infinities and NaNs come from, and the remedy."""
-    position = overflowing_dispatch(traces)
+    """Return the dispatch that infinities and NaNs come from, and the remedy; the name is that of a reference, if any."""
+    position = _overflowing_dispatch(traces)
     if position is None:
         return ""
     trace = traces[position]
     finding = f"first dispatch with infinities or NaNs: {trace.name}"
     if any(map(_has_overflow, trace.inputs)):
         return f"{finding}, which gets them: an argument or a weight of the program has them"
-    if reference and all(map(_is_finite, reference[position].outputs)):
+    if name and all(map(_is_finite, reference[position].outputs if reference else ())):
         return (
             f"{finding}, which has none on {name}: tuninglink tune looks for a right configuration"
         )
@@ -344,7 +342,7 @@ def _overflow(
     return f"{finding}, whose inputs are finite: it divides by zero, or has a root or logarithm without a value"
 
 
-def overflowing_dispatch(traces: Sequence[DispatchTrace]) -> int | None:
+def _overflowing_dispatch(traces: Sequence[DispatchTrace]) -> int | None:
     """Return the position of the dispatch from which infinities and NaNs come; None if no dispatch has any.
 
     Negative infinities may be masks, so the search begins at the first dispatch that makes others. It goes back to the

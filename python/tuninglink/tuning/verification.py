@@ -225,8 +225,10 @@ def verify_dispatches(
             runs = ModelRuns(program, compiler, device, seed, judge=judge)
             whole = judge_program(runs, spec)
             if whole.has_overflow and source is not None:
+                name = "" if not whole.is_right else whole.source
                 try:
-                    reason = find_overflow(runs, source, spec, timeout) or "none with traces"
+                    found = find_overflow(runs, source, spec, timeout, name)
+                    reason = found or "none with traces"
                 except TuninglinkError as failure:
                     reason = f"no dispatch is named: {reason_of(failure)}"
                 judgement = whole.judgement

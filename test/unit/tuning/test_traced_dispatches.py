@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tuninglink.tuning import Agreement, TracedDispatch, overflowing_dispatch
+from tuninglink.tuning import Agreement, TracedDispatch, overflow_finding
 from tuninglink.tuning.deciding import overflows
 from tuninglink.tuning.devices import DispatchTrace, TracedTensor
 
@@ -57,17 +57,43 @@ def test_infinities_are_followed_to_the_dispatch_that_makes_them(
     dispatches: Sequence[tuple[Sequence[float], Sequence[float]]],
     position: int | None,
 ) -> None:
+    finding = overflow_finding(traces_of(tmp_path, dispatches), (), "")
+    assert finding.partition(",")[0] == (
+        "" if position is None else f"first dispatch with infinities or NaNs: d{position}"
+    )
+
+
+def traces_of(
+    folder: Path,
+    dispatches: Sequence[tuple[Sequence[float], Sequence[float]]],
+    dtype: type = np.float16,
+) -> list[DispatchTrace]:
     def traced(values: Sequence[float]) -> tuple[TracedTensor, ...]:
-        array = np.array(values, np.float16)
-        path = tmp_path / array.tobytes().hex()
+        array = np.array(values, dtype)
+        path = folder / array.tobytes().hex()
         path.write_bytes(array.tobytes())
         return (TracedTensor(str(path), array.dtype, array.shape),)
 
-    traces = [
+    return [
         DispatchTrace(f"d{number}", traced(inputs), traced(outputs))
         for number, (inputs, outputs) in enumerate(dispatches)
     ]
-    assert overflowing_dispatch(traces) == position
+
+
+def test_the_remedy_depends_on_what_overflows(tmp_path: Path) -> None:
+    infinite, finite = [([300.0], [INFINITY])], [([300.0], [9e4])]
+    narrow = traces_of(tmp_path, infinite)
+    assert "exceed 65504" in overflow_finding(narrow, (), "")
+    assert "divides by zero" in overflow_finding(traces_of(tmp_path, infinite, np.float32), (), "")
+    assert "an argument or a weight" in overflow_finding(
+        traces_of(tmp_path, [([NAN], [NAN])]), (), ""
+    )
+    # The code of the device is wrong only if the same dispatch is finite elsewhere.
+    right = "which has none on llvm-cpu: tuninglink tune looks for a right configuration"
+    assert right in overflow_finding(narrow, (), "llvm-cpu")
+    exact = traces_of(tmp_path, finite, np.float32)
+    assert right in overflow_finding(narrow, (), "llvm-cpu", exact)
+    assert "exceed 65504" in overflow_finding(narrow, (), "llvm-cpu", narrow)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, ml_dtypes.bfloat16])
