@@ -46,21 +46,21 @@ if TYPE_CHECKING:
 
 
 _PART: Final = 0.1
-"""The largest fraction of the budget for comparing sets of flags before tuning, unless there is no other work."""
+_SLOW_PART: Final = 0.25
+"""The largest fractions of the budget for comparing sets of flags before tuning, unless there is no other work: usually, and
+on a CPU if no set compiles in that time. There, sets gain most, and nothing compiles while dispatches are measured."""
 
 _UNLIMITED: Final = 1e7
 """The seconds of a comparison without a time limit."""
 
-_FORMING: Final = 0.4
-_LATE_FORMING: Final = 0.6
 _COMPILING: Final = 0.7
-"""The fractions of a comparison by which the dispatches of the default are formed, for a comparison now and at the end, and
-by which sets are compiled. On a CPU, no set compiles longer, as that disturbs measurements; forming dispatches is about half
-of a compilation."""
+"""The fraction of a comparison by which sets are compiled."""
+
+_ENOUGH: Final = 2
+"""The number of sets for which a slow program is compiled."""
 
 _FINAL_PART: Final = 0.15
-_LATE_PART: Final = 0.25
-"""The largest fractions of the remaining time for comparing tuned sets, and sets that were not compiled before on a CPU."""
+"""The largest fraction of the remaining time for comparing tuned sets."""
 
 _FINAL_ROUNDS: Final = 60
 _LEAST_FINAL: Final = 6.0
@@ -120,13 +120,9 @@ class FlagChoice:
     def contestants(self, tuned: Sequence[TunedSet]) -> list[TunedSet]:
         """Return what is compared in the end: sets alone and with the specs tuned under them; empty for no comparison.
 
-        Late sets are compared, too; on a GPU, where they are compiled by now, also with the spec of the user's flags.
+        Late sets are compared, too, alone and with the spec of the user's flags.
         """
-        late = [
-            flag_set
-            for flag_set in self.late
-            if self._is_local or isinstance(self._program(flag_set), CompiledSource)
-        ]
+        late = [each for each in self.late if isinstance(self._program(each), CompiledSource)]
         bases, alone = [base for base in self.bases if base.flags], late
         if not self.result.reason:
             alone = [*finalists(self.result, self.seconds, self._compile_seconds), *late]
@@ -135,13 +131,12 @@ class FlagChoice:
         specs = [each for each in tuned if each.entries]
         with_specs = {each.flag_set for each in specs}
         alone = [*alone, *(base for base in bases if base not in with_specs)]
-        if not self._is_local:
-            specs += [
-                replace(each, flag_set=flag_set)
-                for each in specs
-                for flag_set in late
-                if each.flag_set == DEFAULT
-            ]
+        specs += [
+            replace(each, flag_set=flag_set)
+            for each in specs
+            for flag_set in late
+            if each.flag_set == DEFAULT
+        ]
         return [*map(TunedSet, dict.fromkeys(alone)), *specs]
 
     @property
@@ -149,15 +144,9 @@ class FlagChoice:
         """The time in seconds to compare tuned sets, compilations and rounds; 0 if there is nothing to compare."""
         if not self.late and (self.result.reason or self.result.best is None):
             return 0.0
-        if self.late and self._is_local:
-            return _LATE_PART * self.seconds
         rounds = _FINAL_ROUNDS * 4 * (self.result.default_ms or 0.0) / 1000
         price = 3 * self._compile_seconds + min(max(rounds, _LEAST_FINAL), _MOST_FINAL)
         return min(price, (_PART if self.late else _FINAL_PART) * self.seconds)
-
-    @property
-    def _is_local(self) -> bool:
-        return driver_of(self.uri) in LOCAL_DRIVERS
 
     def _program(self, flag_set: FlagSet) -> CompiledSource | str:
         """Return the program under a set, or the reason for having none so far."""
@@ -181,27 +170,21 @@ class FlagChoice:
                 SetCompiler(self.options, _jobs(self.options)) as compiler,
                 _device(self.uri, self.options) as device,
             ):
-                began, seconds = time.monotonic(), max(seconds, self.final_seconds)
-                is_late = bool(self.late) and self._is_local
-                default = compiler.submit(DEFAULT) if is_late else self.jobs[DEFAULT]
                 jobs = [
                     compiler.submit(each.flag_set, each.spec)
-                    if each.entries or is_late
+                    if each.entries
                     else self.jobs[each.flag_set]
                     for each in tuned
                 ]
-                if is_late:  # a CPU runs nothing while it compiles
-                    wait([default, *jobs], _COMPILING * seconds)
-                    compiler.stop()
                 comparison = FlagComparison(
                     device,
                     self.judge,
                     self.options.settings,
-                    began + seconds,
+                    time.monotonic() + max(seconds, self.final_seconds),
                     compiled_by=math.inf,
                     default_ms=self.result.default_ms,
                 )
-                pairs = comparison.run_pairs(default, results, jobs)
+                pairs = comparison.run_pairs(self.jobs[DEFAULT], results, jobs)
         except DeviceError as failure:
             pairs = FlagsResult(reason=failure.diagnostics[0].message)
         self.listener.sets_compared(pairs)
@@ -234,54 +217,53 @@ def choose_flags(options: TuneOptions, listener: Listener, deadline: float) -> I
         if reason := obstacle(options):
             choice = FlagChoice(options, listener, FlagsResult(reason=reason))
         else:
-            seconds = left if options.only_flags else _PART * left
-            choice = _compare(options, listener, seconds, opened)
+            choice = _compare(options, listener, left, opened)
             listener.sets_compared(choice.result)
         yield replace(choice, seconds=max(0.0, deadline - time.monotonic()))
 
 
 def _compare(
-    options: TuneOptions, listener: Listener, seconds: float, opened: ExitStack
+    options: TuneOptions, listener: Listener, left: float, opened: ExitStack
 ) -> FlagChoice:
-    """Compare the sets of flags for the program's backend in a number of seconds."""
+    """Compare the sets of flags for the program's backend in a part of the time that is left."""
     settings, backend = options.settings, backend_of(options.flags)
     sets = _sets(backend, options)  # a mistake in a file is reported before anything is compiled
     listener.comparing_sets()
-    end = time.monotonic() + seconds
+    began, seconds = time.monotonic(), left if options.only_flags else _PART * left
 
-    def unable(reason: str = "", late: tuple[FlagSet, ...] = ()) -> FlagChoice:
+    def unable(reason: str = "") -> FlagChoice:
         source = f"in '{options.flag_sets}'" if options.flag_sets else f"for backend '{backend}'"
         reason = reason or f"there is no set {source} whose flags are not given already"
-        return FlagChoice(options, listener, FlagsResult(reason=reason), uri=uri, late=late)
+        return FlagChoice(options, listener, FlagsResult(reason=reason))
 
-    uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
     if backend and not sets:
         return unable()
     # Compile the sets for the named backend along with the default. A program may name another one.
     compiler = opened.enter_context(SetCompiler(options, _jobs(options)))
     jobs = {flag_set: compiler.submit(flag_set) for flag_set in (DEFAULT, *sets)}
-    is_local = driver_of(uri) in LOCAL_DRIVERS
-    began = time.monotonic()
-    backends = compiler.backends((_LATE_FORMING if is_local else 1.0) * seconds)
+    backends = compiler.backends(seconds)
     if backends and backends[0] != backend:
         (backend, *_), sets = backends, _sets(backends[0], options)
         jobs = {DEFAULT: jobs[DEFAULT], **{each: compiler.submit(each) for each in sets}}
-        uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
-        is_local = driver_of(uri) in LOCAL_DRIVERS
-    is_slow = is_local and time.monotonic() - began > _FORMING * seconds
-    if not sets or is_slow:
+    uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
+    is_local = driver_of(uri) in LOCAL_DRIVERS
+    if not sets or (is_local and backends is None):
         compiler.stop()
-        late = tuple(sets) if backends and not options.only_flags else ()
         slow = f"the program compiles too slowly to compare sets in {seconds:.0f} s"
-        return unable(slow if is_slow else "", late)
+        return unable(slow if backends is None else "")
     judge = OutputJudge(numerics=settings.numerics)
     try:
         with _device(uri, options) as device:
-            # A CPU runs nothing while it compiles.
-            compiled = end - (1 - _COMPILING) * seconds
             if is_local:
-                wait(jobs.values(), max(0.0, compiled - time.monotonic()))
+                # A CPU runs nothing while it compiles.
+                wait(jobs.values(), max(0.0, began + _COMPILING * seconds - time.monotonic()))
+                first = [compiled_by(jobs[each], 0.0) for each in (DEFAULT, *sets[:_ENOUGH])]
+                if first[0] == NOT_COMPILED or all(each == NOT_COMPILED for each in first[1:]):
+                    seconds = max(seconds, _SLOW_PART * left)
+                    needed = [jobs[each] for each in (DEFAULT, *sets[:_ENOUGH])]
+                    wait(needed, max(0.0, began + _COMPILING * seconds - time.monotonic()))
                 compiler.stop()
+            end = began + seconds
             default = compiled_by(jobs[DEFAULT], end)
             is_checked = settings.checks_defaults and settings.numerics is Numerics.ROUNDING
             if is_checked and isinstance(default, CompiledSource) and default.saved is not None:
@@ -291,15 +273,14 @@ def _compare(
                 judge.reference = opened.enter_context(reference)
                 if not is_local:
                     reference.begin()
+            compiled = began + _COMPILING * seconds
             comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
             result = comparison.run(jobs)
     except DeviceError as failure:
         return unable(failure.diagnostics[0].message)
-    # Other devices are measured while sets compile on; a CPU compiles them at the end.
-    is_failing = isinstance(default, str) and default != NOT_COMPILED
-    late = tuple(flag_set for flag_set in sets if compiled_by(jobs[flag_set], 0.0) == NOT_COMPILED)
-    is_compared = any(each.milliseconds or each.is_rejected for each in result.results)
-    if is_failing or options.only_flags or (is_local and is_compared):
+    # Other devices are measured while sets compile on.
+    late = tuple(flag_set for flag_set in sets if not jobs[flag_set].done())
+    if options.only_flags or (isinstance(default, str) and default != NOT_COMPILED):
         late = ()
     results = tuple(
         replace(each, note=_LATE) if each.flag_set in late else each for each in result.results
