@@ -154,3 +154,24 @@ def test_a_machine_that_becomes_busy_does_not_lose_what_was_tuned(
     assert tuned.entries == sum(
         dispatch.outcome.value == "won" for dispatch in tuned.report.dispatches
     )
+
+
+def test_sets_that_compile_while_dispatches_are_tuned_are_compared_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On devices other than the processor."""
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.choice.LOCAL_DRIVERS", frozenset())
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.choice._PART", 1e-4)
+    program, sets = with_sets(tmp_path)
+    listener = Sets()
+    tuned = tuninglink.tune(
+        program, flags=GENERIC, settings=SETTINGS, flag_sets=sets, listener=listener
+    )
+    first, final = listener.results
+    assert "it is compared at the end: it did not compile in time" in [
+        result.note for result in first.results
+    ]
+    assert tuned.flags == (HOST,)
+    assert tuned.whole == final.whole
+    assert tuned.whole is not None
+    assert tuned.whole.speedup.low > 1.5
