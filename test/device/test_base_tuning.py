@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from tuninglink.cli.tune import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning import tune_in_process
 from tuninglink.tuning.deciding import ConfidenceInterval, TuningSettings
-from tuninglink.tuning.flag_sets import FlagChoice, Listener, TunedSet
+from tuninglink.tuning.flag_sets import FlagChoice, Listener, TunedSet, choose_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -175,3 +176,30 @@ def test_sets_that_compile_while_dispatches_are_tuned_are_compared_at_the_end(
     assert tuned.whole == final.whole
     assert tuned.whole is not None
     assert tuned.whole.speedup.low > 1.5
+
+
+SOFTMAX = """
+func.func @main(%x: tensor<64x256xf32>) -> tensor<64x256xf32> {
+  %empty = tensor.empty() : tensor<64x256xf32>
+  %result = linalg.softmax dimension(1) ins(%x : tensor<64x256xf32>) outs(%empty : tensor<64x256xf32>)
+      -> tensor<64x256xf32>
+  return %result : tensor<64x256xf32>
+}
+"""
+
+
+def test_a_set_is_kept_under_which_a_program_compiles_that_does_not_otherwise(
+    tmp_path: Path,
+) -> None:
+    """Reductions whose order may change have a vector of partial sums on the stack."""
+    program, sets = tmp_path / "softmax.mlir", tmp_path / "sets"
+    program.write_text(SOFTMAX)
+    exact = "--iree-llvmcpu-reassociate-fp-reductions=false"
+    sets.write_text(f"peeling: {SET[0]}\nexact: {exact}\n")
+    flags = (*COMPILE, "--iree-opt-level=O2", "--iree-llvmcpu-stack-allocation-limit=16")
+    arguments = ("--only-flags", "--flag-sets", str(sets), "--device=local-sync", *flags)
+    options = parse_tune_arguments([str(program), *arguments])
+    with choose_flags(options, Listener(), time.monotonic() + 300.0) as choice:
+        assert choice.result.flags == (exact,)
+    assert "without further flags, 'func.func' op exceeded stack" in choice.result.reason
+    assert not choice.contestants([])

@@ -257,10 +257,12 @@ def _compare(
             if is_local:
                 # A CPU runs nothing while it compiles.
                 wait(jobs.values(), max(0.0, began + _COMPILING * seconds - time.monotonic()))
-                first = [compiled_by(jobs[each], 0.0) for each in (DEFAULT, *sets[:_ENOUGH])]
-                if first[0] == NOT_COMPILED or all(each == NOT_COMPILED for each in first[1:]):
+                programs = [compiled_by(job, 0.0) for job in jobs.values()]
+                is_failing = isinstance(programs[0], str) and programs[0] != NOT_COMPILED
+                needed = [*jobs.values()][: None if is_failing else 1 + _ENOUGH]
+                has_set = any(isinstance(program, CompiledSource) for program in programs[1:])
+                if not (needed[0].done() and (has_set or all(job.done() for job in needed))):
                     seconds = max(seconds, _SLOW_PART * left)
-                    needed = [jobs[each] for each in (DEFAULT, *sets[:_ENOUGH])]
                     wait(needed, max(0.0, began + _COMPILING * seconds - time.monotonic()))
                 compiler.stop()
             end = began + seconds
