@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (1027, 66),
     "tuning.deciding": (3402, 181),
     "tuning.database": (2289, 112),
-    "tuning.flag_sets": (1600, 83),
+    "tuning.flag_sets": (1583, 82),
     "tuning.scheduling": (2279, 160),
     "tuning": (4037, 167),
     "doctor": (253, 10),
