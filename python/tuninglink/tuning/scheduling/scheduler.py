@@ -50,6 +50,9 @@ _MOST_FIRST: Final = 0.75
 _LATEST: Final = 2.0
 """The multiple of its time after which a turn ends although it had few trials."""
 
+_KEEPING: Final = 0.05
+"""The largest fraction of the time for writing the winners so far: many entries take long to write."""
+
 _STANDING_PART: Final = 0.05
 """The largest fraction of the run for races of tasks with a standing winner."""
 
@@ -93,7 +96,7 @@ class Scheduler:
         self._admitted: set[str] = set()
         self._drawn: set[str] = set()
         self._by_matcher: dict[str, TaskRun] = {}
-        self._raced_seconds = self._priced_seconds = 0.0
+        self._raced_seconds = self._priced_seconds = self._keep_due = 0.0
         self.open: list[TaskRun] = []
         self.racing: list[TaskRun] = []
         self.results: list[TaskResult] = []
@@ -138,7 +141,9 @@ class Scheduler:
         while len(self.results) > decided:  # unused time may suffice for other tasks
             decided = len(self.results)
             self._give_turns(between_turns)
-            deciding(self._standing)
+            if standing := self._standing:
+                self._keep(standing)
+            deciding(standing)
             self._decide_all()
         self._omit_rest(defaults.waiting)
 
@@ -212,8 +217,11 @@ class Scheduler:
                 # Explore candidates, then make sure that the best one is right and fast.
                 self._explore(task)
                 task.check_best(self._ledger.budget(Account.TASKS))
-                if task.standing is not standing:
+                if task.standing is not standing and time.monotonic() >= self._keep_due:
+                    start = time.monotonic()
                     self._keep(self._standing)
+                    end = time.monotonic()
+                    self._keep_due = end + (end - start) / _KEEPING
                 if task.trials.ending(self._budget()) is not None:
                     self._decide(task)
         except FatalError:
