@@ -48,7 +48,7 @@ LIMITS: Final = {
     "tuning.deciding": (3402, 181),
     "tuning.database": (2289, 112),
     "tuning.flag_sets": (1583, 82),
-    "tuning.scheduling": (2279, 160),
+    "tuning.scheduling": (2287, 160),
     "tuning": (4037, 167),
     "doctor": (253, 10),
     "cli": (5356, 204),
