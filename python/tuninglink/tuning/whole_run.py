@@ -27,6 +27,7 @@ from tuninglink.tuning.devices import check_named_devices
 from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
+    NO_TIME,
     FlagChoice,
     FlagSet,
     FlagsResult,
@@ -216,7 +217,9 @@ def _tune_bases(
     taken = result.best
     # What was tuned has been compared with the default before: a machine that became too busy does not lose it.
     is_noise = result.noise is not None and result.noise.is_noise
-    if result.reason or (taken is None and (not has_flags or is_noise)):
+    notes = {pair.note for pair in result.pairs if pair.entries}
+    is_kept = taken is None and (not has_flags or is_noise)
+    if result.reason or is_kept or notes == {NO_TIME}:
         return tuned[best], replace(result, pairs=(), best=choice.set_result(best))
     if taken is None or not taken.entries:
         # The flags alone are the fastest.

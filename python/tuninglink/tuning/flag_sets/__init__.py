@@ -12,6 +12,7 @@ with lazy_imports(globals()):
         tuning_bases as tuning_bases,
     )
     from tuninglink.tuning.flag_sets.comparison import (
+        NO_TIME as NO_TIME,
         FlagComparison as FlagComparison,
         FlagsResult as FlagsResult,
         SetResult as SetResult,

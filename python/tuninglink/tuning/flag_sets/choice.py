@@ -137,7 +137,8 @@ class FlagChoice:
             for flag_set in late
             if each.flag_set == DEFAULT
         ]
-        return [*map(TunedSet, dict.fromkeys(alone)), *specs]
+        # What was tuned comes first: there may be no time for all.
+        return [*specs, *map(TunedSet, dict.fromkeys(alone))]
 
     @property
     def final_seconds(self) -> float:
@@ -288,6 +289,10 @@ def _compare(
         replace(each, note=_LATE) if each.flag_set in late else each for each in result.results
     )
     result = replace(result, results=results)
+    # A set that avoids wrong defaults is tuned, though it was not compiled in time.
+    safest = max(late, key=compiler.avoided, default=DEFAULT)
+    if result.best is None and safest in late and (avoided := compiler.avoided(safest)) > 0:
+        result = replace(result, best=SetResult(safest, note=_LATE, avoided=avoided))
     return FlagChoice(options, listener, result, math.inf, jobs, uri, judge, late)
 
 

@@ -140,6 +140,9 @@ class FlagsResult:
 _NOT_BEHIND: Final = 0.97
 """The lower bound of the speedup of a spec over the fastest set alone from which the spec is taken."""
 
+NO_TIME: Final = "it was not run: there was no time left"
+"""The remark on a program that the time for the comparison did not cover."""
+
 _UNLIKE_WRONG: Final = (
     "its outputs differ from those of the default, some of whose dispatches are wrong"
 )
@@ -356,7 +359,7 @@ class FlagComparison:
             self._names[image] = f"'{result.flag_set.name}'"
             # Run the others if there is time, and judge their outputs.
             if images and self._left < self._run_seconds[self._base.image]:
-                results[number] = replace(result, note="it was not run: there was no time left")
+                results[number] = replace(result, note=NO_TIME)
                 continue
             self._run_base()
             slow = _SLOW_CALL * self._run_seconds[self._base.image]

@@ -269,10 +269,12 @@ class FormedSource:
     Attributes:
         code: a hash of the program and its dispatches, without the values of large constants.
         backends: the backends that compile its dispatches.
+        wrong_defaults: the number of dispatches whose default is known to be miscompiled.
     """
 
     code: str
     backends: tuple[str, ...]
+    wrong_defaults: int = 0
 
 
 @dataclass(frozen=True)
@@ -354,6 +356,14 @@ class SetCompiler:
         formed = _formed_in(self._formed[0][1], seconds)
         return None if formed is None else formed.backends
 
+    def avoided(self, flag_set: FlagSet) -> int:
+        """Return by how much fewer defaults are known to be miscompiled under a set whose dispatches are formed."""
+        counts = {other: _formed_in(job, 0.0) for other, job in self._formed}
+        default, formed = counts[DEFAULT], counts.get(flag_set)
+        if default is None or formed is None or not formed.code:
+            return 0
+        return default.wrong_defaults - formed.wrong_defaults
+
     def _compile(
         self,
         flag_set: FlagSet,
@@ -410,8 +420,9 @@ def _formed_in(job: Future[FormedSource], seconds: float) -> FormedSource | None
 
 
 _opened = ExitStack()
-_formed: tuple[float, Invocation, ProgramCalls | None, SavedProgram]
-"""The program of this process with its dispatches: the start of its compilation, the compiler, the calls, and the program."""
+_formed: tuple[float, Invocation, Phase, ProgramCalls | None, SavedProgram, bool, int]
+"""The program of this process with its dispatches: the start of its compilation, the compiler and its phase, the calls, the
+program, whether the compiler chooses the layout of operands, and the number of dispatches that are miscompiled."""
 
 
 def prepare_set_worker(flags: Sequence[str], niceness: int) -> None:
@@ -433,23 +444,26 @@ def form_source(options: TuneOptions) -> FormedSource | str:
         return failure.diagnostics[0].message
     targets = [dispatch.target for dispatch in find_dispatches(run.module)]
     backends = tuple(dict.fromkeys(target.backend for target in targets if target is not None))
-    _formed = began, run, calls, saved
+    is_tiled = any(has_encodings(dispatch.module) for dispatch in find_dispatches(run.module))
     text = run.module.get_asm(
         large_elements_limit=_SHOWN_ELEMENTS, large_resource_limit=_SHOWN_ELEMENTS
     )
-    return FormedSource(hashlib.sha256(str(text).encode()).hexdigest(), backends)
+    phase, wrong_defaults = Phase.EXECUTABLE_SOURCES, 0
+    if _CUDA in backends:
+        try:
+            run.advance(phase, phase := Phase.EXECUTABLE_CONFIGURATIONS)
+        except CompileError as failure:
+            return failure.diagnostics[0].message
+        wrong_defaults = _miscompiled(run)
+    _formed = began, run, phase, calls, saved, is_tiled, wrong_defaults
+    code = hashlib.sha256(str(text).encode()).hexdigest()
+    return FormedSource(code, backends, wrong_defaults)
 
 
 def finish_source(spec: str, is_default: bool) -> CompiledSource | str:  # noqa: FBT001 - pickled
     """Generate the code of the program in this process, with a spec or without."""
-    began, run, calls, saved = _formed
-    phase, wrong_defaults = Phase.EXECUTABLE_SOURCES, 0
-    dispatches = find_dispatches(run.module)
-    is_tiled = any(has_encodings(dispatch.module) for dispatch in dispatches)
+    began, run, phase, calls, saved, is_tiled, wrong_defaults = _formed
     try:
-        if any(each.target is not None and each.target.backend == _CUDA for each in dispatches):
-            run.advance(phase, phase := Phase.EXECUTABLE_CONFIGURATIONS)
-            wrong_defaults = _miscompiled(run)
         if spec:
             compiled = compile_program(saved.content, spec, saved.phase)
             if isinstance(compiled, str):
