@@ -10,7 +10,7 @@ from programs import TARGETS, run
 from tuning_programs import matmul
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.deciding import TuneOptions
+from tuninglink.tuning.deciding import TuneOptions, TuningSettings
 from tuninglink.tuning.flag_sets import (
     CHANNELS_LAST,
     DEFAULT,
@@ -114,8 +114,9 @@ def compiled(
     path: Path, flags: Sequence[str], *sets: FlagSet, jobs: int = 2
 ) -> list[CompiledSource | str]:
     """Compile a program under sets of flags, some of them at a time."""
-    options = TuneOptions(input=str(path), flags=tuple(flags))
-    with SetCompiler(options, jobs) as compiler:
+    settings = TuningSettings(jobs=jobs)
+    options = TuneOptions(input=str(path), flags=tuple(flags), settings=settings)
+    with SetCompiler(options) as compiler:
         return [job.result() for job in [compiler.submit(flag_set) for flag_set in sets]]
 
 
@@ -160,11 +161,17 @@ def test_a_pipeline_that_does_not_parse_is_an_error(tmp_path: Path) -> None:
         compiled(path, flags_for("znver4"), DEFAULT, FlagSet("set", (flag,)))
 
 
-def test_a_compilation_ends_when_the_compiler_is_stopped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", [0.0, 60.0])
+def test_a_compilation_ends_when_the_compiler_is_stopped(tmp_path: Path, seconds: float) -> None:
+    """At once, and when the dispatches of the default are formed."""
     path = tmp_path / "program.mlir"
     path.write_text(matmul(16, 16, 16))
     options = TuneOptions(input=str(path), flags=tuple(flags_for("znver4")))
-    with SetCompiler(options, 1) as compiler:
+    with SetCompiler(options) as compiler:
         jobs = [compiler.submit(flag_set) for flag_set in SETS]
+        assert compiler.backends(seconds) == (("llvm-cpu",) if seconds else None)
         compiler.stop()
-        assert all(job.cancelled() or job.result() == NOT_COMPILED for job in jobs)
+        assert all(
+            job.cancelled() or job.result() == NOT_COMPILED for job in jobs[len(jobs) // 2 :]
+        )
+        assert all(job.cancelled() or job.result() for job in jobs)

@@ -39,7 +39,6 @@ from tuninglink.tuning.flag_sets.sets import (
     flag_sets,
 )
 from tuninglink.tuning.references import ProgramReference
-from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
     from tuninglink.tuning.flag_sets.sets import Job
@@ -168,7 +167,7 @@ class FlagChoice:
         results = [SetResult(each.flag_set, entries=each.entries) for each in tuned]
         try:
             with (
-                SetCompiler(self.options, _jobs(self.options)) as compiler,
+                SetCompiler(self.options) as compiler,
                 _device(self.uri, self.options) as device,
             ):
                 jobs = [
@@ -240,7 +239,7 @@ def _compare(
     if backend and not sets:
         return unable()
     # Compile the sets for the named backend along with the default. A program may name another one.
-    compiler = opened.enter_context(SetCompiler(options, _jobs(options)))
+    compiler = opened.enter_context(SetCompiler(options))
     jobs = {flag_set: compiler.submit(flag_set) for flag_set in (DEFAULT, *sets)}
     backends = compiler.backends(seconds)
     if backends and backends[0] != backend:
@@ -297,10 +296,6 @@ def _compare(
 
 
 _LATE: Final = "it is compared at the end: it did not compile in time"
-
-
-def _jobs(options: TuneOptions) -> int:
-    return options.settings.jobs or processor_count()
 
 
 def _device(uri: str, options: TuneOptions) -> DeviceProcess:

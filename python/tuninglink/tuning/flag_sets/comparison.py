@@ -439,26 +439,37 @@ class FlagComparison:
             The programs that may be the fastest; the time of the default, and its speedup over itself; and whether the
             first calls decide.
         """
+        calls = self._base.calls
+        assert calls is not None
         eligible = {number for number in images if not results[number].is_rejected}
         running: Collection[int] = self._worth_rounds(images)
         standings = Standings([function.weight for function in self._functions], self._seed)
-        patient_until = time.monotonic() + _PATIENCE
+        patient_until, least = time.monotonic() + _PATIENCE, 1 + self._min_gain
         count = 0
         while running:
             raced = [self._base.image] * 2 + [images[number] for number in running]
-            rounds = self._rounds(
-                raced, max(_ROUNDS, count // 2) if count else _FIRST_ROUNDS, count
-            )
-            count += len(rounds)
-            standings.add([*running], rounds)
+            programs = [
+                calls.compiled(function, image, PLAIN_INTEGERS)
+                for image in raced
+                for function in self._functions
+            ]
+            more = max(_ROUNDS, count // 2) if count else _FIRST_ROUNDS
+            rounds = self._device.program_rounds(programs, more, self._seed + count, self._left)
+            if isinstance(rounds, Failure):
+                raise ModelRunError(rounds.message)
+            count += len(rounds.samples)
+            shape = (len(rounds.samples), len(raced), len(self._functions))
+            standings.add([*running], np.array(rounds.samples).reshape(shape).tolist())
             eligible -= {number for number in running if self._slower(standings, number)}
             is_quiet = standings.is_quiet(self._default_ms) or time.monotonic() > patient_until
             if is_quiet:
                 running = standings.remaining([*running], eligible)
             if count >= _MOST_ROUNDS or not self._left:
                 break
+            # Sets that avoid wrong defaults need no gain, and those with specs have been shown to be faster.
             is_hopeless = all(
-                standings.speedup(number).high < self._bar(results[number])
+                standings.speedup(number).high < (NEAR if results[number].avoided > 0 else least)
+                and results[number].entries is None
                 for number in running
                 if number in eligible
             )
@@ -480,12 +491,6 @@ class FlagComparison:
         itself = self._rough_speedup(self._base.image)
         noise = ConfidenceInterval(itself.low**2, itself.median, itself.high**2)
         return images, 1000 * self._call_seconds[self._base.image], noise, True
-
-    def _bar(self, result: SetResult) -> float:
-        """Return the least speedup of a result that is selected; 0 with a spec."""
-        if result.entries is not None:
-            return 0.0
-        return NEAR if result.avoided > 0 else 1 + self._min_gain
 
     def _worth_rounds(self, images: Mapping[int, bytes]) -> list[int]:
         """Return the programs to time in rounds: as many possibly fastest programs as the time allows."""
@@ -525,21 +530,6 @@ class FlagComparison:
         return "; ".join(
             f"{sizes}: {speedup}" for sizes, speedup in speedups.items() if speedup.high < 1.0
         )
-
-    def _rounds(self, images: Sequence[bytes], count: int, seed: int) -> list[list[list[float]]]:
-        """Return the microseconds of programs by round, program and function."""
-        assert self._base.calls is not None
-        programs = [
-            self._base.calls.compiled(function, image, PLAIN_INTEGERS)
-            for image in images
-            for function in self._functions
-        ]
-        rounds = self._device.program_rounds(programs, count, self._seed + seed, self._left)
-        if isinstance(rounds, Failure):
-            raise ModelRunError(rounds.message)
-        shape = (len(rounds.samples), len(images), len(self._functions))
-        times: list[list[list[float]]] = np.array(rounds.samples).reshape(shape).tolist()
-        return times
 
     def _best_shown(
         self, results: Sequence[SetResult], noise: ConfidenceInterval

@@ -27,7 +27,13 @@ from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
 from tuninglink.tuning.candidates import compile_program, prepare_whole_worker
 from tuninglink.tuning.programs import ProgramCalls, form_dispatches
-from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
+from tuninglink.workers import (
+    JobTimeoutError,
+    Pool,
+    WorkerCrashedError,
+    do_nothing,
+    processor_count,
+)
 
 if TYPE_CHECKING:
     from tuninglink.compiler import Invocation
@@ -305,13 +311,12 @@ class SetCompiler:
     further. Programs with specs are always compiled.
 
     Args:
-        options: the program, and the user's flags.
-        jobs: the number of parallel compilations.
+        options: the program, the user's flags, and the number of parallel compilations.
     """
 
-    def __init__(self, options: TuneOptions, jobs: int) -> None:
+    def __init__(self, options: TuneOptions) -> None:
         self._options = options
-        self._threads = ThreadPoolExecutor(jobs)
+        self._threads = ThreadPoolExecutor(options.settings.jobs or processor_count())
         self._formed: list[tuple[FlagSet, Future[FormedSource]]] = []
         self._lock = Lock()
         self._pools = ExitStack()
@@ -398,7 +403,9 @@ class SetCompiler:
             # Generate their code.
             is_default = not (flag_set.flags or spec)
             return pool.submit(finish_source, spec, is_default, seconds=_MOST_SECONDS).result()
-        except CancelledError:
+        except (CancelledError, RuntimeError):
+            if not self._is_stopped:
+                raise
             return NOT_COMPILED
         except JobTimeoutError as failure:
             return f"it did not compile within {failure.seconds:.3g} s"
