@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (1027, 66),
     "tuning.deciding": (3402, 181),
     "tuning.database": (2289, 112),
-    "tuning.flag_sets": (1606, 83),
+    "tuning.flag_sets": (1598, 80),
     "tuning.scheduling": (2287, 160),
     "tuning": (4040, 167),
     "doctor": (253, 10),
