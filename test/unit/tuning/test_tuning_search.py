@@ -28,7 +28,7 @@ from tuninglink.tuning.search import (
     RandomSearch,
     features,
     load_trees,
-    search as searches,
+    model_search as searches,
     search_named,
 )
 

@@ -3,19 +3,19 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
+    from tuninglink.tuning.search.model_search import (
+        begin_loading as begin_loading,
+        fastest_first as fastest_first,
+        features as features,
+        lacking_scikit_learn as lacking_scikit_learn,
+        load_trees as load_trees,
+        search_named as search_named,
+        search_names as search_names,
+    )
     from tuninglink.tuning.search.search import (
         FIRST_CANDIDATES as FIRST_CANDIDATES,
         MOST_CANDIDATES as MOST_CANDIDATES,
         MeasuredProblem as MeasuredProblem,
         RandomSearch as RandomSearch,
         Search as Search,
-        begin_loading as begin_loading,
-        lacking_scikit_learn as lacking_scikit_learn,
-        load_trees as load_trees,
-        search_named as search_named,
-        search_names as search_names,
-    )
-    from tuninglink.tuning.search.shapes import (
-        fastest_first as fastest_first,
-        features as features,
     )

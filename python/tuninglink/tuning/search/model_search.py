@@ -1,0 +1,612 @@
+"""The default search, with a model: features of candidates, their estimated and expected times; searches by name.
+
+A tiled loop nest is treated as a batch of matrix products: the role of a loop determines its side of the product.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from itertools import zip_longest
+from threading import Thread
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
+from tuninglink.iree import (
+    MMA_KIND,
+    PARTIAL_REDUCTION,
+    REDUCTION_LEVEL,
+    SUBGROUP_BASIS,
+    SUBGROUP_SIZE,
+    WORKGROUP_SIZE,
+)
+from tuninglink.mlir import error, note
+from tuninglink.tuning.candidates import Candidate, SearchProblem, logarithm, operand_bytes, side_of
+from tuninglink.tuning.devices import COMPUTE_UNITS, TYPICAL
+from tuninglink.tuning.search.search import (
+    FIRST_CANDIDATES,
+    MOST_CANDIDATES,
+    CandidatePool,
+    MeasuredProblem,
+    NeighborSearch,
+    RandomSearch,
+    Search,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Table = NDArray[np.float32]
+    Values = NDArray[np.float64]
+
+_LEVELS: Final = {
+    **dict.fromkeys(("workgroup", "distribution"), "workgroup"),
+    **dict.fromkeys(("reduction", "partial_reduction", "cache_reduction"), "step"),
+    **dict.fromkeys(("thread", "vector_common_parallel", "vector_inner_parallel"), "inner"),
+    "cache_parallel": "cache",
+    "subgroup": "subgroup",
+    "vector_reduction": "inner_step",
+}
+"""The levels that the knobs of tiles describe, by the part of their name before the loop."""
+
+_TILE: Final = re.compile(r"(.+)\[(\d+)\]")
+
+
+def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
+    """Return the features of a candidate: its knobs, its tiles by side, and derived quantities.
+
+    One of them may be the estimate: the logarithm of its time, up to a constant of the problem. It only has to identify
+    the candidates that are worth a trial.
+    """
+    knobs = candidate.knobs
+    result = {f"pipeline {candidate.pipeline}": 1.0}
+    result |= {f"knob {name}": logarithm(value) for name, value in knobs.items()}
+    for name, value in knobs.items():
+        matched = _TILE.fullmatch(name)
+        level = _LEVELS.get(matched[1]) if matched else None
+        if matched is None or level is None or int(matched[2]) >= len(problem.roles):
+            continue
+        side = side_of(problem.roles[int(matched[2])])
+        extent = problem.sizes[int(matched[2])] or 1
+        key = f"{level} {side}"
+        result[key] = result.get(key, 0.0) + logarithm(value or extent)
+    sizes = [size for name, size in knobs.items() if name.startswith(WORKGROUP_SIZE)]
+    if sizes and math.prod(sizes) > 0 and None not in problem.sizes:
+        result |= _gpu_features(problem, candidate, math.prod(sizes))
+    elif any(name.startswith("vector_common_parallel[") for name in knobs):
+        result |= _cpu_features(problem, knobs)
+    return result
+
+
+_ESTIMATED_KINDS: Final = frozenset({"contraction", "convolution", "attention"})
+"""Kinds of operations that the estimate was made for. For others, it does not compare pipelines with each other."""
+
+
+def estimate(described: Mapping[str, float]) -> float:
+    """Return the logarithm of a candidate's estimated time, up to a constant; 0 if unknown."""
+    value = described.get("estimate", 0.0)
+    return value if math.isfinite(value) else 0.0
+
+
+def fastest_first(problem: SearchProblem, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates in the order of their estimates; pipelines take turns unless estimates compare them."""
+    ordered = sorted(candidates, key=lambda candidate: estimate(features(problem, candidate)))
+    if problem.kind in _ESTIMATED_KINDS:
+        return ordered
+    by_pipeline: dict[str, list[Candidate]] = {}
+    for candidate in ordered:
+        by_pipeline.setdefault(candidate.pipeline, []).append(candidate)
+    rounds = zip_longest(*by_pipeline.values())
+    return [candidate for turn in rounds for candidate in turn if candidate is not None]
+
+
+# --- Quantities derived from the tiles of threads on CPUs and of workgroups on GPUs, in elements of the matrix product
+
+_VECTOR_BYTES: Final = 64
+"""The widest vectors of x86-64; where they are narrower, one is two, and the order is the same."""
+
+_CPU_REGISTERS: Final = 28
+"""The number of vector registers for sums, of 32; the others hold operands."""
+
+_CPU_SPILLING: Final = 3
+"""The factor on the time if they do not suffice."""
+
+_TASK: Final = 20_000
+"""Multiply-adds in the time of starting the work of one workgroup, about a microsecond."""
+
+_THREADS: Final = 16
+"""Threads that share the workgroups. Their number is not known here: fewer workgroups idle on most machines."""
+
+
+def _cpu_features(problem: SearchProblem, knobs: Mapping[str, int]) -> dict[str, float]:
+    size, task, vector = ({"m": 1, "n": 1, "k": 1} for _ in range(3))
+    block = 1
+    for loop, (extent, role) in enumerate(zip(problem.sizes, problem.roles, strict=True)):
+        result = side_of(role)
+        side = "m" if result == "b" else result
+        whole = extent or 1
+        level = "vector_reduction" if side == "k" else "vector_common_parallel"
+        size[side] *= whole
+        task[side] *= min(knobs.get(f"distribution[{loop}]", 0) or whole, whole)
+        if side == "k":
+            block *= min(knobs.get(f"cache_reduction[{loop}]", 0) or whole, whole)
+        vector[side] *= min(knobs.get(f"{level}[{loop}]", 0) or 1, whole)
+    rows, columns, steps = vector.values()
+    lanes = max(1.0, _VECTOR_BYTES / operand_bytes(problem))
+    accumulators = rows * math.ceil(columns / lanes)
+    tasks = math.prod(-(-size[side] // task[side]) for side in "mn")
+    # Estimate the time: steps that load operands for few multiply-adds, keep sums for few steps, or spill,
+    loads = rows + math.ceil(columns / lanes)
+    sums = 2 * accumulators / steps
+    spilled = _CPU_SPILLING if accumulators > _CPU_REGISTERS else 1
+    per_step = (accumulators + 0.5 * loads + 0.25 * sums + 1) * spilled
+    # and workgroups that are too small to be worth starting, or too few for the threads.
+    work = math.prod(size.values()) * per_step / (rows * columns) * lanes
+    idle = max(1.0, _THREADS / tasks) ** 0.5
+    return {
+        "estimate": math.log2((work + tasks * _TASK) * idle),
+        "accumulators": logarithm(accumulators),
+        "lanes in use": columns / lanes / math.ceil(columns / lanes),
+        "unrolled": logarithm(accumulators * steps),
+        "inner intensity": logarithm(rows * columns / (rows + columns)),
+        "block": logarithm(block),
+        "tasks": logarithm(tasks),
+        "task elements": logarithm(task["m"] * task["n"]),
+        "task intensity": logarithm(task["m"] * task["n"] / (task["m"] + task["n"])),
+        "tiles of a task": logarithm(task["m"] * task["n"] / (rows * columns)),
+    }
+
+
+_INTRINSIC_K: Final = 16
+"""The reduction of one intrinsic on 16-bit operands, as most have it; TileAndFuse counts its steps in them."""
+
+_FEW_BYTES: Final = 164 << 10
+"""Shared memory of a compute unit of an A100."""
+
+_REGISTERS: Final = 1 << 16
+_BASE_REGISTERS: Final = 40
+"""Registers of a thread that hold neither operands nor results: addresses, indices, loads in flight."""
+
+_SPILLING: Final = 130
+"""The number of accumulators of a thread that leaves no room for operands: more are spilled, at a heavy price."""
+
+_WITHOUT_INTRINSICS: Final = 8
+"""The slowdown of plain multiply-adds against intrinsics; 8 to 16 for 16-bit operands in data sheets."""
+
+_BUSY_WARPS: Final = 8
+"""Warps of a compute unit that hide the latency of its tensor cores and of most of its memory."""
+
+
+_STEPS: Final = (REDUCTION_LEVEL, PARTIAL_REDUCTION)
+"""The entries of a configuration with tiles of steps."""
+
+
+def _gpu_features(problem: SearchProblem, candidate: Candidate, threads: int) -> dict[str, float]:
+    knobs = candidate.knobs
+    lanes = max(1, knobs.get(SUBGROUP_SIZE, 32))
+    subgroups = -(-threads // lanes)
+    # Multiply sizes and tiles of all loops on each side of the product.
+    size = dict.fromkeys("bmnk", 1)
+    tile = dict.fromkeys("bmnk", 1)
+    thread = dict.fromkeys("bmnk", 1)
+    workgroups = 1
+    has_intrinsics = any(name.endswith((MMA_KIND, "matrix")) for name in knobs)
+    step_unit = _INTRINSIC_K if "TileAndFuse" in candidate.pipeline and MMA_KIND in knobs else 1
+    for loop, (extent, role) in enumerate(zip(problem.sizes, problem.roles, strict=True)):
+        side = side_of(role)
+        size[side] *= extent or 1
+        if role == "k1":
+            continue  # is never tiled: the scores of an attention are computed at once
+        if side == "k":
+            tile_of_step = max(knobs.get(f"{entry}[{loop}]", 0) for entry in _STEPS)
+            step = tile_of_step * step_unit or (1 if role == "filter" else extent)
+            tile["k"] *= min(step or 1, extent or 1)
+        else:
+            part = max(1, knobs.get(f"workgroup[{loop}]", 1))
+            tile[side] *= part
+            thread[side] *= max(1, knobs.get(f"thread[{loop}]", 1))
+            workgroups *= -(-(extent or 1) // part)
+    batch, m, n, k = tile.values()
+    # Divide the tile among subgroups: by the knob, else by the intrinsic's aspect.
+    per_subgroup = max(1.0, m * n / subgroups)
+    sides = map(side_of, problem.roles)
+    counts = [
+        knobs.get(f"{SUBGROUP_BASIS}[{loop}]") for loop, side in enumerate(sides) if side == "m"
+    ]
+    if has_intrinsics and any(counts):
+        rows = max(1.0, m / math.prod(filter(None, counts)))
+    else:
+        rows = math.sqrt(per_subgroup * (_aspect(problem, knobs) or m / n))
+    rows = min(rows, m)
+    columns = per_subgroup / rows
+    # Count what a thread and a compute unit hold.
+    scores = batch * m * k if problem.kind == "attention" else 0
+    accumulators = (batch * m * n + scores) / threads
+    shared_bytes = batch * (m + n) * k * operand_bytes(problem)
+    registers = min(255, accumulators + (rows + columns) / 4 + _BASE_REGISTERS)
+    by_registers = _REGISTERS / (registers * 32) // subgroups
+    resident = int(max(1, min(32, by_registers, _FEW_BYTES // max(shared_bytes, 1))))
+    # Estimate the time by a rough roofline: the padded work, made slower by operands that are read again by each
+    # subgroup, or each thread without intrinsics, and each workgroup, and by lanes without a thread and short steps,
+    if has_intrinsics:
+        per_element = 1 + 24 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 8 / k
+    else:
+        reads = 1 / thread["m"] + 1 / thread["n"]
+        per_element = 1 + 4 * reads + 16 * (1 / m + 1 / n) + 32 / k
+        per_element *= _WITHOUT_INTRINSICS * (subgroups * lanes / threads)
+    # by a last wave that is not full, which is not quite lost,
+    waves = workgroups / problem.limits.get(COMPUTE_UNITS, TYPICAL)
+    rounds = max(1.0, (waves + math.ceil(waves)) / 2)
+    # by too few warps to hide latencies, and by spilled accumulators.
+    warps = min(resident, max(1.0, waves)) * subgroups
+    throughput = min(1.0, warps / _BUSY_WARPS) ** 0.5
+    spilled = max(1.0, accumulators / _SPILLING) ** 3
+    work = batch * m * n * size["k"] * per_element
+    return {
+        "estimate": math.log2(work * rounds / throughput * spilled),
+        "threads": logarithm(threads),
+        "workgroups": logarithm(workgroups),
+        "tail": waves / math.ceil(waves),
+        "waves": logarithm(math.ceil(waves / resident)),
+        "occupancy": logarithm(resident * subgroups),
+        "accumulators": logarithm(accumulators),
+        "shared": logarithm(shared_bytes),
+        "intensity": logarithm(m * n / (m + n)),
+        "subgroup intensity": logarithm(rows * columns / (rows + columns)),
+        "aspect": logarithm(m / n),
+        "subgroup aspect": logarithm(rows / columns),
+        "steps": logarithm(size["k"] / k),
+        "flops per thread": logarithm(accumulators * size["k"]),
+        "bytes per thread": logarithm(shared_bytes / threads),
+    }
+
+
+def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
+    """Return the ratio of rows to columns of a subgroup; None if no knobs determine it."""
+    sides = {"m": 1.0, "n": 1.0}
+    has_tiles = False
+    for loop, role in enumerate(problem.roles):
+        side = side_of(role)
+        if side in sides and f"subgroup[{loop}]" in knobs:
+            sides[side] *= max(1, knobs[f"subgroup[{loop}]"])
+            has_tiles = True
+    # The intrinsics of a warp have twice as many rows as columns, those of a wavefront as many.
+    intrinsic = 2 if knobs.get(SUBGROUP_SIZE) == 32 else 1  # noqa: PLR2004
+    return sides["m"] / sides["n"] * intrinsic if has_tiles else None
+
+
+def load_trees() -> Any:
+    """Load the trees of scikit-learn, which takes a second; raise a `TuninglinkError` if they are missing or damaged."""
+    try:
+        import sklearn.tree  # noqa: PLC0415
+    except ImportError as failure:
+        raise lacking_scikit_learn("the search 'model'", str(failure)) from None
+    return sklearn
+
+
+def lacking_scikit_learn(user: str, reason: str) -> TuninglinkError:
+    """Return the error of `user`, a part of the tuner, whose import of scikit-learn failed for a reason."""
+    remedy = note("install the extra: pip install 'tuninglink[tune]'")
+    return TuninglinkError(error(f"{user} needs scikit-learn: {reason}", notes=[remedy]))
+
+
+# --- Search with a model: ensembles of randomized trees on the measurements so far, and on other problems
+
+_TREES: Final = 60
+_FEW: Final = 20
+"""The number of rows below which a leaf of a tree may hold a single one."""
+
+_COLUMNS: Final = 0.5
+"""The part of the columns that a split chooses from."""
+
+
+class Ensemble:
+    """Extremely randomized trees on bootstrap samples; scikit-learn's own forests mostly copy the trees' parameters."""
+
+    def __init__(self, table: Table, values: Values, seed: int) -> None:
+        random = np.random.default_rng(seed)
+        rows = len(values)
+        leaf = 1 if rows < _FEW else 2
+        seeds = random.integers(0, 1 << 31, _TREES)
+        counts = random.multinomial(rows, np.full(rows, 1 / rows), _TREES).astype(np.float64)
+        targets = np.ascontiguousarray(values.reshape(-1, 1))
+        self._trees = []
+        sklearn = load_trees()
+        with sklearn.config_context(skip_parameter_validation=True):
+            for number, weights in zip(seeds, counts, strict=True):
+                tree = sklearn.tree.ExtraTreeRegressor(
+                    min_samples_leaf=leaf, max_features=_COLUMNS, random_state=int(number)
+                )
+                tree.fit(table, targets, sample_weight=weights, check_input=False)
+                self._trees.append(tree.tree_)
+
+    def guesses(self, table: Table) -> Values:
+        return np.stack([tree.predict(table)[:, 0] for tree in self._trees])
+
+
+def _table(described: Sequence[Mapping[str, float]], columns: Sequence[str]) -> Table:
+    return np.array([[row.get(name, -1.0) for name in columns] for row in described], np.float32)
+
+
+_DOUBT: Final = 4
+"""The number of other problems at which their correction counts half: they may differ from this one."""
+
+
+def _corrections(
+    measured: Sequence[MeasuredProblem], seed: int
+) -> Callable[[Sequence[Mapping[str, float]]], Values]:
+    """Learn corrections of the estimates of candidates from the errors of estimates for other problems.
+
+    Problems differ by a constant, so residuals are relative to that of the fastest candidate of their problem.
+    """
+    rows, residuals = [], []
+    for problem in measured:
+        described = [features(problem.problem, candidate) for candidate, _ in problem.times]
+        times = np.log2([microseconds for _, microseconds in problem.times])
+        result = times - [row.get("estimate", 0.0) for row in described]
+        residuals.append(result - result[np.argmin(times)])
+        rows += described
+    columns = sorted({name for row in rows for name in row})
+    ensemble = Ensemble(_table(rows, columns), np.concatenate(residuals), seed)
+    weight = len(measured) / (len(measured) + _DOUBT)
+
+    def correct(described: Sequence[Mapping[str, float]]) -> Values:
+        mean: Values = ensemble.guesses(_table(described, columns)).mean(axis=0)
+        return weight * mean
+
+    return correct
+
+
+_FIRST: Final = 8
+"""Fast configurations of other environments come first, then this number of the best by the estimate, and as many by
+results for other problems; without these, neighbors of the compiler's choice and as many of the estimate's best quarter."""
+
+_NEAR_DEFAULT: Final = 12
+"""Neighbors of the compiler's choice that are tried before there is a model."""
+
+_TRUST: Final = 0.5
+"""The part of the estimate that the model only corrects; the rest it has to learn."""
+
+_OPTIMISM: Final = 1.0
+"""The number of standard deviations that are subtracted from the expected time of a candidate."""
+
+_EXPLORATION: Final = 0.03
+"""The probability that a candidate is drawn at random."""
+
+_SETTLED: Final = 24
+"""After this number of trials, the model chooses from all candidates instead of from those that were drawn first."""
+
+_DRY: Final = 0.5
+"""The fraction of tried candidates from which others are drawn."""
+
+_NEW: Final = 4
+"""The number of new times, also a tenth of all, that are worth another model, which takes a tenth of a second."""
+
+_LEAST_PROBABILITY: Final = 1 / 64
+"""A candidate that is like those that failed is taken to be this many times slower at most."""
+
+_SPILL_POWER: Final = 1 / 3
+"""The slowdown by spills, as a power of the spilled words: code that spills 992 registers took ten times as long."""
+
+_FEWEST: Final = 2
+"""The least number of times that a model learns from."""
+
+_EXAMINED: Final = 3
+"""The neighbors of this number of the best candidates are examined, whether they were sampled or not."""
+
+
+class ModelSearch(Search):
+    """Learns the logarithm of the time from knobs and derived features, and whether candidates compile at all.
+
+    It begins with the candidates of the best estimates, neighbors of the compiler's choice, and a spread sample. Then
+    it selects the candidates with the best predictions, with optimism under uncertainty. Neighbors of the best few
+    candidates are always examined, so that the search ends as a hill climb.
+    """
+
+    name: ClassVar[str] = "model"
+
+    def __init__(
+        self,
+        pool: CandidatePool,
+        seed: int,
+        default_microseconds: float | None,
+        known: Sequence[tuple[Candidate, float | None]] = (),
+        measured: Sequence[MeasuredProblem] = (),
+    ) -> None:
+        timed = [pair for pair in known if pair[1] is not None]
+        super().__init__(pool, seed, default_microseconds, timed, measured)
+        self._elsewhere = [candidate for candidate, microseconds in known if microseconds is None]
+        self._ranking: tuple[int, list[Candidate]] | None = None
+        self._further: list[Candidate] = []
+        self._estimated: dict[str, float] = {}
+        self._described: dict[str, dict[str, float]] = {}
+
+    def propose(self, count: int) -> Sequence[Candidate]:
+        """Return the most promising candidates."""
+        if self._tried < len(self._first_candidates) or len(self._times) < _FEWEST:
+            begun = [candidate for candidate in self._first_candidates if self.is_new(candidate)]
+            if begun:
+                return begun
+        ranked = [candidate for candidate in self._ranked() if self.is_new(candidate)]
+        if not ranked and (further := self.further()):
+            self._further += further
+            self._ranking = None
+            ranked = [candidate for candidate in self._ranked() if self.is_new(candidate)]
+        chosen = ranked[:count]
+        for position in range(len(chosen)):
+            if self._chance.random() < _EXPLORATION:
+                chosen[position] = self._chance.choice(ranked)
+        return chosen
+
+    def draw_ahead(self) -> None:
+        if self._tried >= _FEWEST:
+            self._pool.begin_sample(MOST_CANDIDATES, self._seed)
+
+    def _ranked(self) -> list[Candidate]:
+        """Return untried candidates, best first; the ranking is updated after enough new measurements."""
+        if self._ranking is None or self._tried >= self._ranking[0] + max(_NEW, self._tried // 10):
+            candidates = self._candidates()
+            rest = [candidate for candidate in candidates if candidate.key not in self._asked]
+            if len(self._times) < _FEWEST or not rest:
+                self._chance.shuffle(rest)
+            else:
+                order = np.argsort(self._scores(rest), kind="stable")
+                rest = [rest[position] for position in order]
+            self._ranking = self._tried, rest
+        return self._ranking[1]
+
+    @cached_property
+    def _first_candidates(self) -> list[Candidate]:
+        """The candidates that are tried before a model exists."""
+        sampled = list(self.drawn(FIRST_CANDIDATES))
+        estimated = fastest_first(self._pool.problem, sampled)
+        first = [*self._elsewhere, *estimated[:_FIRST]]
+        if self._transfer is not None:
+            order = np.argsort(self._estimates(sampled), kind="stable")[:_FIRST]
+            first += [sampled[position] for position in order]
+        else:
+            if self._pool.default is not None:
+                first += self._neighbors(self._pool.default)[:_NEAR_DEFAULT]
+            quarter = estimated[: max(_FIRST, len(estimated) // 4)]
+            first += self._chance.sample(quarter, min(len(quarter), _FIRST))
+        return list({candidate.key: candidate for candidate in first}.values())
+
+    def _candidates(self) -> list[Candidate]:
+        count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES
+        may_wait = not self.is_pending or self._pool.begin_sample(count, self._seed)
+        drawn = self.drawn(count if may_wait else FIRST_CANDIDATES)
+        if self._tried > _DRY * (len(drawn) + len(self._further)) and self._tried >= _SETTLED:
+            self._further += self.further()
+        result = {candidate.key: candidate for candidate in (*drawn, *self._further)}
+        for fast in self.best(_EXAMINED):
+            result |= {neighbor.key: neighbor for neighbor in self._neighbors(fast)}
+        return list(result.values())
+
+    # --- The model -------------------------------------------------------------------------------------------
+
+    def _scores(self, rest: Sequence[Candidate]) -> np.ndarray:
+        """Return the optimistic logarithm of the time of candidates, worse for those that may not compile."""
+        measured = [candidate for candidate, _ in self._times.values()]
+        failed = list(self._failed.values())
+        spills = self._spilled_words([*measured, *failed, *rest])
+        table = self._table([*measured, *failed, *rest])
+        if spills.any():
+            table = np.column_stack([table, spills.astype(np.float32)])
+        timed, unknown = table[: len(measured)], table[len(measured) + len(failed) :]
+        times = np.log2([microseconds for _, microseconds in self._times.values()])
+        cost = _SPILL_POWER * spills
+        residuals = times - _TRUST * self._estimates(measured) - cost[: len(measured)]
+        guesses = Ensemble(timed, residuals, self._seed).guesses(unknown)
+        expected = guesses.mean(axis=0) + _TRUST * self._estimates(rest)
+        expected += cost[len(cost) - len(rest) :]
+        scores: np.ndarray = expected - _OPTIMISM * guesses.std(axis=0)
+        if failed:  # Lower those that are like failed ones by the probability that they can be compiled and run.
+            outcomes = np.repeat([1.0, 0.0], [len(measured), len(failed)])
+            judge = Ensemble(table[: len(outcomes)], outcomes, self._seed)
+            probability = judge.guesses(unknown).mean(axis=0)
+            scores -= np.log2(np.maximum(probability, _LEAST_PROBABILITY))
+        return scores
+
+    def _spilled_words(self, candidates: Sequence[Candidate]) -> np.ndarray:
+        """Return the logarithms of the words that candidates spill, as those that were compiled predict them."""
+        compiled = list(self._spills.values())
+        words = np.array([amount for _, amount in compiled])
+        if not words.any():
+            return np.zeros(len(candidates))
+        table = self._table([*(candidate for candidate, _ in compiled), *candidates])
+        judge = Ensemble(table[: len(compiled)], words, self._seed)
+        guesses: np.ndarray = judge.guesses(table[len(compiled) :]).mean(axis=0)
+        for position, candidate in enumerate(candidates):
+            guesses[position] = self._spills.get(candidate.key, (0, guesses[position]))[1]
+        return guesses
+
+    def _table(self, candidates: Sequence[Candidate]) -> Table:
+        described = [self._features(candidate) for candidate in candidates]
+        return _table(described, sorted({name for row in described for name in row}))
+
+    def _features(self, candidate: Candidate) -> dict[str, float]:
+        if candidate.key not in self._described:
+            self._described[candidate.key] = features(self._pool.problem, candidate)
+        return self._described[candidate.key]
+
+    def _estimates(self, candidates: Sequence[Candidate]) -> np.ndarray:
+        """Return the logarithm of the expected time before any measurement, up to a constant."""
+        new = [candidate for candidate in candidates if candidate.key not in self._estimated]
+        if new:
+            array = np.array([estimate(self._features(candidate)) for candidate in new])
+            if self._transfer is not None:
+                array += self._transfer(list(map(self._features, new)))
+            self._estimated |= zip((candidate.key for candidate in new), array, strict=True)
+        return np.array([self._estimated[candidate.key] for candidate in candidates])
+
+    @cached_property
+    def _transfer(self) -> Callable[[Sequence[Mapping[str, float]]], Values] | None:
+        return _corrections(self._measured, self._seed) if self._measured else None
+
+
+# --- Searches, which choose the next candidates, by name: built-in ones, and those of plug-ins ---
+
+GROUP: Final = "tuninglink.search"
+"""The entry-point group under which a plug-in registers a search: a subclass of `Search`."""
+
+DEFAULT_SEARCH: Final = ModelSearch.name
+
+_OWN: Final = {search.name: search for search in (ModelSearch, RandomSearch, NeighborSearch)}
+
+
+def search_names() -> list[str]:
+    """Return the names of all searches, the default first."""
+    others = {*_OWN, *(plug_in.name for plug_in in _plug_ins())} - {DEFAULT_SEARCH}
+    return [DEFAULT_SEARCH, *sorted(others)]
+
+
+def search_named(name: str) -> type[Search]:
+    """Return a search, without loading the libraries of built-in ones.
+
+    Raises:
+        TuninglinkError: the name is unknown, or its plug-in cannot be used.
+    """
+    if name == DEFAULT_SEARCH and find_spec("sklearn") is None:
+        raise lacking_scikit_learn("the search 'model'", "there is no module 'sklearn'")
+    if name in _OWN:
+        return _OWN[name]
+    plug_in = next((plug_in for plug_in in _plug_ins() if plug_in.name == name), None)
+    if plug_in is None:
+        available = note(f"known: {', '.join(search_names())}")
+        hint = did_you_mean(name, search_names())
+        raise UsageError(error(f"there is no search '{name}'{hint}", notes=[available]))
+    subject = f"plug-in '{name}' ({plug_in.value})"
+    try:
+        loaded = plug_in.load()
+    except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
+        raise TuninglinkError(error(f"{subject} cannot be loaded: {failure}")) from None
+    if not (isinstance(loaded, type) and issubclass(loaded, Search)):
+        expected = f"{Search.__module__}.{Search.__qualname__}"
+        raise TuninglinkError(error(f"{subject} is not a subclass of {expected}"))
+    return loaded
+
+
+_FEW_TRIALS: Final = 8
+"""A search of this number of trials ends before it has a model."""
+
+
+def begin_loading(name: str, trials: int | None) -> None:
+    """Load the libraries of a search for a number of trials in another thread, while this one waits for the compiler."""
+
+    def load() -> None:
+        with suppress(TuninglinkError):  # The search reports it when it needs the trees.
+            load_trees()
+
+    if name == DEFAULT_SEARCH and (trials is None or trials > _FEW_TRIALS):
+        Thread(target=load, daemon=True).start()
+
+
+def _plug_ins() -> Iterable[EntryPoint]:
+    return sorted(entry_points(group=GROUP), key=lambda plug_in: plug_in.name)
