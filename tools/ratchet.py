@@ -44,7 +44,7 @@ LIMITS: Final = {
     "tuning.candidates": (1399, 74),
     "tuning.devices": (3641, 249),
     "tuning.references": (2456, 122),
-    "tuning.search": (1027, 66),
+    "tuning.search": (1025, 66),
     "tuning.deciding": (3402, 181),
     "tuning.database": (2289, 112),
     "tuning.flag_sets": (1598, 80),
