@@ -278,10 +278,6 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
     preparation, the entry point runs it first. A spec with a preparation, or with entries that rewrite their
     operations, is not in default-entrypoint form.
 
-    Args:
-        name: the symbol of its module.
-        entries: its entries, in order of precedence.
-
     Raises:
         NoMatcherError: the form of an entry cannot match its operation.
     """
@@ -474,8 +470,7 @@ _CLEANUP: Final = (
 def window_copies(dispatch: Workload) -> tuple[int, ...]:
     """Return the number of copies of the root op by loop if its window is unrolled, 0 for the other loops.
 
-    Returns:
-        The numbers of copies; empty if the op has no window or a large one, or sums over channels, as a matmul does.
+    There are none if the op has no window or a large one, or sums over channels, as a matmul does.
     """
     if not _is_for_cpu(dispatch) or dispatch.problem.kind is not OpKind.CONVOLUTION:
         return ()

@@ -185,7 +185,18 @@ def check_command(arguments: Sequence[str]) -> int:
         table = render_table(("code", "severity", "meaning"), rows, "", sys.stdout)
         write_output(options.output, table.encode())
         return process.SUCCESS
-    _check_options(options, reader.flags[len(reader.target_flags) :])
+    # Check that flags have the program or the target that they are for.
+    explicit_flags = reader.flags[len(reader.target_flags) :]
+    if explicit_flags and not options.model:
+        remedy = "flags of iree-compile are for the program of --model"
+        raise usage_error(f"flag '{explicit_flags[0]}' needs a --model", remedy)
+    if options.compiles and not options.target:
+        raise no_target()
+    if options.fixes and STANDARD_STREAM in options.specs:
+        message = "--fix writes into files, and cannot fix standard input; --diff shows the change"
+        raise usage_error(message)
+    if options.model:
+        check_has_target(options.flags, options.model)
     specs = options.specs or options.project.specs()
     check_output(options.output)
     # The flags of sessions are for the model; the others are set once for the process.
@@ -230,20 +241,6 @@ def check_command(arguments: Sequence[str]) -> int:
 
 _MOST_ROUNDS: Final = 10
 """The limit on fixing again what a fix leads to, such as the value of a knob whose name was wrong."""
-
-
-def _check_options(options: CheckOptions, explicit_flags: Sequence[str]) -> None:
-    """Check that flags have the program or the target that they are for."""
-    if explicit_flags and not options.model:
-        remedy = "flags of iree-compile are for the program of --model"
-        raise usage_error(f"flag '{explicit_flags[0]}' needs a --model", remedy)
-    if options.compiles and not options.target:
-        raise no_target()
-    if options.fixes and STANDARD_STREAM in options.specs:
-        message = "--fix writes into files, and cannot fix standard input; --diff shows the change"
-        raise usage_error(message)
-    if options.model:
-        check_has_target(options.flags, options.model)
 
 
 def _checked(checker: Checker, sources: Iterable[str], options: CheckOptions) -> list[SpecReport]:

@@ -90,17 +90,27 @@ def environment() -> Environment:
         if match and match["extra"] not in _DEVELOPMENT:
             packages.setdefault(match["extra"], []).append(match["name"])
     peaks: tuple[PeakRates, ...] = ()
+    drivers: list[Driver] = []
     if versions[_RUNTIME]:
         from tuninglink.tuning import stored_peaks  # noqa: PLC0415 - an extra
 
         peaks = tuple(stored.rates for stored in stored_peaks())
+        with Pool(1) as pool:  # Vendors' libraries in drivers may crash or hang.
+            for name in pool.submit(driver_names, seconds=_SECONDS).result():
+                try:
+                    devices = pool.submit(listed_devices, name, seconds=_SECONDS).result()
+                    drivers.append(Driver(name, devices))
+                except TuninglinkError as failure:
+                    drivers.append(Driver(name, failure=failure.diagnostics[0].message))
+                except _JOB_ERRORS as failure:
+                    drivers.append(Driver(name, failure=str(failure)))
     return Environment(
         versions={**versions, "Python": platform.python_version()},
         extras={
             extra: tuple(name for name in names_ if not _version(name))
             for extra, names_ in packages.items()
         },
-        drivers=tuple(_drivers()) if versions[_RUNTIME] else (),
+        drivers=tuple(drivers),
         cache=cache,
         cached_files=len(sizes),
         cached_bytes=sum(sizes),
@@ -113,18 +123,6 @@ def _version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return ""
-
-
-def _drivers() -> Iterator[Driver]:
-    with Pool(1) as pool:  # Vendors' libraries in drivers may crash or hang.
-        for name in pool.submit(driver_names, seconds=_SECONDS).result():
-            try:
-                devices = pool.submit(listed_devices, name, seconds=_SECONDS).result()
-                yield Driver(name, devices)
-            except TuninglinkError as failure:
-                yield Driver(name, failure=failure.diagnostics[0].message)
-            except _JOB_ERRORS as failure:
-                yield Driver(name, failure=str(failure))
 
 
 def driver_names() -> list[str]:

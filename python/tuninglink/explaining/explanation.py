@@ -159,7 +159,11 @@ class Explanation:
             ProblemRow(tuple(group), sum((each.weight for each in group), Weight()))
             for group in groups.values()
         ]
-        return tuple(sorted(rows, key=lambda each: each.weight.impact, reverse=True))
+
+        def impact(row: ProblemRow) -> tuple[float, int, int]:
+            return row.weight.microseconds or 0.0, row.weight.flops, row.weight.bytes
+
+        return tuple(sorted(rows, key=impact, reverse=True))
 
     @property
     def unknown_costs(self) -> int:

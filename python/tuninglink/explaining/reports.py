@@ -131,10 +131,6 @@ class Weight:
             sum(times) if times else None,
         )
 
-    @property
-    def impact(self) -> tuple[float, int, int]:
-        return self.microseconds or 0.0, self.flops, self.bytes
-
 
 @dataclass(frozen=True)
 class ProblemRow:
