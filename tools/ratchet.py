@@ -16,7 +16,7 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (3506, 178),
+    "": (3501, 178),
     "mlir.dialects": (7, 0),
     "pages": (34, 2),
     "workers": (639, 47),
@@ -50,8 +50,8 @@ LIMITS: Final = {
     "tuning.flag_sets": (1598, 80),
     "tuning.scheduling": (2287, 160),
     "tuning": (4040, 167),
-    "doctor": (253, 10),
-    "cli": (5356, 204),
+    "doctor": (251, 9),
+    "cli": (5353, 203),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
