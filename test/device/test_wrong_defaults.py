@@ -11,11 +11,15 @@ import numpy as np
 from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, without_pauses
 from tuning_programs import whole_samples
 
+import tuninglink
 from tuninglink.cli.tune_progress import summary
-from tuninglink.tuning import Tuner
+from tuninglink.specs import provenance_of
+from tuninglink.tuning import EntryVerdict, Retuner, Tuner, target_of
 from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.database import Database, Journal
 from tuninglink.tuning.deciding import (
     WRONG_DEFAULT,
+    Budget,
     Ending,
     Ledger,
     TaskOutcome,
@@ -34,7 +38,6 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates import TunableTask
     from tuninglink.tuning.deciding import (
-        Budget,
         TaskResult,
         TrialResult,
         TuningResult,
@@ -260,6 +263,46 @@ def test_many_wrong_defaults_are_repaired_before_any_other_task_is_tuned(tmp_pat
     assert by_task[order[0]] & by_task[order[-1]]
     assert listener.races == 0
     assert listener.summary == "wrong defaults: 3 of 3 replaced by right candidates"
+
+
+@dataclass
+class SlowerDevices(WrongDevices):
+    """Entries are right, and slower than wrong defaults."""
+
+    is_right: Callable[[int], bool] = lambda _: True
+
+    def us(self, benchmark: Benchmark) -> float:
+        return 200.0 if benchmark.image in self._defaults else 400.0
+
+
+def test_retuning_keeps_slower_entries_that_replace_wrong_defaults(tmp_path: Path) -> None:
+    result, _ = tuned(tmp_path, lambda _: True)
+    spec = tuninglink.load_spec(result.spec.encode())
+    entries = [
+        position
+        for position, entry in enumerate(spec.entries)
+        if WRONG_DEFAULT in provenance_of(spec.anatomy.table, entry.matcher).values()
+    ]
+    assert len(entries) == 2
+    settings = TuningSettings(search="random")
+    with (
+        DeviceProcess("local-sync") as device,
+        CandidateCompiler(FLAGS, 2) as compiler,
+        References(0) as references,
+        Database() as database,
+        without_pauses(),
+    ):
+        devices = SlowerDevices(device=device)
+        context = TuningContext(settings, compiler, devices, references=references)
+        context = replace(context, journal=Journal(database, DESCRIPTION, settings, FLAGS))
+        # The second time, the races are in the database.
+        for _ in range(2):
+            retuner = Retuner([spec], FLAGS, context, Budget(), target_of(FLAGS), improves=False)
+            results = retuner.run().entries
+            for position in entries:
+                assert results[position].verdict is EntryVerdict.KEPT
+                assert results[position].after["reason"] == WRONG_DEFAULT
+                assert results[position].after["default_us"] == 200.0
 
 
 def test_without_a_right_candidate_the_summary_says_so(tmp_path: Path) -> None:

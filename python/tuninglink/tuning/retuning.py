@@ -39,6 +39,8 @@ from tuninglink.tuning.candidates import (
     tunable_parts,
 )
 from tuninglink.tuning.deciding import (
+    FAILING_DEFAULT,
+    WRONG_DEFAULT,
     Decision,
     MeasuredTask,
     TaskOutcome,
@@ -48,7 +50,6 @@ from tuninglink.tuning.deciding import (
 )
 from tuninglink.tuning.devices import COMPUTE_UNITS, compute_units, may_run
 from tuninglink.tuning.programs import (
-    Benchmark,
     DispatchedProgram,
     Failure,
     FailureKind,
@@ -119,8 +120,8 @@ class EntryComparison:
     standing: Standing
     measured: MeasuredTask = field(metadata=HIDDEN)
     decision: Decision | None = field(default=None, metadata=FLAT)
-    benchmark: Benchmark | None = field(default=None, metadata=HIDDEN)
     failure: str | None = None
+    result: TaskResult | None = field(default=None, metadata=HIDDEN)
 
     @written()
     def problem(self) -> str:
@@ -214,12 +215,9 @@ class EntryResult:
 
 @dataclass(frozen=True)
 class RetuningResult:
-    """The result of retuning specs.
+    """The results for all entries of all specs, in order, and the error that ended retuning early, if any.
 
-    Attributes:
-        entries: the results for all entries of all specs, in order.
-        failure: the error that ended it early, such as a lost device; None without one.
-        schema: the version of the JSON; increased when a field is changed or removed, not when one is added.
+    The version of the schema is increased when a field is changed or removed, not when one is added.
     """
 
     schema: Literal[1] = field(default=1, init=False)
@@ -258,10 +256,6 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
     """Return a spec with the outcomes for its entries, as text.
 
     Without changes, the text stays the same. Without entries, the spec does nothing.
-
-    Args:
-        spec: the original spec.
-        results: the outcomes for all its entries, in order.
     """
     if all(
         result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED) for result in results
@@ -291,6 +285,10 @@ def target_of(flags: Sequence[str]) -> Target:
 
 
 # --- The retuner: measures entries, and improves those that win -----------------------------------
+
+
+_LATE: Final = frozenset({FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT})
+"""Failures that leave open whether an entry is faster."""
 
 
 @dataclass
@@ -388,7 +386,7 @@ class Retuner:
             comparisons.append(compared)
         verdict, reason = judge(comparisons)
         before = _provenance(spec, position)
-        after = {**before, **self._measured_provenance(comparisons)}
+        after = self._remeasured(before, comparisons)
         return EntryResult(spec, position, verdict, reason, before, after, tuple(comparisons))
 
     def _compare(self, task: EntryTask, budget: Budget) -> EntryComparison | Failure:
@@ -402,43 +400,43 @@ class Retuner:
         measured = measure_default(task.task, default, context.devices)
         if isinstance(measured, Failure):
             return measured
-        benchmark = decision = failure = None
         if isinstance(own, Failure):
-            failure = own
-        else:
-            benchmark = task.task.benchmark(own.image)
-            if own.image == measured.benchmark.image:
-                return EntryComparison(task, Standing.SAME, measured, benchmark=benchmark)
-            trial = TrialResult(task.own, None, None, time.monotonic(), benchmark)
-            pending = TaskResult(task, 1.0, measured.default_us, (trial,), TaskOutcome.UNDECIDED)
-            result = compare_candidate(context, pending, measured.benchmark, trial, budget)
-            if result.failures:
-                failure = result.failures[0][1]
-            else:
-                decision = result.decision
-        if failure is not None:
-            is_late = failure.kind in (FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT)
-            standing = Standing.UNDECIDED if is_late else Standing.FAILED
-        elif decision is None:
+            standing = Standing.UNDECIDED if own.kind in _LATE else Standing.FAILED
+            return EntryComparison(task, standing, measured, None, own.message)
+        if own.image == measured.benchmark.image:
+            return EntryComparison(task, Standing.SAME, measured)
+        benchmark = task.task.benchmark(own.image)
+        trial = TrialResult(task.own, None, None, time.monotonic(), benchmark)
+        pending = TaskResult(task, 1.0, measured.default_us, (trial,), TaskOutcome.UNDECIDED)
+        result = compare_candidate(context, pending, measured.benchmark, trial, budget)
+        if result.failures:
+            failure = result.failures[0][1]
+            standing = Standing.UNDECIDED if failure.kind in _LATE else Standing.FAILED
+            return EntryComparison(task, standing, measured, None, failure.message)
+        decision = result.decision
+        if decision is None:
             standing = Standing.UNDECIDED
+        elif result.verdict is TaskOutcome.WON:
+            standing = Standing.FASTER  # or the compiler's choice is wrong
         else:
             is_slower = decision.speedup.high < 1
             standing = Standing.SLOWER if is_slower else Standing(decision.outcome.value)
-        message = failure.message if failure else None
-        return EntryComparison(task, standing, measured, decision, benchmark, message)
+        return EntryComparison(task, standing, measured, decision, None, result)
 
-    def _measured_provenance(self, comparisons: Sequence[EntryComparison]) -> dict[str, object]:
-        """Return the new provenance of an entry, from the problem on which it wins, if any."""
-        decided = [comparison for comparison in comparisons if comparison.decision is not None]
-        if not decided:
-            return {}
-        won = [comparison for comparison in decided if comparison.standing is Standing.FASTER]
-        first = (won or decided)[0]
-        us, verdict = first.measured.default_us, TaskOutcome.WON
-        result = TaskResult(first.task, 1.0, us, (), verdict, decision=first.decision)
-        values = result.provenance(self.context.devices.first.description)
+    def _remeasured(
+        self, before: Mapping[str, object], comparisons: Sequence[EntryComparison]
+    ) -> dict[str, object]:
+        """Return the provenance of an entry with new figures: of the problem on which it wins, if any."""
+        decided = [comparison.result for comparison in comparisons if comparison.decision]
+        results = sorted(filter(None, decided), key=lambda one: one.verdict is not TaskOutcome.WON)
+        if not results:
+            return dict(before)
+        values = results[0].provenance(self.context.devices.first.description)
         del values["trials"]  # they belong to the original search
-        return values
+        # The compiler's choice may have become right since.
+        reasons = WRONG_DEFAULT, FAILING_DEFAULT
+        kept = {name: value for name, value in before.items() if value not in reasons}
+        return {**kept, **values}
 
     def _improve_all(self, results: list[EntryResult]) -> None:
         """Search for better configurations of the entries that win, and replace their results."""
@@ -468,8 +466,9 @@ class Retuner:
         """Search for a configuration that is clearly faster than that of an entry."""
         # Tune with the entry's own configuration as the default.
         compared = result.comparisons[-1]
-        assert compared.benchmark is not None
-        own = replace(compared.measured, benchmark=compared.benchmark)
+        benchmark = compared.result.trials[0].benchmark if compared.result else None
+        assert benchmark is not None
+        own = replace(compared.measured, benchmark=benchmark)
         around = replace(compared.task, spaces=compared.task.spaces.around(compared.task.own))
         search = tune_task(self.context, around, own, budget)
         if search.winner is None or search.decision is None:
@@ -492,7 +491,7 @@ class Retuner:
             result,
             verdict=EntryVerdict.IMPROVED,
             reason=f"another configuration is faster than its own: {search.decision.speedup}",
-            after={**result.before, **self._measured_provenance(comparisons), **trials},
+            after={**self._remeasured(result.before, comparisons), **trials},
             comparisons=tuple(comparisons),
             configuration=winner,
         )
@@ -522,13 +521,9 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class EntryProblems:
-    """Finds the problems of entries.
+    """Finds the problems of entries under flags, of which process-wide ones must already be set.
 
-    Attributes:
-        flags: compiler flags; process-wide flags must already be set.
-        target: the target.
-        registry: the providers of spaces.
-        limits: limits of the device, in addition to the target's.
+    The limits of the device are added to the target's.
     """
 
     flags: Sequence[str]

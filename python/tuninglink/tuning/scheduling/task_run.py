@@ -663,20 +663,20 @@ def compare_candidate(
     trial: TrialResult,
     budget: Budget,
 ) -> TaskResult:
-    """Compare one compiled candidate with the default. A recorded race is reused.
+    """Compare one compiled candidate with the default, which is judged first. A recorded race is reused.
 
     Raises:
         DeviceError: the device is lost.
         DatabaseError: a result cannot be stored.
     """
     journal, settings = context.journal, context.settings
+    checks = context.checks(result.prepared, default)
+    result = replace(result, judgement=checks.default_judgement)
     recorded = journal.race(result.prepared, trial.candidate.key) if journal else None
     if recorded is not None:
         return decided(result, trial, decide(recorded.blocks, settings.min_gain, settings.seed))
     assert trial.benchmark is not None
     context.listener.racing(result.prepared, 1)
-    checks = context.checks(result.prepared, default)
-    result = replace(result, judgement=checks.default_judgement)
     race = Race(
         context.devices.first,
         Contestant(default, result.default_us),
