@@ -49,7 +49,7 @@ LIMITS: Final = {
     "tuning.database": (2289, 112),
     "tuning.flag_sets": (1598, 80),
     "tuning.scheduling": (2287, 160),
-    "tuning": (4040, 167),
+    "tuning": (4035, 167),
     "doctor": (251, 9),
     "cli": (5353, 203),
 }
