@@ -53,7 +53,7 @@ from tuninglink.payloads import (
 )
 from tuninglink.plain_data import EMPTY_IS_NULL, HIDDEN
 from tuninglink.rules import Rule
-from tuninglink.solver import DEFAULT_LIMITS, Limits, Verdict
+from tuninglink.solver import DEFAULT_LIMITS, Grade, Limits, Verdict
 from tuninglink.spaces import (
     ConfigurationAnswer,
     ProviderRegistry,
@@ -428,25 +428,25 @@ class ConfigurationChecks:
 
     def _new_answer(self, dispatch: Workload, configuration: Configuration, key: bytes) -> Answer:
         outcome = verify_configuration(dispatch, configuration, self._registry, self._limits)
-        broken = outcome.violations or outcome.discouraged or outcome.unsafe or outcome.slow
-        if not broken:
+        if not outcome.violations:
             return Answer(outcome.verdict, outcome.reason)
+        worst = outcome.violations[0]
         answer = Answer(
             outcome.verdict,
             outcome.reason,
             outcome.further_violations,
-            knobs=broken[0].knobs,
+            knobs=worst.knobs,
             key=key,
             outcome=(outcome, configuration),
         )
         # The worst kind of broken rule decides.
-        if outcome.violations:
-            return replace(answer, reason=f"{broken[0]} in pipeline {outcome.pipeline}")
-        if outcome.discouraged:
-            return replace(answer, warning=f"{broken[0]} in pipeline {outcome.pipeline}")
-        if outcome.unsafe:
-            return replace(answer, crash=str(broken[0]))
-        return replace(answer, slow=str(broken[0]))
+        if outcome.verdict is Verdict.REFUTED:
+            return replace(answer, reason=f"{worst} in pipeline {outcome.pipeline}")
+        if worst.grade is Grade.COMPILER:
+            return replace(answer, warning=f"{worst} in pipeline {outcome.pipeline}")
+        if worst.grade is Grade.UNSAFE:
+            return replace(answer, crash=str(worst))
+        return replace(answer, slow=str(worst))
 
     def _key(self, dispatch: Workload, configuration: Configuration) -> bytes:
         """Return a key that equal dispatches share, in this process and in others."""

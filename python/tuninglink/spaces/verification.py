@@ -241,18 +241,14 @@ def _weigh(
     # What may not compile is not decided yet; a crash is for code that compiles.
     grade = Grade.UNSAFE if is_proven else Grade.SLOW
     other = next((finding for finding in findings if finding.broken[grade]), None)
-    broken = () if other is None else other.broken[grade]
     objecting = rejecting or other
     if objecting is None:
         return ConfigurationAnswer(verdict, str(configuration.pipeline), reason=reason)
+    discouraged = () if rejecting is None else rejecting.broken[Grade.COMPILER]
+    violations = (*discouraged, *(() if other is None else other.broken[grade]))
+    propose = partial(objecting.propose, configuration, limits)
     return ConfigurationAnswer(
-        verdict,
-        str(configuration.pipeline),
-        discouraged=() if rejecting is None else rejecting.broken[Grade.COMPILER],
-        unsafe=broken if is_proven else (),
-        slow=() if is_proven else broken,
-        reason=reason,
-        propose=partial(objecting.propose, configuration, limits),
+        verdict, str(configuration.pipeline), violations, reason, propose=propose
     )
 
 
@@ -269,10 +265,8 @@ class ConfigurationAnswer:
 
     Attributes:
         verdict: proven: the configuration compiles; refuted: it does not compile.
-        violations: if refuted, the necessary rules that it breaks.
-        discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.
-        unsafe: if not refuted, the broken rules that keep the code from crashing.
-        slow: if not decided, the broken rules that keep compilation from taking minutes.
+        violations: the broken rules: if refuted, those that code generation needs; otherwise those of the compiler's own
+            constraints, then those that keep the code from crashing, or compilation from taking minutes.
         reason: if not decided, why not.
         propose: finds the nearest valid configuration, or returns the reason why there is none.
     """
@@ -280,9 +274,6 @@ class ConfigurationAnswer:
     verdict: Verdict
     pipeline: str
     violations: tuple[Violation, ...] = ()
-    discouraged: tuple[Violation, ...] = ()
-    unsafe: tuple[Violation, ...] = ()
-    slow: tuple[Violation, ...] = ()
     reason: str = ""
     propose: Callable[[], tuple[Proposal | None, str]] = field(
         default=lambda: (None, ""), repr=False, compare=False
@@ -290,7 +281,7 @@ class ConfigurationAnswer:
 
     @property
     def proposal(self) -> Proposal | None:
-        """If refuted, discouraged, unsafe or slow, the nearest valid configuration, or None if none was found."""
+        """The nearest valid configuration if rules are broken, or None if none was found."""
         return self._proposed[0]
 
     @cached_property
@@ -305,22 +296,18 @@ class ConfigurationAnswer:
         """
         if self.verdict is Verdict.REFUTED:
             return Severity.ERROR
+        grades = {violation.grade for violation in self.violations}
         is_proven = self.verdict is Verdict.PROVEN
-        if self.unsafe or self.slow or (self.discouraged and not is_proven):
+        if grades and (grades != {Grade.COMPILER} or not is_proven):
             return Severity.WARNING
-        return Severity.REMARK if self.discouraged or not is_proven else None
+        return Severity.REMARK if grades or not is_proven else None
 
     def __str__(self) -> str:
         where = f"in pipeline {self.pipeline}"
-        if self.verdict is Verdict.REFUTED:
-            return f"the configuration is invalid {where}: {self.violations[0]}"
-        if self.discouraged:
-            who = "the compiler's own constraints would not choose the configuration"
-            return f"{who} {where}: {self.discouraged[0]}"
-        if self.unsafe:
-            return f"the code of the configuration may crash {where}: {self.unsafe[0]}"
-        if self.slow:
-            return f"the configuration may take minutes to compile {where}: {self.slow[0]}"
+        if self.violations:
+            is_refuted, worst = self.verdict is Verdict.REFUTED, self.violations[0]
+            objection = "the configuration is invalid" if is_refuted else _OBJECTIONS[worst.grade]
+            return f"{objection} {where}: {worst}"
         if self.verdict is Verdict.NOT_DECIDED:
             return f"the configuration was not decided: {self.reason}"
         return f"the configuration is valid {where}"
@@ -331,9 +318,9 @@ class ConfigurationAnswer:
         proposal, why_none = self._proposed
         if proposal is not None:
             return (*self.further_violations, str(proposal))
-        is_doubted = self.discouraged or self.unsafe or self.slow
-        reason = why_none if self.violations else self.reason if is_doubted else ""
-        return (*self.further_violations, *filter(None, [reason]))
+        reason = why_none if self.verdict is Verdict.REFUTED else self.reason
+        is_doubted = bool(self.violations and reason)
+        return (*self.further_violations, *([reason] if is_doubted else ()))
 
     @property
     def knobs(self) -> tuple[str, ...]:
@@ -346,19 +333,22 @@ class ConfigurationAnswer:
             return max(old, new, 1) / max(1, min(old, new))
 
         changed = [name for name, _, _ in sorted(changes, key=factor, reverse=True)]
-        violated = next((violation.knobs for violation in self._broken), ())
+        violated = next((violation.knobs for violation in self.violations), ())
         both = [name for name in changed if name in violated]
         return tuple(dict.fromkeys((*both, *violated, *changed)))
 
     @property
     def further_violations(self) -> tuple[str, ...]:
         """The violations after the first, one sentence each."""
-        return tuple(f"violated as well: {other}" for other in self._broken[1:])
+        return tuple(f"violated as well: {other}" for other in self.violations[1:])
 
-    @property
-    def _broken(self) -> tuple[Violation, ...]:
-        return (*self.violations, *self.discouraged, *self.unsafe, *self.slow)
 
+_OBJECTIONS: Final = {
+    Grade.COMPILER: "the compiler's own constraints would not choose the configuration",
+    Grade.UNSAFE: "the code of the configuration may crash",
+    Grade.SLOW: "the configuration may take minutes to compile",
+}
+"""The objections to a configuration that is not refuted, by the grade of the worst rule that it breaks."""
 
 _NV_MMA_SYNC: Final = "NV_MMA_SYNC"
 _TRANSPOSED_RESULT: Final = (
