@@ -34,7 +34,7 @@ LIMITS: Final = {
     "comparing": (490, 28),
     "compiler": (3275, 165),
     "payloads": (2212, 129),
-    "spaces": (2015, 108),
+    "spaces": (2005, 107),
     "checking": (1708, 76),
     "passes": (1200, 26),
     "tuning.problems": (2079, 133),
