@@ -217,7 +217,7 @@ def test_a_set_is_kept_that_runs_where_the_default_does_not(fails: str) -> None:
         "the first call of the program took longer than 10 s",
     ]
     assert tuning_bases(result, 300.0) == [result.best.flag_set]
-    # The first one is kept if the others are no faster.
+    # The first one is kept if the others are not faster.
     alone = comparison(device).run(jobs_of("decodes fast", "much slower", default=default))
     assert alone.flags == ("--decodes fast",)
 
