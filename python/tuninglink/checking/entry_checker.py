@@ -79,10 +79,7 @@ def with_fused_consumer(program: str) -> str:
 
 
 def add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> bool:
-    """Add the elementwise op `x * erf(x)` before ops that return the results of a dispatch.
-
-    Return whether all results are tensors of floating-point numbers with static shapes, so that it could be added.
-    """
+    """Add the elementwise op `x * erf(x)` to the results of a dispatch if they are static tensors of floats; return whether."""
     numbers = (mlir.F16Type, mlir.BF16Type, mlir.F32Type, mlir.F64Type)
     kinds = [operand.type for terminator in returns for operand in terminator.operands]
     if not kinds or not all(
@@ -330,11 +327,9 @@ def reachability(
 def check_sizes(
     entries: Iterable[Entry], matchers: MatcherConditions, diagnostics: DiagnosticSink
 ) -> None:
-    """Warn about entries that only match ops over loops or dimensions of size 0.
-
-    The interpreter matches such ops, but the compiler removes them, or crashes on a reduction of size 0, before it
-    applies specs.
-    """
+    """Warn about entries that only match ops over loops or dimensions of size 0."""
+    # The interpreter matches such ops, but the compiler removes them, or crashes on a reduction of size 0, before it
+    # applies specs.
     for entry in {entry.matcher: entry for entry in entries}.values():
         condition = matchers.of(entry.matcher)
         if isinstance(condition, Opaque):
@@ -520,12 +515,10 @@ def check_in_parallel(
     warn: Callable[[Diagnostic], None],
     finished: Callable[[int, EntryAnswers], object],
 ) -> Iterator[Iterator[EntryAnswers]]:
-    """Check entries in this process and, for many entries, in further processes. Yield the answers in order.
-
-    This process takes part while the caller iterates. It begins with the first entries and the others with the last,
-    until they meet. The answers equal those of a single process; only the order of the calls of `finished` with the
-    position of an entry differs.
-    """
+    """Check entries in this process and, for many entries, in further processes. Yield the answers in order."""
+    # This process takes part while the caller iterates. It begins with the first entries and the others with the last,
+    # until they meet. The answers equal those of a single process; only the order of the calls of `finished` with the
+    # position of an entry differs.
 
     def note(start: int, checked: Iterable[EntryAnswers]) -> None:
         for position, answers in enumerate(checked, start):

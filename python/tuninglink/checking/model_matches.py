@@ -39,10 +39,8 @@ def matches_in(
     checks: ConfigurationChecks,
     report: Callable[[Diagnostic], None],
 ) -> Mapping[tuple[str, str], Sequence[ModelMatch]]:
-    """Return the ops of a model that each entry of a spec configures, by the entry's matcher and action.
-
-    The model is compiled up to the choice of configurations, with this spec alone.
-    """
+    """Return the ops of a model that each entry of a spec configures, by the entry's matcher and action."""
+    # The model is compiled up to the choice of configurations, with this spec alone.
     flags = (*model.flags, f"--compile-to={Phase.EXECUTABLE_CONFIGURATIONS.value}")
     asked = read_request(
         specs=[spec], default_specs=False, spec_directories=(), flags=flags, upgrade=True

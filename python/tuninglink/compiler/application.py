@@ -112,10 +112,8 @@ class Application:
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Read the specs while the block runs, so that large specs take no extra time if it waits for the compiler.
-
-        The block must not use the specs, or anything in their context.
-        """
+        """Read the specs while the block runs, so that large specs take no extra time if it waits for the compiler."""
+        # The block must not use the specs, or anything in their context.
 
         def prepare() -> None:
             for spec in self._choice.given if self._choice.prune else ():
@@ -126,10 +124,8 @@ class Application:
             yield
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
-        """Embed specs in the dispatches of a program at `executable-sources`. Return whether any dispatch has a spec.
-
-        Tagged specs leave tags, which `read` reads.
-        """
+        """Embed specs in the dispatches of a program at `executable-sources`. Return whether any dispatch has a spec."""
+        # Tagged specs leave tags, which `read` reads.
         if not any(container.name == names.EXECUTABLE_VARIANT for container in containers(module)):
             return False
         choice = self._choice
@@ -221,11 +217,9 @@ class Application:
     def explain(
         self, errors: Sequence[Diagnostic], failing: Collection[str] = ()
     ) -> tuple[Diagnostic, ...]:
-        """Return the errors of a compilation with notes on the entries that configured the failing dispatches.
-
-        Two entries may be incompatible in one dispatch, or the backend may reject a configuration. The compiler reports
-        only the location in the program.
-        """
+        """Return the errors of a compilation with notes on the entries that configured the failing dispatches."""
+        # Two entries may be incompatible in one dispatch, or the backend may reject a configuration. The compiler
+        # reports only the location in the program.
         explained: list[Diagnostic] = []
         named: set[str] = set()
         for failure in errors:

@@ -320,10 +320,8 @@ def refuse_spec(module: mlir.Operation) -> None:
 
 
 def open_program(session: Session, source: str | bytes, name: str = MEMORY) -> NativeHandle:
-    """Open a source of the compiler: MLIR in memory, called `name` in locations, or a file.
-
-    A file is MLIR, an ONNX model to import, or `-` for standard input.
-    """
+    """Open a source of the compiler: MLIR in memory, called `name` in locations, or a file."""
+    # A file is MLIR, an ONNX model to import, or `-` for standard input.
     if isinstance(source, bytes):
         _check_is_mlir(source, name)
         data = without_byte_order_mark(source)
@@ -367,10 +365,8 @@ _LONGEST: Final = 200
 
 
 def import_onnx(path: Path) -> bytes:
-    """Import a model as a program in the dialect `torch`, as bytecode. Its function has the name of the graph.
-
-    The program contains all weights, including weights in separate files of the model.
-    """
+    """Import a model as a program in the dialect `torch`, as bytecode. Its function has the name of the graph."""
+    # The program contains all weights, including weights in separate files of the model.
     try:
         from iree.compiler.tools.import_onnx import __main__ as importer  # noqa: PLC0415 - an extra
     except ImportError as failure:

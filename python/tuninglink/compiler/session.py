@@ -453,10 +453,8 @@ def _content(flag: str) -> tuple[str, bytes] | None:
 def _read(
     path: str, data: bytes, *, upgrade: bool = True
 ) -> tuple[IO[bytes] | None, tuple[Diagnostic, ...]]:
-    """Return a copy of a spec if it is old, and the diagnostics about its upgrade.
-
-    The copy has no name, so it vanishes with the process. Its locations are those of the original.
-    """
+    """Return a copy of a spec if it is old, and the diagnostics about its upgrade."""
+    # The copy has no name, so it vanishes with the process. Its locations are those of the original.
     from tuninglink.specs import preprocessing_spec  # noqa: PLC0415 - rarely needed
 
     show_lines_of(path)

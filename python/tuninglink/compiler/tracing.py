@@ -130,11 +130,9 @@ class Applied:
 def take_tags(
     dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool, search_from: int
 ) -> list[tuple[mlir.Operation, Applied]]:
-    """Read and remove the tags in a configured dispatch. Return the effects with their operations.
-
-    `kept` is whether the dispatch had a configuration before. Entries of specs from the position `search_from` on that
-    were not traced exactly are found by their configurations.
-    """
+    """Read and remove the tags in a configured dispatch. Return the effects with their operations."""
+    # `kept` is whether the dispatch had a configuration before. Entries of specs from the position `search_from` on
+    # that were not traced exactly are found by their configurations.
     tagged_ops: list[tuple[mlir.Operation, Origin]] = []
 
     def visitor(operation: mlir.Operation) -> None:

@@ -208,10 +208,8 @@ def around(group: ConditionGroup) -> list[ConditionGroup]:
 
 
 def are_independent(dimensions: Iterable[pred.Dimension]) -> bool:
-    """Return whether dimensions can have any combination of sizes.
-
-    Loops are independent of each other, as are the dimensions of roles; sizes of operands are not.
-    """
+    """Return whether dimensions can have any combination of sizes."""
+    # Loops are independent of each other, as are the dimensions of roles; sizes of operands are not.
     kinds = {dimension[0] for dimension in dimensions}
     return "operand" not in kinds and (pred.LOOP not in kinds or len(kinds) == 1)
 
@@ -274,10 +272,8 @@ class SizeIndex:
         return first
 
     def meeting(self, asked: pred.Box, before: int, label: Hashable = None) -> Found:
-        """Find the boxes with numbers below `before` that may have static sizes in common with another box.
-
-        This ignores whether the common bounds contain a multiple of both factors.
-        """
+        """Find the boxes with numbers below `before` that may have static sizes in common with another box."""
+        # This ignores whether the common bounds contain a multiple of both factors.
         own = {dimension for dimension in asked if asked[dimension].size is not None}
         parts = []
         for pattern in self._patterns:

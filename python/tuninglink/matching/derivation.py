@@ -333,10 +333,8 @@ def derived_spec(
     spelling: AnySpelling,
     change: str,
 ) -> Spec:
-    """Return a spec with a single entry, derived from another one for another spelling of its problem.
-
-    Its matcher and its action keep the names and the locations of the original.
-    """
+    """Return a spec with a single entry, derived from another one for another spelling of its problem."""
+    # Its matcher and its action keep the names and the locations of the original.
     original = entry.anatomy.table.lookup(entry.matcher)
     assert original is not None
     with source.module.context, original.location:

@@ -157,10 +157,8 @@ def _fixed_axes(condition: pred.Condition) -> dict[Axis, int]:
 
 
 def _check(condition: pred.Condition) -> tuple[str, dict[str, mlir.Attribute], int] | None:
-    """Return an operation that matches all ops for which a condition holds, a specific one if possible.
-
-    The result holds the name, the attributes and the number of results of a matcher op.
-    """
+    """Return an operation that matches all ops for which a condition holds, a specific one if possible."""
+    # The result holds the name, the attributes and the number of results of a matcher op.
     maps = condition.maps
     count = len(maps.operands) if maps is not None else pred.STRUCTURED_OPERANDS
     for name, form in STRUCTURED_MATCHERS.items():

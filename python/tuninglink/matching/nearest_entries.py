@@ -210,11 +210,9 @@ def compare(matcher: Matcher, op: OpInfo) -> MatcherComparison:
 
 
 def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]:  # noqa: C901, PLR0912 - a table
-    """Yield the differences between an op and a predicate.
-
-    A predicate about a missing part of the op, such as a third operand, yields nothing if another predicate of the
-    matcher already reports it.
-    """
+    """Yield the differences between an op and a predicate."""
+    # A predicate about a missing part of the op, such as a third operand, yields nothing if another predicate of the
+    # matcher already reports it.
     match predicate:
         case pred.NameIn(accepted):
             if op.name not in accepted:

@@ -336,10 +336,8 @@ def is_universal(condition: Condition | Opaque) -> bool:
 
 
 def exclude_each_other(first: Condition, second: Condition) -> bool:
-    """Return whether two conditions trivially exclude each other.
-
-    This only compares names, types and fixed sizes.
-    """
+    """Return whether two conditions trivially exclude each other."""
+    # This only compares names, types and fixed sizes.
     return exclude_but_for_sizes(first, second) or _differ(first.fixed_sizes, second.fixed_sizes)
 
 
@@ -376,10 +374,8 @@ def exclude_but_for_sizes(first: Condition, second: Condition) -> bool:
 
 
 def implies_but_for_sizes(narrow: Condition, wide: Condition) -> bool:
-    """Return whether the discrete part of `narrow` implies that of `wide`.
-
-    A negative answer may mean that the implication is unknown.
-    """
+    """Return whether the discrete part of `narrow` implies that of `wide`."""
+    # A negative answer may mean that the implication is unknown.
     if wide.names is not None and (narrow.names is None or not narrow.names <= wide.names):
         return False
     if wide.is_unconfigured and not narrow.is_unconfigured:
@@ -528,12 +524,11 @@ class Loops(NamedTuple):
 def loops_of(
     loops: tuple[tuple[int | None, ...], ...], roles: tuple[tuple[str, tuple[int, ...]], ...]
 ) -> Loops:
-    """Return the properties of an op that follow from its indexing maps.
-
-    The compiler takes the size of a loop from one dimension, that of the first operand with the loop (for attention the
-    value comes before the key). It is named `("loop", number, 0)`. Other dimensions of the loop have the same size if
-    they are static; if they are dynamic, the size may be unknown. They are named `("loop", number, 1)` and so on.
-    """
+    """Return the properties of an op that follow from its indexing maps."""
+    # The compiler takes the size of a loop from one dimension, that of the first operand with the loop (for attention
+    # the value comes before the key). It is named `("loop", number, 0)`. Other dimensions of the loop have the same
+    # size if they are static; if they are dynamic, the size may be unknown. They are named `("loop", number, 1)` and so
+    # on.
     order = list(range(len(loops)))
     if any(role.startswith(OpKind.ATTENTION.value) for role, _ in roles):
         order[1:3] = [2, 1]

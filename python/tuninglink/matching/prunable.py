@@ -253,10 +253,8 @@ def spelling_of(conjunction: Iterable[pred.Predicate]) -> Spelling:
 
 
 def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
-    """Return the kind of op that predicates require, None if they require none.
-
-    The kind is one of those in `ROLES`.
-    """
+    """Return the kind of op that predicates require, None if they require none."""
+    # The kind is one of those in `ROLES`.
     kinds: list[OpKind] = []
     for predicate in conjunction:
         match predicate:

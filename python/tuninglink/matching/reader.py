@@ -527,13 +527,10 @@ class NotUnderstoodError(Exception):
 
 
 def _graph_key(root: mlir.Operation) -> Hashable:
-    """Return a key of the graph in a `cast_compatible_dag_from_root`: equal for graphs that match the same payloads.
-
-    It has the properties that `MatchCastCompatibleDagFromRootOp::matchOperation` compares.
-
-    The key is linear in the size of the graph, and distinguishes one producer with two uses from two equal producers.
-    The key of the root op omits sizes, since its operands are constrained separately.
-    """
+    """Return a key of the graph in a `cast_compatible_dag_from_root`: equal for graphs that match the same payloads."""
+    # It has the properties that `MatchCastCompatibleDagFromRootOp::matchOperation` compares.
+    # The key is linear in the size of the graph, and distinguishes one producer with two uses from two equal producers.
+    # The key of the root op omits sizes, since its operands are constrained separately.
     numbers: dict[mlir.Operation, int] = {}
     nodes: list[Hashable] = []
 

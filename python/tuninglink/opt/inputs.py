@@ -123,11 +123,9 @@ def parse(
 
 
 def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | None:
-    """Parse and verify one operation from named bytes, which the bindings do not support.
-
-    The handlers of the context receive the errors. Handlers attached through the bindings must not be among them: they
-    crash without Python's lock.
-    """
+    """Parse and verify one operation from named bytes, which the bindings do not support."""
+    # The handlers of the context receive the errors. Handlers attached through the bindings must not be among them:
+    # they crash without Python's lock.
     encoded = name.encode(errors="surrogateescape")
     arguments = (pointer_of(context), StringRef.of(source), StringRef.of(encoded))
     operation = call("mlirOperationCreateParse", *arguments, result=c_void_p)

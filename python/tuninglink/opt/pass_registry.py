@@ -123,11 +123,9 @@ class PassLookup:
         self._registry = registry
 
     def python_pass(self, name: str) -> type[Pass] | None:
-        """Return the pass called `name` if it is written in Python, or None.
-
-        The compiler's pass has precedence over one of a plug-in, so that a plug-in cannot change a pipeline of the
-        compiler. Plug-ins are searched last.
-        """
+        """Return the pass called `name` if it is written in Python, or None."""
+        # The compiler's pass has precedence over one of a plug-in, so that a plug-in cannot change a pipeline of the
+        # compiler. Plug-ins are searched last.
         if name.startswith(OWN_PREFIX) and name in self._registry.own:
             return self._registry.own[name]
         if self.compiler.knows(name):
@@ -332,10 +330,8 @@ class NativePassManager:
         self.passes = Passes(self, handle)
 
     def run(self, operation: mlir.Operation) -> bool:
-        """Run all passes and return whether they succeeded. Handlers of the context receive diagnostics.
-
-        Python's global lock is released during the run, so that an interrupt need not wait for the compiler.
-        """
+        """Run all passes and return whether they succeeded. Handlers of the context receive diagnostics."""
+        # Python's global lock is released during the run, so that an interrupt need not wait for the compiler.
         arguments = (pointer_of(self.bindings), pointer_of(operation))
         return bool(call("mlirPassManagerRunOnOp", *arguments, result=c_int8))
 

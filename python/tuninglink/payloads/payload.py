@@ -135,11 +135,9 @@ def module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Operat
 
 
 def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
-    """Return a module with a function that computes the template on its arguments.
-
-    The module is built in the current context. With `fills`, an accumulation starts from a `linalg.fill`, as in models;
-    otherwise from an argument.
-    """
+    """Return a module with a function that computes the template on its arguments."""
+    # The module is built in the current context. With `fills`, an accumulation starts from a `linalg.fill`, as in
+    # models; otherwise from an argument.
     created = [
         argument
         for argument in template.block.arguments
@@ -157,12 +155,10 @@ def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operati
 
 
 def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
-    """Return a program with a dispatch that computes the template.
-
-    The dispatch is already formed, so the compiler neither adds operations to it nor collapses its loops. As in models,
-    destinations are created in the dispatch. With `fills`, accumulations start from a `linalg.fill`, otherwise from an
-    argument.
-    """
+    """Return a program with a dispatch that computes the template."""
+    # The dispatch is already formed, so the compiler neither adds operations to it nor collapses its loops. As in
+    # models, destinations are created in the dispatch. With `fills`, accumulations start from a `linalg.fill`,
+    # otherwise from an argument.
     created = {
         destination
         for destination in template.destinations
@@ -233,10 +229,9 @@ def _sized_type(value: Value, sized: Sized) -> mlir.Type:
 
 
 def _passable(kind: mlir.Type) -> mlir.Type:
-    """Return the type as which a tensor crosses the boundary of a program.
-
-    `hal.element_type` has no code for floats of 4 and 6 bits, for several of 8 bits, and for TF32, but for all integers.
-    """
+    """Return the type as which a tensor crosses the boundary of a program."""
+    # `hal.element_type` has no code for floats of 4 and 6 bits, for several of 8 bits, and for TF32, but for all
+    # integers.
     assert isinstance(kind, mlir.RankedTensorType)
     element = kind.element_type
     is_common = isinstance(element, (mlir.F16Type, mlir.BF16Type, mlir.F32Type, mlir.F64Type))

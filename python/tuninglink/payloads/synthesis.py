@@ -460,10 +460,8 @@ def first_matches(
     target: mlir.Attribute | None = None,
     excluded: Collection[str] = (),
 ) -> list[int | None]:
-    """Return the number of the first entry that matches the root op of each function in the bodies of payloads, or None.
-
-    With a target, for which the functions then are, the entries configure what they match.
-    """
+    """Return the number of the first entry that matches the root op of each function of payloads, or None."""
+    # With a target, for which the functions then are, the entries configure what they match.
     spec = _Interpreted(entries[0].anatomy, entries)
     actions = [
         spec.tagging_action(entry, number, after="" if target is None else entry.action)
@@ -559,11 +557,9 @@ class _Interpreted:
         return name
 
     def add_entry_point(self, actions: Sequence[str], excluded: Collection[str] = ()) -> None:
-        """Add the entry point, with an action for each entry. Ops with `excluded` names are not tried.
-
-        Of entries with the same matcher, only the first is kept, as the others never win. The compiler recurses
-        endlessly on a `foreach_match` that names a matcher twice.
-        """
+        """Add the entry point, with an action for each entry. Ops with `excluded` names are not tried."""
+        # Of entries with the same matcher, only the first is kept, as the others never win. The compiler recurses
+        # endlessly on a `foreach_match` that names a matcher twice.
         pairs: dict[str, str] = {}
         if excluded:
             # A matcher of ops by name, and an action that does nothing.

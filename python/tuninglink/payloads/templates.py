@@ -123,10 +123,8 @@ class Template:
 
     @cached_property
     def name_only_argument(self) -> int | None:
-        """The first argument whose users are all matched by name only, or None.
-
-        The compiler does not match a graph with such an argument.
-        """
+        """The first argument whose users are all matched by name only, or None."""
+        # The compiler does not match a graph with such an argument.
         seen = {
             operand
             for operation in self.operations

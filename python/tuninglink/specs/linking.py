@@ -482,10 +482,8 @@ def _prepared(spec: Anatomy) -> Anatomy:
 def _copy_ops(
     container: mlir.Operation, members: Sequence[Anatomy], omitted: Sequence[Collection[str]]
 ) -> list[Mapping[str, str]]:
-    """Copy the ops of specs into `container`, except for ops with the omitted names. Return the new names.
-
-    A symbol whose name is taken gets a numeric suffix, unless it is one that specs share.
-    """
+    """Copy the ops of specs into `container`, except for ops with the omitted names. Return the new names."""
+    # A symbol whose name is taken gets a numeric suffix, unless it is one that specs share.
     # Rename a symbol that collides with the entry point that linking adds to `container`, with all its uses.
     taken = symbols(container)
     if names.KERNEL_CONFIG in taken:
@@ -527,10 +525,8 @@ def _copy_ops(
 
 
 def _shared_symbols(members: Sequence[Anatomy]) -> list[Mapping[str, int]]:
-    """Return for each spec the symbols that an earlier one defines in the same way, with the position of that one.
-
-    Only symbols that a spec imports into programs are shared, and what these refer to.
-    """
+    """Return for each spec the symbols that an earlier one defines in the same way, with the position of that one."""
+    # Only symbols that a spec imports into programs are shared, and what these refer to.
     shared: list[Mapping[str, int]] = []
     for position, member in enumerate(members):
         owners: dict[str, int] = {}
@@ -570,10 +566,8 @@ def _is_same(one: Anatomy, other: Anatomy, name: str) -> bool:
 def _steps(
     container: mlir.Operation, members: Sequence[Anatomy], renames: Sequence[Mapping[str, str]]
 ) -> Iterator[tuple[list[mlir.Operation], bool]]:
-    """Mark the entry points of merged specs and convert them to the current form. Yield those of each spec, in order.
-
-    The flag that accompanies them tells whether they change the program by annotations alone.
-    """
+    """Mark the entry points of merged specs and convert them to the current form. Yield those of each spec, in order."""
+    # The flag that accompanies them tells whether they change the program by annotations alone.
     merged = symbols(container)
     spec_names, fresh = FreshNames(), FreshNames(merged)
     for member, new_names in zip(members, renames, strict=True):

@@ -105,11 +105,9 @@ class SequenceShape:
     def _referring(
         self, sequence: mlir.Operation
     ) -> Iterator[tuple[mlir.Operation | mlir.OpView, str]]:
-        """Yield the attributes of a sequence that may refer to symbols although those of the example do not.
-
-        The sequence has the same discardable attributes as the example. Of its other attributes, argument and result
-        attributes and the values of constants may refer to symbols.
-        """
+        """Yield the attributes of a sequence that may refer to symbols although those of the example do not."""
+        # The sequence has the same discardable attributes as the example. Of its other attributes, argument and result
+        # attributes and the values of constants may refer to symbols.
         yield sequence, "arg_attrs"
         yield sequence, "res_attrs"
         operations = sequence.regions[0].blocks[0].operations

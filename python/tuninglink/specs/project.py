@@ -259,10 +259,8 @@ def _searched() -> list[Path]:
 
 
 def _check_owner(path: Path, project: Path) -> None:
-    """Check that a file, and the link to it, belong to the user: as git does for the owner of a repository.
-
-    Root may also use the files of the user that `sudo` was started by.
-    """
+    """Check that a file, and the link to it, belong to the user: as git does for the owner of a repository."""
+    # Root may also use the files of the user that `sudo` was started by.
     user = os.geteuid()
     users = {user}
     if user == 0 and (sudo_user := os.environ.get("SUDO_UID", "")).isdecimal():

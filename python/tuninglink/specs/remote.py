@@ -58,11 +58,9 @@ def cache_directory() -> Path:
 
 
 def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
-    """Return the spec at a URL.
-
-    With a hash, the cache is tried before the network. Without one, the spec is fetched each time; if that fails, the
-    version that was fetched last is used.
-    """
+    """Return the spec at a URL."""
+    # With a hash, the cache is tried before the network. Without one, the spec is fetched each time; if that fails, the
+    # version that was fetched last is used.
     specs, urls = (cache_directory() / name for name in SPEC_FOLDERS)
     last = urls / hashlib.sha256(url.encode()).hexdigest()
 
@@ -114,10 +112,8 @@ def changed(source: str, actual: str, expected: str) -> Diagnostic:
 
 
 def _read_url(url: str) -> bytes:
-    """Return the current content of a URL.
-
-    The limits of time and size apply to every file system, since few have them for a whole transfer.
-    """
+    """Return the current content of a URL."""
+    # The limits of time and size apply to every file system, since few have them for a whole transfer.
     try:
         import fsspec  # noqa: PLC0415 - an extra
     except ImportError:

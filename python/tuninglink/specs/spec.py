@@ -260,10 +260,8 @@ def is_only_a_spec(root: mlir.Operation) -> bool:
 
 
 def dissolve_nested(module: mlir.Operation) -> None:
-    """Move the ops of nested modules into `module`, under free names.
-
-    The entry points of nested modules are not run in the outer one, except in a chain.
-    """
+    """Move the ops of nested modules into `module`, under free names."""
+    # The entry points of nested modules are not run in the outer one, except in a chain.
     # Mark the entry points of nested modules that belong to a chain, and unmark the others. A guarded entry point belongs
     # to a separate spec. Without guards, a later entry point may override an earlier one, as in one spec. But a spec
     # applies to a target as a whole or not at all, so modules with bindings are separate specs.
@@ -303,11 +301,9 @@ def dissolve_nested(module: mlir.Operation) -> None:
 
 
 def inner_name(name: str) -> str:
-    """Return a name for a symbol that moves to another module.
-
-    When the compiler links a spec with its own default spec, it renames entry points to `__kernel_config_1` and so on,
-    even if these names are taken.
-    """
+    """Return a name for a symbol that moves to another module."""
+    # When the compiler links a spec with its own default spec, it renames entry points to `__kernel_config_1` and so
+    # on, even if these names are taken.
     return name.lstrip("_") if name.startswith(names.KERNEL_CONFIG) else name
 
 

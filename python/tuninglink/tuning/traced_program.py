@@ -343,11 +343,9 @@ def overflow_finding(
 
 
 def _overflowing_dispatch(traces: Sequence[DispatchTrace]) -> int | None:
-    """Return the position of the dispatch from which infinities and NaNs come; None if no dispatch has any.
-
-    Negative infinities may be masks, so the search begins at the first dispatch that makes others. It goes back to the
-    dispatches that made infinities for it.
-    """
+    """Return the position of the dispatch from which infinities and NaNs come; None if no dispatch has any."""
+    # Negative infinities may be masks, so the search begins at the first dispatch that makes others. It goes back to
+    # the dispatches that made infinities for it.
     last = next(
         (n for n, trace in enumerate(traces) if any(map(_has_overflow, trace.outputs))), None
     )

@@ -182,10 +182,8 @@ def _usual_attention(source: SpecText, mark: Mark) -> IterationSpace | None:
 
 @lru_cache(maxsize=1024)
 def read_affine_map(text: str) -> tuple[int, Dimensions] | None:
-    """Read `affine_map<(d0, d1) -> (d0 + d1)>`: the number of loops, and the loops of each dimension.
-
-    Results are cached, since many matchers of a spec share maps.
-    """
+    """Read `affine_map<(d0, d1) -> (d0 + d1)>`: the number of loops, and the loops of each dimension."""
+    # Results are cached, since many matchers of a spec share maps.
     attribute = parse_attribute(text, thread_context())
     if not isinstance(attribute, mlir.AffineMapAttr):
         return None

@@ -177,11 +177,9 @@ def check_repeated_matchers(data: bytes, context: mlir.Context) -> None:
 
 
 def _upgraded(data: bytes, name: str, context: mlir.Context) -> tuple[Upgraded, RuleChange] | None:
-    """Return the upgraded spec and a change that proves it old, or None if no part of the spec is old.
-
-    Changes also repair a current spec with a mistake. That of an operation is decisive only if the whole spec can be
-    upgraded.
-    """
+    """Return the upgraded spec and a change that proves it old, or None if no part of the spec is old."""
+    # Changes also repair a current spec with a mistake. That of an operation is decisive only if the whole spec can be
+    # upgraded.
     # Most specs need no rules.
     from tuninglink.upgrading.attribute_rules import RULES  # noqa: PLC0415
     from tuninglink.upgrading.upgrader import upgrade_bytes  # noqa: PLC0415

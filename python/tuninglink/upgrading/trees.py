@@ -135,11 +135,9 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
 def shown(value: Value) -> str:
-    """Return a value as text: an alias by its name if it is defined as this value.
-
-    The upgraded value of an alias may depend on its use. The first use determines the definition. A use that needs
-    another value contains that value in full.
-    """
+    """Return a value as text: an alias by its name if it is defined as this value."""
+    # The upgraded value of an alias may depend on its use. The first use determines the definition. A use that needs
+    # another value contains that value in full.
     first = value.definitions.get(value.alias) if isinstance(value, Node) else None
     if first is not None and (first is value or first.render() == value.render()):
         return first.alias

@@ -109,10 +109,8 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
 
 
 def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
-    """Run the compiler's verifier on `module` and forward its diagnostics.
-
-    A `foreach_match` that uses a matcher twice is an error; the compiler's verifier is then not run.
-    """
+    """Run the compiler's verifier on `module` and forward its diagnostics."""
+    # A `foreach_match` that uses a matcher twice is an error; the compiler's verifier is then not run.
     if any(op.name == names.MODULE for op in body(module)):
         # For nested modules, another thread reports the diagnostics, and waits for the lock of this one.
         module.context.enable_multithreading(False)  # noqa: FBT003
@@ -359,11 +357,9 @@ def _check_entry_point(
 
 
 def _is_match_operation(operation: mlir.Operation) -> bool:
-    """Return whether the compiler runs ops of this name in a matcher: those with its interface for matching.
-
-    The bindings do not expose the interface. But the compiler's verifier requires it of all ops inside a
-    `transform.match.structured`, so the verifier is run on a `transform.match.structured` that contains the op.
-    """
+    """Return whether the compiler runs ops of this name in a matcher: those with its interface for matching."""
+    # The bindings do not expose the interface. But the compiler's verifier requires it of all ops inside a
+    # `transform.match.structured`, so the verifier is run on a `transform.match.structured` that contains the op.
     with operation.context, mlir.Location.unknown():
         any_op = mlir.Type.parse("!transform.any_op")
         asked = mlir.Location.file("match operation", 1, 1)
@@ -388,10 +384,8 @@ def _is_match_operation(operation: mlir.Operation) -> bool:
 
 
 def check_references(reach: Reach, diagnostics: DiagnosticSink) -> None:
-    """Report each referenced sequence that is only declared.
-
-    The compiler's verifier rejects references to undefined symbols.
-    """
+    """Report each referenced sequence that is only declared."""
+    # The compiler's verifier rejects references to undefined symbols.
     reported = set()
     for code in reach.codes:
         for operation in code.callees:

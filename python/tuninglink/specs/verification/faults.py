@@ -138,10 +138,8 @@ def _in_aliases(
 
 
 def similar_integers(value: mlir.Attribute) -> list[int]:
-    """Return the integers in an array, or in a list of numbers or strings, with 0 for all other elements.
-
-    The result is empty if there are no integers.
-    """
+    """Return the integers in an array, or in a list of numbers or strings, with 0 for all other elements."""
+    # The result is empty if there are no integers.
     if isinstance(value, (mlir.DenseI32ArrayAttr, mlir.DenseI64ArrayAttr)):
         return [max(0, integer) for integer in value]
     if not isinstance(value, mlir.ArrayAttr):
@@ -168,10 +166,8 @@ _UNSCALABLE: Final = "x86_64"
 def level_faults(
     lowering: mlir.Attribute, loops: int | None, target: Target | None
 ) -> Iterator[Fault]:
-    """Yield faults in the levels of a `#iree_cpu.lowering_config`.
-
-    The compiler ignores levels with unknown names. It rejects a level with a negative size.
-    """
+    """Yield faults in the levels of a `#iree_cpu.lowering_config`."""
+    # The compiler ignores levels with unknown names. It rejects a level with a negative size.
     levels = read_cpu_configuration(lowering) or {}
     for name, tiling in levels.items():
         if name not in LEVELS:

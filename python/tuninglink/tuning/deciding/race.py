@@ -191,10 +191,8 @@ class Race:
         return survivors(ratios, keep, self._rules.seed, self._rules.least_speedup)
 
     def _run_group(self, group: Sequence[int], rounds: int) -> dict[int, list[float]]:
-        """Run a group, and return the ratios of the default's time to that of each finalist.
-
-        If a group fails, its halves race again, down to the failing finalist.
-        """
+        """Run a group, and return the ratios of the default's time to that of each finalist."""
+        # If a group fails, its halves race again, down to the failing finalist.
         # Run the group interleaved, against the default unless it is far slower.
         members = [self._drawn[position] for position in group]
         opponent = opponents(self._default, members)

@@ -534,11 +534,9 @@ class FlagComparison:
     def _best_shown(
         self, results: Sequence[SetResult], noise: ConfidenceInterval
     ) -> SetResult | None:
-        """Return the fastest set whose gain suffices and is larger than that of the default against itself.
-
-        Of several sets that are equal to the default, the fastest one may have an interval above 1. Sets that avoid wrong
-        defaults need no gain, and come first.
-        """
+        """Return the fastest set whose gain suffices and is larger than that of the default against itself."""
+        # Of several sets that are equal to the default, the fastest one may have an interval above 1. Sets that avoid
+        # wrong defaults need no gain, and come first.
         certain = max(1.0, noise.high)
         bar, low = max(1 + self._min_gain, certain), math.sqrt(certain)
         shown = [

@@ -635,10 +635,9 @@ class TaskChoice:
         return Pace(starts + _RACE_SECONDS, seconds / trials)
 
     def is_first(self, task: TaskRun) -> bool:
-        """Return whether the first candidates of a task come before further ones of others.
-
-        They do if the task is heavy, or if they take a smaller part of the remaining time than the task of the program's.
-        """
+        """Return whether the first candidates of a task come before further ones of others."""
+        # They do if the task is heavy, or if they take a smaller part of the remaining time than the task of the
+        # program's.
         pace = self.pace
         seconds = pace.start_seconds - _RACE_SECONDS + FIRST_TRIALS * pace.trial_seconds
         least = min(SMALL, seconds / self.seconds) if self.seconds > 0 else SMALL

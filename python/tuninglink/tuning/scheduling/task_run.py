@@ -278,10 +278,8 @@ class TaskRun:
         self.trials.reject(trial, failure)
 
     def _failure(self, trial: TrialResult, *, waits: bool = True) -> Failure | None:
-        """Return the failure of a candidate's outputs; None if they are right.
-
-        Unless this `waits` for the reference, they are compared with the default's while it is being computed.
-        """
+        """Return the failure of a candidate's outputs; None if they are right."""
+        # Unless this `waits` for the reference, they are compared with the default's while it is being computed.
         compiled = self._context.compiled(self.prepared, trial)
         if compiled is None or compiled.benchmark is None:
             return Failure(FailureKind.COMPILE, "it does not compile again")
