@@ -89,7 +89,8 @@ class DispatchTuning:
 
     def keep(self, spec: str) -> None:
         """Write the spec with all winners so far, which are left if the processes of the run are killed."""
-        if self.options.output != STANDARD_STREAM:
+        # The output of a run that ends earlier is a directory of candidates.
+        if self.options.output != STANDARD_STREAM and not self.options.is_partial:
             with suppress(TuninglinkError):  # the end of the run reports it
                 write_output(self.options.output, spec)
 
