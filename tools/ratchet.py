@@ -49,7 +49,7 @@ LIMITS: Final = {
     "tuning.database": (2289, 112),
     "tuning.flag_sets": (1596, 80),
     "tuning.scheduling": (2284, 160),
-    "tuning": (4031, 167),
+    "tuning": (4032, 167),
     "doctor": (251, 9),
     "cli": (5353, 203),
 }
