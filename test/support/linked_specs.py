@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sequential import ANY_OP, Alternatives, Nested, Pair, RunPass, Walks
@@ -52,7 +53,7 @@ class Shape(Enum):
     LEGACY = "a @__kernel_config without marker and result"
     PARAMETER = "a parameter that is handed to the matchers"
     BESIDE = "a constant beside the list"
-    INCLUDED = "a list in a sequence that the entry point includes"
+    INCLUDED = "a list in a sequence that the entry point includes, once or twice"
     TWO_LISTS = "two lists"
     TWO_ENTRY_POINTS = "two entry points"
     ALTERNATIVES = "alternatives that walk a list each"
@@ -626,20 +627,24 @@ def random_spec(
                 random.randint(0, len(steps)), RunPass(random.choice(("cse", "canonicalize")))
             )
     sequences = "\n".join(writer.sequences)
+    # Without a random number, so that the scenarios that tests name stay as they are.
+    times = 1 + len(sequences) % 2 if shape is Shape.INCLUDED else 1
     marker = ""
     if shape is Shape.DEFAULT:
         marker = ", iree_codegen.tuning_spec_with_default_entrypoint"
     symbol = random.choice(("", " @a", " @b", " @helper", " @__kernel_config"))
     text = (
         f"module{symbol} attributes {{transform.with_named_sequence{marker}}} {{\n{sequences}\n"
-        f"{entry_points(shape, steps, parameter)}\n}}"
+        f"{entry_points(shape, steps, parameter, times)}\n}}"
     )
     for own, name in writer.clashing.items():
         text = text.replace(own, name)
-    return GeneratedSpec(text, Walks(sequences, tuple(steps)), shape)
+    return GeneratedSpec(text, Walks(sequences, tuple(steps) * times), shape)
 
 
-def entry_points(shape: Shape, steps: Sequence[Step], parameter: str | None) -> str:
+def entry_points(
+    shape: Shape, steps: Sequence[Step], parameter: str | None, times: int = 1
+) -> str:
     if shape is Shape.TWO_ENTRY_POINTS:
         return "\n".join(_entry_point(f"main_{each}", [step]) for each, step in enumerate(steps))
     name = "__kernel_config" if shape in (Shape.DEFAULT, Shape.LEGACY) else "main"
@@ -648,12 +653,16 @@ def entry_points(shape: Shape, steps: Sequence[Step], parameter: str | None) -> 
         beside = f"  %beside = transform.param.constant 1 : i64 -> {PARAM}\n"
     if shape is Shape.INCLUDED:
         root = f"%root: {ANY_OP} {{transform.consumed}}"
+        handles = ["%root", *(f"%r{number}" for number in range(times))]
+        includes = "".join(
+            f"  {after} = transform.include @walks failures(propagate) ({before}) : ({ANY_OP}) -> {ANY_OP}\n"
+            for before, after in pairwise(handles)
+        )
         return (
             f"{_entry_point('walks', steps).replace('attributes {iree_codegen.tuning_spec_entrypoint} ', '')}\n"
             f"transform.named_sequence @main({root}) -> {ANY_OP}\n"
             "    attributes {iree_codegen.tuning_spec_entrypoint} {\n"
-            f"  %r = transform.include @walks failures(propagate) (%root) : ({ANY_OP}) -> {ANY_OP}\n"
-            f"  transform.yield %r : {ANY_OP}\n}}"
+            f"{includes}  transform.yield {handles[-1]} : {ANY_OP}\n}}"
         )
     if parameter:
         beside = f"  %given = transform.param.constant {parameter} -> {ANY_PARAM}\n"
