@@ -642,9 +642,7 @@ def random_spec(
     return GeneratedSpec(text, Walks(sequences, tuple(steps) * times), shape)
 
 
-def entry_points(
-    shape: Shape, steps: Sequence[Step], parameter: str | None, times: int = 1
-) -> str:
+def entry_points(shape: Shape, steps: Sequence[Step], parameter: str | None, times: int = 1) -> str:
     if shape is Shape.TWO_ENTRY_POINTS:
         return "\n".join(_entry_point(f"main_{each}", [step]) for each, step in enumerate(steps))
     name = "__kernel_config" if shape in (Shape.DEFAULT, Shape.LEGACY) else "main"

@@ -34,6 +34,17 @@ def test_strategies_by_name(number: int) -> None:
     assert not outcome.counts["scenarios with a warning"]
 
 
+@pytest.mark.parametrize(("number", "warnings"), [(500, 0), (870, 1)])
+def test_sequences_that_are_included_twice(number: int, warnings: int) -> None:
+    """A list that consumes its argument, behind another spec, and one with a pass in the sequence."""
+    outcome = Outcome()
+    run_scenario(39, number, outcome)
+    assert not outcome.failures, outcome.failures[0]
+    assert outcome.counts["scenarios in which something is configured"] == 1
+    assert outcome.counts["scenarios with a warning"] == warnings
+    assert not outcome.counts["scenarios with a warning that differ"]
+
+
 def test_a_configuration_from_before_decides_nothing_behind_what_the_compiler_nested() -> None:
     sequences = """
     transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
