@@ -55,14 +55,11 @@ class PassRegistry:
 
         A plug-in that cannot be loaded, or whose pass is invalid, is skipped with a warning.
         """
-        # Searching the installed packages takes longer than most passes run.
-        from importlib import metadata  # noqa: PLC0415
+        from tuninglink.specs import plug_ins  # noqa: PLC0415 - most passes need no specs
 
-        plug_ins = (
-            self._entry_points() if self._entry_points else metadata.entry_points(group=GROUP)
-        )
+        entry_points = self._entry_points() if self._entry_points else plug_ins(GROUP)
         plugged: dict[str, type[Pass]] = {}
-        for entry_point in sorted(plug_ins, key=lambda plugin: plugin.name):
+        for entry_point in sorted(entry_points, key=lambda plugin: plugin.name):
             reasons: list[str] = []
             pass_types: list[type[Pass]] = []
             try:

@@ -24,6 +24,7 @@ from tuninglink.spaces.model import (
     Workload,
 )
 from tuninglink.spaces.spirv import SpirvProvider
+from tuninglink.specs import plug_ins
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -53,7 +54,7 @@ class ProviderRegistry:
     ) -> None:
         self._warn = warn
         self._own = own
-        self._entry_points = entry_points or _installed_entry_points
+        self._entry_points = entry_points
         self._all: list[Provider] | None = None
         self._failures: set[str] = set()
 
@@ -61,7 +62,8 @@ class ProviderRegistry:
         """Return all providers; warn about plug-ins that cannot be loaded, and skip them."""
         if self._all is None:
             self._all = [provider() for provider in _OWN] if self._own is None else list(self._own)
-            for entry_point in sorted(self._entry_points(), key=lambda point: point.name):
+            entry_points = self._entry_points() if self._entry_points else plug_ins(GROUP)
+            for entry_point in sorted(entry_points, key=lambda point: point.name):
                 self._all += self._load(entry_point)
         return self._all
 
@@ -117,12 +119,6 @@ class ProviderRegistry:
             )
             self._warn(Diagnostic(Severity.WARNING, message, rule=Rule.PLUGIN))
             return []
-
-
-def _installed_entry_points() -> Iterable[metadata.EntryPoint]:
-    from importlib import metadata  # noqa: PLC0415 - takes as long to load as a small run
-
-    return metadata.entry_points(group=GROUP)
 
 
 class GuardedSpace(Space):

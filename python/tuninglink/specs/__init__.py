@@ -118,6 +118,7 @@ with lazy_imports(globals()):
         library_files as library_files,
         library_names as library_names,
         load_specs as load_specs,
+        plug_ins as plug_ins,
         read_specs as read_specs,
         shipped_libraries as shipped_libraries,
         spec_names as spec_names,

@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, TypeAlias, overload
 
 from tuninglink.arguments import Content, content_as_path, several
-from tuninglink.errors import SpecError, did_you_mean, nearest
+from tuninglink.errors import SpecError, TuninglinkError, did_you_mean, nearest
 from tuninglink.files import cannot
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, error, note, show_lines_of, thread_context
@@ -42,7 +42,9 @@ def library_files(name: str) -> tuple[SpecFile, ...]:
     if name in shipped:
         return (_read_library_file(name, shipped[name]),)
     files_by_name: dict[str, dict[str, Traversable]] = {}
-    for entry_point in _entry_points().select(name=library):
+    for entry_point in plug_ins(GROUP):
+        if entry_point.name != library:
+            continue
         try:
             specs = _specs_in(resources.files(entry_point.module))
         except Exception as failure:  # noqa: BLE001 - importing a package may raise anything
@@ -58,7 +60,7 @@ def library_files(name: str) -> tuple[SpecFile, ...]:
 
 def library_names() -> list[str]:
     """Return the names of all libraries."""
-    return sorted({*_specs_in(shipped_directory()), *_entry_points().names})
+    return sorted({*_specs_in(shipped_directory()), *(each.name for each in plug_ins(GROUP))})
 
 
 def spec_names() -> list[str]:
@@ -77,10 +79,30 @@ def shipped_directory() -> Traversable:
     return resources.files("tuninglink") / "shipped" / "library"
 
 
-def _entry_points() -> metadata.EntryPoints:
-    from importlib import metadata  # noqa: PLC0415 - most commands read no library of another package
+def plug_ins(group: str) -> list[metadata.EntryPoint]:
+    """Return the entry points of installed packages in a group, by name.
 
-    return metadata.entry_points(group=GROUP)
+    Raises:
+        TuninglinkError: the `entry_points.txt` of a package, of any group, is malformed.
+    """
+    from importlib import metadata  # noqa: PLC0415 - most commands load nothing of another package
+
+    try:
+        return sorted(metadata.entry_points(group=group), key=lambda entry_point: entry_point.name)
+    except Exception:
+        # Find the package, which the failure does not name.
+        for package in metadata.distributions():
+            try:
+                _ = package.entry_points
+            except Exception:  # noqa: BLE001 - parsing raises errors of any type
+                message = (
+                    f"the 'entry_points.txt' of the installed package '{package.name}' is malformed"
+                )
+                remedy = (
+                    f"install the package in '{package.locate_file('')}' again, or uninstall it"
+                )
+                raise TuninglinkError(error(message, notes=[note(remedy)])) from None
+        raise
 
 
 def _specs_in(directory: Traversable) -> dict[str, dict[str, Traversable]]:

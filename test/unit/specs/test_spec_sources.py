@@ -17,7 +17,7 @@ from elementwise_specs import PROGRAM, spec
 from programs import TARGETS
 
 import tuninglink
-from tuninglink.errors import Diagnostic, SpecError
+from tuninglink.errors import Diagnostic, SpecError, TuninglinkError
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.specs import CACHE_VARIABLE, LIMIT_VARIABLE, library_names, read_specs
 
@@ -206,6 +206,12 @@ def test_a_package_is_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (package / "__init__.py").write_text("raise RuntimeError('not today')")
     with pytest.raises(SpecError, match=r"'acme' \(acme_specs\) cannot be loaded: not today"):
         read("library:acme")
+    for malformed in (b"[tuninglink.specs]\nacme\n", b"[another.group]\nacme = \xff\n"):
+        (described / "entry_points.txt").write_bytes(malformed)
+        with pytest.raises(TuninglinkError, match=r"package 'acme-specs' is malformed") as failure:
+            library_names()
+        (remedy,) = failure.value.diagnostics[0].notes
+        assert f"install the package in '{tmp_path}' again" in remedy.message
 
 
 @pytest.mark.parametrize("path", ["bomb", "endless"])

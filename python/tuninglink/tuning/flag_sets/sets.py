@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from threading import Lock
@@ -25,6 +24,7 @@ from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
+from tuninglink.specs import plug_ins
 from tuninglink.tuning.candidates import compile_program, prepare_whole_worker
 from tuninglink.tuning.programs import ProgramCalls, form_dispatches
 from tuninglink.workers import (
@@ -236,7 +236,7 @@ def read_flag_sets(path: Path) -> list[FlagSet]:
 
 def _plug_ins(backend: str) -> list[FlagSet]:
     sets: list[FlagSet] = []
-    for plug_in in sorted(entry_points(group=GROUP), key=lambda entry_point: entry_point.name):
+    for plug_in in plug_ins(GROUP):
         try:
             sets += plug_in.load()(backend)
         except Exception as failure:  # noqa: BLE001 - plug-ins may raise anything

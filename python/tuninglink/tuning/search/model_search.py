@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from itertools import zip_longest
 from threading import Thread
@@ -28,6 +27,7 @@ from tuninglink.iree import (
     WORKGROUP_SIZE,
 )
 from tuninglink.mlir import error, note
+from tuninglink.specs import plug_ins
 from tuninglink.tuning.candidates import Candidate, SearchProblem, logarithm, operand_bytes, side_of
 from tuninglink.tuning.devices import COMPUTE_UNITS, TYPICAL
 from tuninglink.tuning.search.search import (
@@ -563,7 +563,7 @@ _OWN: Final = {search.name: search for search in (ModelSearch, RandomSearch, Nei
 
 def search_names() -> list[str]:
     """Return the names of all searches, the default first."""
-    others = {*_OWN, *(plug_in.name for plug_in in _plug_ins())} - {DEFAULT_SEARCH}
+    others = {*_OWN, *(plug_in.name for plug_in in plug_ins(GROUP))} - {DEFAULT_SEARCH}
     return [DEFAULT_SEARCH, *sorted(others)]
 
 
@@ -577,7 +577,7 @@ def search_named(name: str) -> type[Search]:
         raise lacking_scikit_learn("the search 'model'", "there is no module 'sklearn'")
     if name in _OWN:
         return _OWN[name]
-    plug_in = next((plug_in for plug_in in _plug_ins() if plug_in.name == name), None)
+    plug_in = next((plug_in for plug_in in plug_ins(GROUP) if plug_in.name == name), None)
     if plug_in is None:
         available = note(f"known: {', '.join(search_names())}")
         hint = did_you_mean(name, search_names())
@@ -606,7 +606,3 @@ def begin_loading(name: str, trials: int | None) -> None:
 
     if name == DEFAULT_SEARCH and (trials is None or trials > _FEW_TRIALS):
         Thread(target=load, daemon=True).start()
-
-
-def _plug_ins() -> Iterable[EntryPoint]:
-    return sorted(entry_points(group=GROUP), key=lambda plug_in: plug_in.name)
