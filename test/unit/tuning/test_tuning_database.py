@@ -534,6 +534,50 @@ def test_damaged_database_keeps_what_can_be_read(tmp_path: Path, seed: int) -> N
             list(database.all_trials())
 
 
+def test_a_file_that_is_no_journal_hides_no_trials(tmp_path: Path) -> None:
+    path, recorded = tmp_path / "t.db", trial(0)
+    with Database(path) as database:
+        database.record(recorded)
+    journal, log = Path(f"{path}-journal"), Path(f"{path}-wal")
+    journal.write_bytes(b"not a journal" * 500)
+    errors: list[DatabaseError] = []
+    with Database(path, read_only=True, on_damage=errors.append) as database:
+        assert list(database.all_trials()) == [recorded]
+    (diagnostic,) = errors[0].diagnostics
+    assert diagnostic.message == f"'{journal}', the journal of database '{path}', is damaged"
+    assert diagnostic.notes[0].message == "move it away; the database is read without it"
+    with pytest.raises(DatabaseError, match="is damaged"):
+        Database(path, read_only=True)
+    # The database is not complete without its log.
+    log.write_bytes(b"a log")
+    with pytest.raises(DatabaseError, match="is damaged") as raised:
+        Database(path, read_only=True, on_damage=errors.append)
+    assert raised.value.diagnostics[0].notes[0].message == "move it away"
+
+
+def test_reading_undoes_no_transaction_that_was_left(tmp_path: Path) -> None:
+    path, left = tmp_path / "t.db", tmp_path / "left.db"
+    recorded = [trial(number) for number in range(200)]
+    with Database(path) as database:
+        database.record_all(recorded)
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in (
+        "PRAGMA journal_mode = DELETE",
+        "PRAGMA cache_size = 2",
+        "DROP TRIGGER keep_trial_on_UPDATE",
+        "BEGIN",
+        "UPDATE trial SET samples = '[1.0]'",
+    ):
+        connection.execute(statement)
+    for suffix in ("", "-journal"):
+        Path(f"{left}{suffix}").write_bytes(Path(f"{path}{suffix}").read_bytes())
+    connection.close()
+    with pytest.raises(DatabaseError, match="was left in the middle of a transaction"):
+        Database(left, read_only=True)
+    with Database(left) as database:
+        assert list(database.all_trials()) == recorded
+
+
 @pytest.mark.parametrize("numbers", ["", "[", "[1]", '{"other": 1}', '{"registers": "1"}'])
 def test_damaged_spills_are_damage(tmp_path: Path, numbers: str) -> None:
     path, plain_trial = tmp_path / "t.db", trial(0)

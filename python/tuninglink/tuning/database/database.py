@@ -195,7 +195,9 @@ class Database:
     ) -> None:
         self._on_damage = on_damage
         self._name = str(path) if path else ":memory:"
-        self._connection = open_connection(path, read_only=read_only, on_wait=on_wait)
+        self._connection = open_connection(
+            path, read_only=read_only, on_wait=on_wait, on_damage=on_damage
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -520,7 +522,9 @@ def translated(name: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as failure:
-        message, remedy = _WORDS.get(_code(failure), (f"fails: {failure}", ""))
+        code = getattr(failure, "sqlite_errorcode", 0)
+        words = _WORDS.get(_code(failure), (f"fails: {failure}", ""))
+        message, remedy = _WORDS.get(code, words)
         raise database_error(f"database '{name}' {message}", remedy) from None
 
 
@@ -536,12 +540,19 @@ def _code(failure: sqlite3.Error) -> int:
     return code & 0xFF  # without the extension
 
 
+_JOURNAL: Final = bytes.fromhex("d9d505f920a163d7")
+"""The first bytes of a journal of SQLite."""
+
 _KEPT = "earlier records are kept; free some space and run the same command again"
 _WORDS = {
     sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "name another file"),
     sqlite3.SQLITE_READONLY: (
         "cannot be written: it is read-only",
         "copy it, or name another file",
+    ),
+    sqlite3.SQLITE_READONLY_ROLLBACK: (
+        "was left in the middle of a transaction",
+        "'tuninglink database merge FILE FILE' undoes it",
     ),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "check the path and its permissions"),
     sqlite3.SQLITE_PERM: ("cannot be opened: permission denied", "check its permissions"),
@@ -627,29 +638,60 @@ BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
 
 
 def open_connection(
-    path: Path | None, *, read_only: bool = False, on_wait: Callable[[], None] | None = None
+    path: Path | None,
+    *,
+    read_only: bool = False,
+    on_wait: Callable[[], None] | None = None,
+    on_damage: Callable[[DatabaseError], None] | None = None,
 ) -> sqlite3.Connection:
     """Open the file of a database; a missing or empty file becomes a database."""
     name = str(path) if path else ":memory:"
     if read_only and path is not None and not path.is_file():
         hint = meant(path, FileNotFoundError())
         raise database_error(f"there is no database '{name}'{hint}")
+    # A file that is not a journal undoes nothing: the database is complete without it, unless a log has more.
+    alone = read_only and path is not None and _has_damaged_journal(path)
+    if alone:
+        log = Path(f"{name}-wal")
+        is_complete = not log.is_file() or not log.stat().st_size
+        damage = database_error(
+            f"'{name}-journal', the journal of database '{name}', is damaged",
+            f"move it away{'; the database is read without it' if is_complete else ''}",
+        )
+        if on_damage is None or not is_complete:
+            raise damage
+        on_damage(damage)
     with translated(name):
         if on_wait is not None:
             try:
-                return _connect(path, name, _SILENT_SECONDS, read_only=read_only)
+                return _connect(path, name, _SILENT_SECONDS, read_only=read_only, alone=alone)
             except sqlite3.OperationalError as failure:
                 if not is_locked(failure):
                     raise
                 on_wait()
-        return _connect(path, name, PATIENCE_SECONDS, read_only=read_only)
+        return _connect(path, name, PATIENCE_SECONDS, read_only=read_only, alone=alone)
+
+
+def _has_damaged_journal(path: Path) -> bool:
+    """Return whether SQLite would undo a transaction by a file that is not a journal."""
+    journal, head = Path(f"{path}-journal"), b""
+    with suppress(OSError):
+        if journal.is_file():
+            with journal.open("rb") as file:
+                head = file.read(len(_JOURNAL))
+    # A journal that is empty or begins with a zero is finished, or not yet in use.
+    return bool(head) and head[0] != 0 and head != _JOURNAL
 
 
 def _connect(
-    path: Path | None, name: str, seconds: float, *, read_only: bool
+    path: Path | None, name: str, seconds: float, *, read_only: bool, alone: bool = False
 ) -> sqlite3.Connection:
-    """Return a connection that waits for the first locks for `seconds`, and for others up to `PATIENCE_SECONDS`."""
-    address = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}" if path else name
+    """Return a connection that waits for the first locks for `seconds`, and for others up to `PATIENCE_SECONDS`.
+
+    With `alone`, it reads the file without the journals next to it.
+    """
+    access = f"{'ro' if read_only else 'rwc'}{'&immutable=1' if alone else ''}"
+    address = f"{path.absolute().as_uri()}?mode={access}" if path else name
     connection = sqlite3.connect(
         address, timeout=seconds, isolation_level=None, uri=path is not None
     )
