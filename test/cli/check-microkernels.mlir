@@ -13,6 +13,10 @@
 // RUN: sed 's/#iree_codegen.ukernel_descriptor<\("[a-z0-9_]*"\), tensor>/\1/' %s > %t.text.mlir
 // RUN: tuninglink check %t.text.mlir --target gfx950 2>&1 | filecheck %s --check-prefix=TEXT
 // TEXT: warning: entry 'match_microkernel': 'iree_codegen.ukernel' is set to '"pingpong_large_f16"', which code generation does not read
+// RUN: sed 's/\("pingpong_large_f16"\), tensor/\1, memref/' %s > %t.memref.mlir
+// RUN: tuninglink check %t.memref.mlir --target gfx950 2>&1 | filecheck %s --check-prefix=MEMREF
+// MEMREF: warning: entry 'match_microkernel': 'pingpong_large_f16' is a microkernel of tensors, which code generation does not use for memrefs
+// MEMREF: note: write #iree_codegen.ukernel_descriptor<"pingpong_large_f16", tensor>
 // RUN: sed 's/promote_with_cache_swizzle<#iree_gpu.derived_thread_config>/promote_with_cache_swizzle<"threads">/' %s > %t.copy.mlir
 // RUN: tuninglink check %t.copy.mlir --target gfx950 2>&1 | filecheck %s --check-prefix=COPY
 // COPY: warning: entry 'match_swizzled': 'promotion_types' is {{.*}}, and code generation does not read "threads"

@@ -45,8 +45,10 @@ from tuninglink.rules import Rule
 from tuninglink.solver import DEFAULT_LIMITS, Limits, Verdict
 from tuninglink.spaces import ProviderRegistry
 from tuninglink.specs import (
+    CONFIGURATIONS,
     PREPROCESSING_SPEC,
     Spec,
+    configured_arguments,
     is_bound_for,
     load_spec,
     preprocessing_spec,
@@ -58,7 +60,7 @@ from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
     from tuninglink.checking.model_matches import ModelMatch
-    from tuninglink.specs import SpecSource
+    from tuninglink.specs import Entry, SpecSource
 
 
 class CheckState:
@@ -257,7 +259,7 @@ class Checker:
                 content = spec_of(report.entry)
                 has_ukernel = b"ukernel_descriptor<" in content and self._target.backend == "rocm"
                 own = (*flags, TENSOR_UKERNELS_FLAG) if has_ukernel else tuple(flags)
-                jobs.append(Job(program, content, own))
+                jobs.append(Job(program, content, own, _sets_no_configuration(report.entry)))
         answers = iter(compile_all(jobs, self._compile_limits))
         nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM)
         return [
@@ -266,6 +268,16 @@ class Checker:
             else replace(report, compiles=next(answers) if program else nothing)
             for report, program in zip(reports, programs, strict=True)
         ]
+
+
+def _sets_no_configuration(entry: Entry) -> str:
+    """Return a reason if an action is known to set no configuration; otherwise an empty string."""
+    annotations = entry.anatomy.table.annotations(entry.action)
+    if annotations is None or configured_arguments(entry.anatomy.table, entry.action):
+        return ""
+    quoted = ", ".join(sorted({f"'{annotation.name}'" for annotation in annotations}))
+    missing = ", ".join(f"'{name}'" for name in sorted(CONFIGURATIONS))
+    return f"its action sets {f'only {quoted}, and ' if quoted else ''}none of {missing}"
 
 
 # --- Checking specs as a function ---------------------------------------------------------------

@@ -30,11 +30,13 @@ class Job:
         program: the program, as text.
         spec: the spec to apply, as bytecode.
         flags: the compiler flags that select the target.
+        without_effect: the reason why the spec configures nothing; empty if it sets a configuration.
     """
 
     program: str
     spec: bytes
     flags: tuple[str, ...]
+    without_effect: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,8 @@ def _compile(job: Job) -> Answer:
     overflow = stack_overflow()
     if all(item.ignored for item in compilation.applied):
         ignored = next((item.ignored for item in compilation.applied), "")
-        reason = "the compiler prepared the operation in a way that the entry does not match"
-        reason = f"without effect: {ignored}" if ignored else reason
+        unmatched = "the compiler prepared the operation in a way that the entry does not match"
+        reason = f"without effect: {ignored}" if ignored else job.without_effect or unmatched
         return Answer(Verdict.NOT_DECIDED, f"it compiles, but {reason}")
     spills = str(find_spills(compilation.output))
     is_for_cpu = any(flag.endswith(_CPU_BACKEND) for flag in job.flags)

@@ -78,7 +78,8 @@ _TRANSLATION_ENTRIES: Final = (
 _LEVEL: Final = re.compile(r"(\w+) = \[")
 """A level in `#iree_cpu.inner_tile_alignments`."""
 
-_TENSOR_UKERNEL: Final = re.compile(r'"(.*)", tensor>')
+_UKERNEL: Final = re.compile(r'"(.*)", (tensor|memref)>')
+_OF_TENSORS: Final = frozenset(name for known in TENSOR_UKERNELS.values() for name in known)
 _WITHOUT_UKERNELS: Final = "the microkernels of tensors are for gfx942 and gfx950"
 
 _GPU_PIPELINES: Final = ("#iree_gpu.pipeline<", "#iree_gpu.spirv_pipeline<")
@@ -175,7 +176,12 @@ def _attribute_faults(name: str, value: mlir.Attribute, target: Target | None) -
                 message, rule = f"'{level}' is not a level of tiling, and ignored", Rule.UNREAD_KNOB
                 remedy = "" if suggestion else f"the levels are {', '.join(LEVELS)}"
                 yield Fault(message, remedy, knob=level, suggestion=suggestion, rule=rule)
-    elif (ukernel := _TENSOR_UKERNEL.search(str(value))) and target is not None:
+    elif (ukernel := _UKERNEL.search(str(value))) and ukernel[2] == "memref":
+        if ukernel[1] in _OF_TENSORS:
+            message = f"'{ukernel[1]}' is a microkernel of tensors, which code generation does not use for memrefs"
+            form = f'write #iree_codegen.ukernel_descriptor<"{ukernel[1]}", tensor>'
+            yield Fault(message, form, knob=ukernel[1], rule=Rule.IGNORED)
+    elif ukernel and target is not None:
         known = TENSOR_UKERNELS.get(target.architecture or "", ())
         if ukernel[1] not in known:
             yield Fault(
