@@ -189,8 +189,11 @@ def apply_one_by_one(
             before = {n for n, place in enumerate(places) if place in decided}
             lists = step.lists if isinstance(step, Alternatives) else [step]
             for number, entries in enumerate(lists):
-                old = [dict(each.attributes.items()) for each in ops]
-                walk = _Walk(spec, ops, before)
+                # Alternatives work on a copy of the function without a module around it, and an action that asks for the
+                # parent of the function fails there.
+                copy = ops[-1].clone().operation if isinstance(step, Alternatives) else None
+                copied = ops if copy is None else [*ops_of(copy), copy]
+                walk = _Walk(spec, copied, before)
                 # A walk does not ask about its root.
                 is_root = not to_module or isinstance(step, Alternatives)
                 asked = [n for n, op in enumerate(ops) if not is_root or op.name != names.FUNCTION]
@@ -199,8 +202,11 @@ def apply_one_by_one(
                 except ActionError:
                     if number + 1 == len(lists):
                         raise
-                    _keep_decided(ops, old, set(range(len(ops))))
                     continue
+                if copy is not None:
+                    for operation, changed in zip(ops, copied, strict=True):
+                        for name, value in changed.attributes.items():
+                            operation.attributes[name] = value
                 mine |= {places[n] for n in walk.mine}
                 break
         decided |= mine
@@ -258,7 +264,8 @@ class _Walk:
     def _inside(self, nested: Nested, operation: mlir.Operation) -> list[int]:
         root = operation
         if nested.is_in_parent:
-            assert operation.parent is not None
+            if operation.parent is None:
+                raise ActionError
             root = operation.parent.operation
         inside = ops_of(root) + ([root] if nested.asks_root else [])
         return [self._ops.index(each) for each in inside if each.name != names.MODULE]

@@ -376,7 +376,7 @@ def fails(operation: mlir.Operation) -> bool:
         )
         return all(may_fail) if operation.name == names.ALTERNATIVES else any(may_fail)
     if operation.name == names.GET_PARENT:
-        # Every op that a spec is applied to is in a function, and that in a module. A number of 1 is the default.
+        # `SequenceTable.failing_ops` knows whether there is a parent at all. A number of 1 is the default.
         options = {"nth_parent", "op_name", "allow_empty_results"}
         return any(
             name in options and not (isinstance(value, mlir.IntegerAttr) and value.value == 1)

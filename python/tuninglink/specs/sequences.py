@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import itemgetter
 from typing import Final, TypeVar
 
 from iree.compiler import ir as mlir
@@ -19,6 +20,7 @@ from tuninglink.mlir import (
     reference,
     references_in,
     split_path,
+    visit,
 )
 from tuninglink.specs.module_scan import ModuleScan, fails, is_any_op, only_reads, signature
 
@@ -34,6 +36,12 @@ _ACTION_OPERATIONS = frozenset({names.ANNOTATE, names.INCLUDE, names.PARAM_CONST
 
 _Values = dict[mlir.Operation, dict[int, mlir.Operation]]
 """For each sequence, the arguments that an annotation takes as its value, and the annotation."""
+
+_Parents = dict[mlir.Value[mlir.Type], tuple[int, mlir.Operation]]
+"""The number of enclosing ops that the ops of a handle must have, and an op that fails without them."""
+
+_Needs = dict[int, tuple[int, mlir.Operation]]
+"""The same for the arguments of a sequence, or for what a matcher yields."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +200,7 @@ class SequenceTable:
         Record in `values` for each sequence the arguments that must be one value for an annotation.
         """
         values = {} if values is None else values
+        needs: dict[mlir.Operation, _Needs] = {}
         for inner, runs in postorder([(self, sequence)], partial(_callees, suppressed=False)):
             yield from (op for op in body(runs) if op.name != names.INCLUDE and fails(op))
             arguments = values[runs] = {}
@@ -200,6 +209,18 @@ class SequenceTable:
                     arguments[value.arg_number] = annotation
                 elif value is None or not _is_one_value(inner, value):
                     yield annotation
+            parents = _parents_needed(inner, runs, needs)
+            if needed := _of_arguments(parents, runs):
+                needs[runs] = needed
+            for value, (_, without) in parents.items():
+                # Alternatives work on a copy of their scope that nothing encloses.
+                if (
+                    isinstance(value, mlir.BlockArgument)
+                    and value.owner.owner.name == names.ALTERNATIVES
+                ):
+                    yield without
+        # A spec is applied to a function, which is in a module.
+        yield from (without for count, without in needs.get(sequence, {}).values() if count > 1)
 
     def distinct(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return one pair for each combination of matcher shape and action; others differ only in parameters."""
@@ -264,6 +285,83 @@ def _annotated_values(
                     yielded = table.yielded(matcher, number)
                     if not isinstance(yielded, mlir.Attribute):
                         yield None if yielded is None else operation.operands[yielded], annotation
+
+
+def _parents_needed(
+    table: SequenceTable,
+    sequence: mlir.Operation,
+    known: Mapping[mlir.Operation, _Needs],
+    yielded: _Needs | None = None,
+) -> _Parents:
+    """Return how many enclosing ops the handles in a sequence need for the `get_parent_op`s in it and what it runs.
+
+    With `yielded`, only what those results need counts: a matcher that fails by itself does not match.
+    """
+    parents: _Parents = {}
+    running = (names.INCLUDE, names.FOREACH_MATCH) if known else ()
+    if not (yielded or collect(sequence, names.GET_PARENT, *running)):
+        return parents
+    operations: list[mlir.Operation] = []
+    visit(sequence, operations.append)
+    for operation in reversed(operations[1:]):
+        needs = list(_needs_of_results(table, operation, parents, is_all=yielded is None))
+        if yielded is None:
+            needs += _needs_of_run(table, operation, known)
+        elif operation.name == names.YIELD and operation.parent == sequence:
+            needs += yielded.items()
+        for number, (count, without) in needs:
+            value = operation.operands[number]
+            if count > parents.get(value, (0, without))[0]:
+                parents[value] = (count, without)
+    return parents
+
+
+def _needs_of_results(
+    table: SequenceTable, operation: mlir.Operation, parents: _Parents, *, is_all: bool
+) -> Iterator[tuple[int, tuple[int, mlir.Operation]]]:
+    """Yield what the operands of an op need because of what its results and the arguments of its regions do."""
+    results = {
+        number: parents[result]
+        for number, result in enumerate(operation.results)
+        if result in parents
+    }
+    count, without = max(results.values(), key=itemgetter(0), default=(0, operation))
+    if operation.name == names.GET_PARENT:
+        if results or is_all:
+            yield 0, (count + 1, without)
+    elif operation.name == names.INCLUDE and results:
+        if callee := table.callee(operation):
+            yield from _of_arguments(_parents_needed(*callee, {}, results), callee[1]).items()
+    elif results and len(operation.operands):
+        # Other ops yield what stands about as deep as their first operand.
+        yield 0, (count, without)
+    if operation.name in (names.FOREACH, names.SEQUENCE):
+        block = operation.regions[0].blocks[0]
+        yield from ((n, parents[each]) for n, each in enumerate(block.arguments) if each in parents)
+
+
+def _needs_of_run(
+    table: SequenceTable, operation: mlir.Operation, known: Mapping[mlir.Operation, _Needs]
+) -> Iterator[tuple[int, tuple[int, mlir.Operation]]]:
+    """Yield what the operands of an op need because of the sequences that it runs."""
+    if operation.name == names.INCLUDE:
+        callee = table.callee(operation)
+        if callee and fails_as_included(operation):
+            yield from known.get(callee[1], {}).items()
+    elif operation.name == names.FOREACH_MATCH:
+        is_inside = "restrict_root" not in operation.attributes
+        for matcher, action in table.distinct(table.pairs(operation)):
+            asked, acting = table.resolve(matcher), table.resolve(action)
+            if asked and acting and acting[1] in known:
+                found = _parents_needed(*asked, {}, known[acting[1]])
+                for number, (count, without) in _of_arguments(found, asked[1]).items():
+                    yield number, (count - (is_inside and number == 0), without)
+
+
+def _of_arguments(parents: _Parents, sequence: mlir.Operation) -> _Needs:
+    # A declared sequence has no block.
+    arguments = [each for block in sequence.regions[0].blocks for each in block.arguments]
+    return {each.arg_number: parents[each] for each in arguments if each in parents}
 
 
 def _is_one_value(table: SequenceTable, value: Handle) -> bool:
