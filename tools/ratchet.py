@@ -27,7 +27,7 @@ LIMITS: Final = {
     "upgrading": (3975, 208),
     "spaces.cpu": (1307, 54),
     "spaces.gpu": (3466, 177),
-    "specs": (5047, 318),
+    "specs": (5145, 322),
     "matching": (5369, 264),
     "spaces.spirv": (844, 36),
     "specs.verification": (1738, 73),
