@@ -243,6 +243,8 @@ class TaskRun:
         if self.needs_repair:
             before, count = len(self.trials), self._repair_trials
             self._repair_turns += 1
+            if self.measured.failure is None:  # the search takes a default for right until then
+                self.trials.search.reject(self.prepared.spaces.default)
             few = budget.limited(before + count)
             enough = before + _AWAITED_PART * count
             self.trials.explore(few, lambda: len(self.trials) >= enough, meanwhile)
@@ -263,7 +265,7 @@ class TaskRun:
             self.standing = self._repaired(self._result(budget), best)
             self._share_best(ranked)
             if not self._context.is_local:
-                self._verified_ahead.begin(best.candidate)
+                self._winner_verification.begin(best.candidate)
             return
 
     def _share_best(self, ranked: Sequence[TrialResult]) -> None:
@@ -410,7 +412,7 @@ class TaskRun:
         return (self._rules.blocks - 1) * self._rules.gap_seconds
 
     @property
-    def _verified_ahead(self) -> WinnerVerification:
+    def _winner_verification(self) -> WinnerVerification:
         assert self._verification is not None
         return self._verification
 
@@ -458,7 +460,7 @@ class TaskRun:
         places += sum(trial.always_races for trial in ranked[places:])
         context.listener.racing(self.prepared, places)
         self.race_price = self.race_seconds
-        verification = self._verified_ahead
+        verification = self._winner_verification
         result = replace(result, judgement=checks.default_judgement)
         sizes = SizeChecks(checks.device, checks.default, context.settings.seed, checks.failure)
 
@@ -547,7 +549,7 @@ class TaskRun:
         if winner is None or winner.benchmark is None:  # verified in an earlier run
             return replace(result, winner=None, verdict=TaskOutcome.UNDECIDED)
         with self._context.timeline.stage(Stage.VERIFICATION):
-            self._verified_ahead.finish(winner.candidate, winner.benchmark)
+            self._winner_verification.finish(winner.candidate, winner.benchmark)
         return replace(result, winner=winner)
 
     def _result(self, budget: Budget) -> TaskResult:
