@@ -102,7 +102,7 @@ def test_channels_last_avoid_defaults_that_are_known_to_be_wrong(tmp_path: Path)
     ]
     assert wrong_defaults == [1, 0]
     # The difference is known once the dispatches are formed.
-    with SetCompiler(TuneOptions(input=str(path), flags=cuda), 2) as compiler:
+    with SetCompiler(TuneOptions(input=str(path), flags=cuda)) as compiler:
         jobs = [compiler.submit(flag_set) for flag_set in (DEFAULT, CHANNELS_LAST)]
         assert compiler.avoided(CHANNELS_LAST) in (0, 1)
         assert [isinstance(job.result(), CompiledSource) for job in jobs] == [True, True]

@@ -213,9 +213,8 @@ def check_command(arguments: Sequence[str]) -> int:
         processes=options.jobs,
         proposals=sys.maxsize if options.fixes or options.shows_diff else MOST_PROPOSALS,
     )
-    set_up_command_line(
-        "tuninglink check", [flag for flag in options.flags if flag not in model_flags]
-    )
+    process_wide = [flag for flag in options.flags if flag not in model_flags]
+    set_up_command_line("tuninglink check", process_wide)
     process.show(*spec_diagnostics(options.flags, upgrade=options.upgrade))
     reports = _checked(checker, specs, options)
     for _ in range(_MOST_ROUNDS if options.fixes or options.shows_diff else 0):

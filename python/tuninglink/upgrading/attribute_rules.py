@@ -356,8 +356,10 @@ def _split_sizes(sizes: list[int], site: AttributeSite) -> tuple[list[int], list
 
 @attribute_rule(_COMPILATION_INFO, since=(2, 9), evidence=("iree#18651",))
 def tile_levels(site: AttributeSite) -> None:
-    """VectorDistribute requires a GPU lowering config."""
-    # It contains `workgroup` and `reduction` sizes, and the promoted operands.
+    """VectorDistribute requires a GPU lowering config.
+
+    It contains `workgroup` and `reduction` sizes, and the promoted operands.
+    """
     info = CompilationInfo.of(site.node)
     if info is None or info.pipeline not in VECTOR_DISTRIBUTE:
         return
@@ -387,8 +389,10 @@ _DIMENSIONS: Final = 3
 
 @attribute_rule(_COMPILATION_INFO, since=(3, 1), evidence=("iree#19335",))
 def simt_matmuls(site: AttributeSite) -> None:
-    """TileAndFuse replaced `LLVMGPUMatmulSimt`."""
-    # The tile sizes of its threads are those that the old pipeline computed from the size of the workgroup.
+    """TileAndFuse replaced `LLVMGPUMatmulSimt`.
+
+    The tile sizes of its threads are those that the old pipeline computed from the size of the workgroup.
+    """
     info = CompilationInfo.of(site.node)
     if info is None or info.pipeline != _SIMT:
         return
@@ -425,8 +429,10 @@ def simt_matmuls(site: AttributeSite) -> None:
 
 @attribute_rule(_COMPILATION_INFO, since=(2, 9), evidence=("iree#17195", "iree#18984"))
 def mma_schedule(site: AttributeSite) -> None:
-    """`mma_schedule` left the translation info. The intrinsic and the subgroup counts are in the lowering config."""
-    # Tile counts, formerly part of it, follow from the rest.
+    """`mma_schedule` left the translation info. The intrinsic and the subgroup counts are in the lowering config.
+
+    Tile counts, formerly part of it, follow from the rest.
+    """
     info = CompilationInfo.of(site.node)
     options = options_of(info.translation) if info is not None else None
     schedule = options.node("mma_schedule") if options is not None else None
@@ -466,8 +472,10 @@ _SHAPE: Final = re.compile(r"_(\d+)x(\d+)x\d+")
     evidence=("iree#21895", "iree#21912", "amd-shark-ai#2272"),
 )
 def subgroup_basis(site: AttributeSite) -> None:
-    """`subgroup_m_count` and `subgroup_n_count` became `subgroup_basis` for VectorDistribute."""
-    # TileAndFuse always ignored them.
+    """`subgroup_m_count` and `subgroup_n_count` became `subgroup_basis` for VectorDistribute.
+
+    TileAndFuse always ignored them.
+    """
     info = CompilationInfo.of(site.node)
     levels = info.levels if info is not None else None
     counts = subgroup_counts(levels)
@@ -580,8 +588,10 @@ def _products(site: AttributeSite) -> Iterator[tuple[str, Node | None]]:
 
 @attribute_rule(_LOWERING_CONFIG, since=(3, 8), evidence=("iree#21912",))
 def lone_subgroup_counts(site: AttributeSite) -> None:
-    """Subgroup counts in a separately annotated lowering config have no effect."""
-    # TileAndFuse, which reads `subgroup` tile sizes, always ignored them. For other pipelines, the entry is excluded.
+    """Subgroup counts in a separately annotated lowering config have no effect.
+
+    TileAndFuse, which reads `subgroup` tile sizes, always ignored them. For other pipelines, the entry is excluded.
+    """
     levels = levels_of(site.node)
     if levels is None or subgroup_counts(levels) is None:
         return
@@ -608,8 +618,10 @@ layout."""
     "decomposition_config", since=(3, 11), evidence=("iree#18505", "iree#23633", "iree#23757")
 )
 def attention_markers(site: AttributeSite) -> None:
-    """The marks `attention_qk_matmul` and `attention_pv_matmul` are gone."""
-    # If they made the compiler transpose both products, the intrinsics get `col_major = true`.
+    """The marks `attention_qk_matmul` and `attention_pv_matmul` are gone.
+
+    If they made the compiler transpose both products, the intrinsics get `col_major = true`.
+    """
     removed = [
         repr(marker)
         for name, marker in _MARKERS.items()
@@ -723,8 +735,10 @@ _MODES: Final = {
 
 @attribute_rule(_OPTIONS, since=(3, 8), evidence=("iree#21840", "iree#21940", "llvm#174293"))
 def denormals(site: AttributeSite) -> None:
-    """The mode for denormals is an option."""
-    # The function attribute `denormal-fp-math-f32` has no effect since LLVM removed it.
+    """The mode for denormals is an option.
+
+    The function attribute `denormal-fp-math-f32` has no effect since LLVM removed it.
+    """
     attributes = site.node.node("llvm_func_attrs")
     # Present specs may still have it, without effect. These are not changed.
     if attributes is None or not site.was_old:

@@ -256,8 +256,10 @@ _REMOVED: Final = {
 
 @operation_rule(*_WITHOUT_EFFECT, *_REMOVED, since=(3, 12), evidence=("iree#24500",))
 def gone_operations(site: OperationSite) -> None:
-    """`transform.iree.emit_remark` and `register_match_callbacks` are gone. They do not affect matching."""
-    # An entry that needs `match_callback` or `take_first` is excluded.
+    """`transform.iree.emit_remark` and `register_match_callbacks` are gone. They do not affect matching.
+
+    An entry that needs `match_callback` or `take_first` is excluded.
+    """
     name, source = site.mark.text, site.source
     if name in _REMOVED:
         raise Refusal(f"'{name}' is gone: {_REMOVED[name]}")
@@ -288,8 +290,10 @@ _ANY_OP: Final = "!transform.any_op"
     names.NAMED_SEQUENCE, since=(3, 1), evidence=("iree#19281", "iree#19449"), is_decisive=False
 )
 def entry_points(site: OperationSite) -> None:
-    """An entry point is marked `iree_codegen.tuning_spec_entrypoint` and returns an operation."""
-    # Without the mark, it is silently dropped next to another spec.
+    """An entry point is marked `iree_codegen.tuning_spec_entrypoint` and returns an operation.
+
+    Without the mark, it is silently dropped next to another spec.
+    """
     sequence = site.sequence
     if sequence is None or sequence.body is None or sequence.start != site.mark.start:
         return
@@ -369,8 +373,10 @@ _ANY_VALUE: Final = "!transform.any_value"
     names.MATCH_DAG, since=(3, 12), evidence=("iree#24110", "iree#24125"), is_decisive=False
 )
 def attention_dags(site: OperationSite) -> None:
-    """A DAG of `iree_linalg_ext.attention` became `match.online_attention`."""
-    # The types of query, key and value are checked separately.
+    """A DAG of `iree_linalg_ext.attention` became `match.online_attention`.
+
+    The types of query, key and value are checked separately.
+    """
     # Read the DAG, and refuse one whose results are used.
     dag = site.outline.dag(site.mark)
     if dag is None or dag.root.text != names.ATTENTION:
@@ -475,8 +481,10 @@ _NEW: Final = f'"{names.ONLINE_ATTENTION}"'
     is_decisive=False,
 )
 def online_attention(site: OperationSite) -> None:
-    """Attention is `iree_linalg_ext.online_attention` when it is matched."""
-    # A matcher for `iree_linalg_ext.attention` matches nothing.
+    """Attention is `iree_linalg_ext.online_attention` when it is matched.
+
+    A matcher for `iree_linalg_ext.attention` matches nothing.
+    """
     if site.mark.text == names.MATCH_OPERATION_NAME:
         name_tokens = site.matched_name_tokens()
         for token in name_tokens:
@@ -513,8 +521,10 @@ def online_attention(site: OperationSite) -> None:
 
 
 def _maps_of_attention(site: OperationSite, tokens: Iterator[Token]) -> tuple[Token, str]:
-    """Return the brackets with the indexing maps of an attention, and the map of its rows."""
-    # The latter is that of the result without its columns.
+    """Return the brackets with the indexing maps of an attention, and the map of its rows.
+
+    The latter is that of the result without its columns.
+    """
     brackets = site.outline.map_brackets(tokens)
     maps = site.outline.maps(brackets)
     query = read_affine_map(maps[0]) if maps else None
@@ -541,9 +551,11 @@ _GENERIC: Final = '"linalg.generic"'
     is_decisive=False,
 )
 def matched_names(site: OperationSite) -> None:
-    """Named operations are gone, or `linalg.generic` on a GPU when they are matched."""
-    # Next to a DAG or a matcher of its form, the name becomes `linalg.generic`. Otherwise the entry would match
-    # nothing, and is excluded.
+    """Named operations are gone, or `linalg.generic` on a GPU when they are matched.
+
+    Next to a DAG or a matcher of its form, the name becomes `linalg.generic`. Otherwise the entry would match nothing,
+    and is excluded.
+    """
     listed, sequence = site.name_list(), site.sequence
     if listed is None or sequence is None:
         return
@@ -580,8 +592,10 @@ def matched_names(site: OperationSite) -> None:
     is_decisive=False,
 )
 def generalized_operations(site: OperationSite) -> None:
-    """On a GPU, named contractions and convolutions are `linalg.generic` when they are matched."""
-    # A matcher for the named form matches nothing. The compiler's own generalization writes the new form.
+    """On a GPU, named contractions and convolutions are `linalg.generic` when they are matched.
+
+    A matcher for the named form matches nothing. The compiler's own generalization writes the new form.
+    """
     dag, sequence = site.outline.dag(site.mark), site.sequence
     if dag is None or sequence is None or not site.generalization.configures_gpu(sequence):
         return

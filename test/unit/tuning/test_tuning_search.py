@@ -536,7 +536,7 @@ def test_a_plug_in_adds_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
         EntryPoint("broken", "nowhere:Nothing", searches.GROUP),
         EntryPoint("other", "json:dumps", searches.GROUP),
     ]
-    monkeypatch.setattr(searches, "entry_points", lambda group: points if group else [])
+    monkeypatch.setattr(searches, "plug_ins", lambda group: points if group else [])
     assert search_named("mine") is RandomSearch
     with pytest.raises(TuninglinkError, match="plug-in 'broken'"):
         search_named("broken")
