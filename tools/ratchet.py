@@ -24,7 +24,7 @@ LIMITS: Final = {
     "solver": (2577, 156),
     "iree": (2997, 160),
     "spaces.model": (1368, 98),
-    "upgrading": (3975, 208),
+    "upgrading": (4003, 208),
     "spaces.cpu": (1307, 54),
     "spaces.gpu": (3466, 177),
     "specs": (5145, 322),
@@ -48,10 +48,10 @@ LIMITS: Final = {
     "tuning.deciding": (3400, 181),
     "tuning.database": (2331, 113),
     "tuning.flag_sets": (1596, 80),
-    "tuning.scheduling": (2284, 160),
-    "tuning": (4032, 167),
+    "tuning.scheduling": (2286, 160),
+    "tuning": (4033, 167),
     "doctor": (251, 9),
-    "cli": (5353, 203),
+    "cli": (5352, 203),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
