@@ -13,7 +13,7 @@ from recorded_tuning import (
     brief_comparisons,
     without_pauses,
 )
-from tuning_programs import whole_samples
+from tuning_programs import TWO_MATMULS, whole_samples
 
 import tuninglink
 from tuninglink.cli.tune_progress import summary
@@ -34,18 +34,6 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices import Outputs
     from tuninglink.tuning.programs import Benchmark, TuningTask
 
-PROGRAM = """
-func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32xf32>) -> tensor<8x32xf32> {
-  %zero = arith.constant 0.0 : f32
-  %0 = tensor.empty() : tensor<8x64xf32>
-  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<8x64xf32>) -> tensor<8x64xf32>
-  %2 = linalg.matmul ins(%a, %b : tensor<8x128xf32>, tensor<128x64xf32>) outs(%1 : tensor<8x64xf32>) -> tensor<8x64xf32>
-  %3 = tensor.empty() : tensor<8x32xf32>
-  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<8x32xf32>) -> tensor<8x32xf32>
-  %5 = linalg.matmul ins(%2, %c : tensor<8x64xf32>, tensor<64x32xf32>) outs(%4 : tensor<8x32xf32>) -> tensor<8x32xf32>
-  return %5 : tensor<8x32xf32>
-}
-"""
 FAILING = "main_dispatch_0"
 FAILURE = Failure(FailureKind.COMPILE, "failed to bufferize")
 
@@ -91,7 +79,7 @@ class Failures(Listener):
 
 def tuned(tmp_path: Path, listener: Listener, *, has_references: bool) -> TuningResult:
     path = tmp_path / "program.mlir"
-    path.write_text(PROGRAM)
+    path.write_text(TWO_MATMULS)
     settings = TuningSettings(trials=4, search="random")
     with (
         DeviceProcess("local-sync") as device,

@@ -11,7 +11,7 @@ from clocks import limits_in_processor_time
 from device_benchmarks import DOUBLE, FAULT, HANG, OVERRUN, SLOW_DOUBLE, WRONG, benchmark, straight
 from processes import PATIENCE
 from recorded_tuning import FLAGS, RecordedDevices, interrupt, tune, without_pauses
-from tuning_programs import matmul, prepared
+from tuning_programs import TWO_MATMULS, matmul, prepared
 
 import tuninglink
 from tuninglink.errors import TuninglinkError
@@ -53,21 +53,6 @@ if TYPE_CHECKING:
     from tuninglink.compiler import SavedProgram
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.programs import Benchmark, CompiledProgram, TuningTask
-
-TWO_MATMULS = """
-func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32xf32>) -> tensor<8x32xf32> {
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<8x64xf32>
-  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x64xf32>) -> tensor<8x64xf32>
-  %first = linalg.matmul ins(%a, %b : tensor<8x128xf32>, tensor<128x64xf32>)
-    outs(%start : tensor<8x64xf32>) -> tensor<8x64xf32>
-  %small = tensor.empty() : tensor<8x32xf32>
-  %next = linalg.fill ins(%zero : f32) outs(%small : tensor<8x32xf32>) -> tensor<8x32xf32>
-  %second = linalg.matmul ins(%first, %c : tensor<8x64xf32>, tensor<64x32xf32>)
-    outs(%next : tensor<8x32xf32>) -> tensor<8x32xf32>
-  return %second : tensor<8x32xf32>
-}
-"""
 
 SETTINGS = TuningSettings(trials=4, search="random", runs_model=False)
 ONE_TRIAL = replace(

@@ -44,6 +44,21 @@ func.func @{name}(%a: {lhs}, %b: {rhs}) -> {out} {{
 """
 
 
+TWO_MATMULS = """
+func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32xf32>) -> tensor<8x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<8x64xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %first = linalg.matmul ins(%a, %b : tensor<8x128xf32>, tensor<128x64xf32>)
+    outs(%start : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %small = tensor.empty() : tensor<8x32xf32>
+  %next = linalg.fill ins(%zero : f32) outs(%small : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %second = linalg.matmul ins(%first, %c : tensor<8x64xf32>, tensor<64x32xf32>)
+    outs(%next : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %second : tensor<8x32xf32>
+}
+"""
+
 REDUCTION = f"""
 func.func @main(%x: tensor<64x256xf32>) -> tensor<64xf32> {{
   {ZERO}

@@ -106,7 +106,7 @@ def _made(kind: Kind, *operands: Operand) -> Expression:
     # A term over parameters and integers is a parameter.
     for operand in operands:
         if operand.__class__ is SizeParameter:
-            if all(isinstance(each, SizeParameter | int) for each in operands):
+            if all(isinstance(operand, SizeParameter | int) for operand in operands):
                 return SizeParameter(term, operand.assumptions)
             break
     return Expression(term)

@@ -564,21 +564,21 @@ class CompilerProvider(Provider):
         """Return the compiler's spaces in a pipeline; there may be several, as for convolutions."""
         context, problem = workload.root.context, workload.problem
         spaces: list[Space] = []
-        for each in self._constraints(workload, pipeline):
+        for unsized in self._constraints(workload, pipeline):
             # The constraints of the only constraints op in the module, for all sizes.
-            shared = self._unsized.get(each.module)
+            shared = self._unsized.get(unsized.module)
             if shared is None or shared.operation.context != context:
                 if len(self._unsized) == _MOST_SHARED:
                     self._unsized.clear()
-                module = mlir.Module.parse(each.module, context).operation
+                module = mlir.Module.parse(unsized.module, context).operation
                 (operation,) = constraints_in(module)
                 template = knob_template(operation)
                 unknown = [None] * len(operation.operands)
                 constraints = read_constraints(operation, template, Problem(problem.kind), unknown)
-                shared = self._unsized[each.module] = _UnsizedSpace(
+                shared = self._unsized[unsized.module] = _UnsizedSpace(
                     operation, module, template, constraints, knob_names(operation)
                 )
-            spaces.append(CompilerSpace(shared, each.dimensions, problem))
+            spaces.append(CompilerSpace(shared, unsized.dimensions, problem))
         return spaces
 
     def _constraints(self, workload: Workload, pipeline: str) -> Sequence[UnsizedConstraints]:

@@ -112,8 +112,7 @@ class ProgramGuard:
             return
         self._defaults = defaults
         # Elsewhere, other work of the run disturbs compilations, and their real times mislead.
-        measured = [default for default in defaults.measured if default.failure is None]
-        is_local = self._context.is_local
+        measured, is_local = defaults.running, self._context.is_local
         if not measured:
             return
         if is_local:
@@ -239,7 +238,7 @@ class ProgramGuard:
 
 def _program_us(defaults: DefaultQueue) -> float:
     """Return the time of all calls of all dispatches; calls without a time count with the mean of the others."""
-    measured = [default for default in defaults.measured if default.failure is None]
+    measured = defaults.running
     called = sum(bool(task.calls) for task in defaults.waiting)
     total = sum(default.task.calls * default.program_us for default in measured)
     return total * (len(measured) + called) / max(1, len(measured))

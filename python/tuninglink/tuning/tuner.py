@@ -208,8 +208,7 @@ class Tuner:
         ledger = self._ledger
         if self._is_dynamic:
             ledger.reserve(Account.RANGES, _RANGES * ledger.whole.remaining)
-        running = [default for default in defaults.weighed() if default.failure is None]
-        if math.isinf(ledger.seconds) or not running:
+        if math.isinf(ledger.seconds) or not defaults.running:
             return
         if self._context.references is not None and self._context.is_local:
             # Elsewhere, references are computed while the device measures.
@@ -217,7 +216,8 @@ class Tuner:
             ledger.reserve(Account.REFERENCE, min(limit, _REFERENCE_SECONDS))
         guard.reserve(defaults)
         rules = self._context.rules(ledger.whole, default_is_wrong=False)
-        least = least_seconds(ledger, running[0], rules)
+        heaviest = next(default for default in defaults.weighed() if default.failure is None)
+        least = least_seconds(ledger, heaviest, rules)
         if least > ledger.seconds:
             message = (
                 f"the {ledger.seconds:.0f} s that are left of the budget are too short for this program: "

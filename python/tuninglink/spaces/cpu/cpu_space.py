@@ -210,7 +210,7 @@ def add_heuristic_rules(rules: CpuRules) -> None:
         rules.add(all_of(tile >= 0, tile <= most), message, tile)
         tried = [vector * factor for factor in _VECTOR_TILES] + ([0] if most == size else [])
         rules.add(
-            any_of(*(tile == each for each in tried)),
+            any_of(*(tile == size for size in tried)),
             f"{name} should be the vector tile times a power of two, or the whole loop ({{}}, {{}})",
             *(tile, vector),
         )
@@ -260,7 +260,7 @@ def _shape_loop(rules: CpuRules, loop: int) -> None:
     tile, name = rules.named_tile(CpuLevel.CACHE_REDUCTION, loop)
     tried = [0, *_below(nest, loop, _CACHE_REDUCTIONS)]
     message = f"{name} should be 0 or one of {', '.join(map(str, _CACHE_REDUCTIONS))} ({{}})"
-    rules.add(any_of(*(tile == each for each in tried)), message, tile)
+    rules.add(any_of(*(tile == size for size in tried)), message, tile)
     message = f"{name} should be 0 or no smaller than the vector tile ({{}}, {{}})"
     rules.add(any_of(tile == 0, tile >= vector), message, tile, vector)
 

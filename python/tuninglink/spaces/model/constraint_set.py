@@ -151,7 +151,7 @@ class ConstraintSet:
     @property
     def unknowns(self) -> frozenset[str]:
         """The names of all unknowns in the assertions: knobs and auxiliaries."""
-        return frozenset().union(*(each.expression.variables for each in self.assertions))
+        return frozenset().union(*(assertion.expression.variables for assertion in self.assertions))
 
     def to_z3(self, context: z3.Context) -> list[z3.BoolRef]:
         """Return the assertions as Z3 expressions over integer constants named like the unknowns."""

@@ -217,13 +217,13 @@ class OutputJudge:
         tolerance: float,
     ) -> OutputComparison:
         """Return the errors of outputs without a spec, and with one unless that is None."""
-        known = expectation.outputs
-        default_error = _largest_error(default, known) if known else None
-        tuned_error = None if tuned is None else _largest_error(tuned, {**default, **known})
+        expected = expectation.outputs
+        default_error = _largest_error(default, expected) if expected else None
+        tuned_error = None if tuned is None else _largest_error(tuned, {**default, **expected})
         has_overflow = any(
             overflows(outputs[label], values)
             for outputs in (default, tuned or {})
-            for label, values in known.items()
+            for label, values in expected.items()
             if label in outputs
         )
         is_off = max(default_error or 0.0, tuned_error or 0.0) > tolerance

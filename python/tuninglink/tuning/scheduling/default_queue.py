@@ -141,6 +141,11 @@ class DefaultQueue:
         return self._waiting
 
     @property
+    def running(self) -> list[MeasuredTask]:
+        """The measured tasks whose defaults do not fail."""
+        return [default for default in self.measured if default.failure is None]
+
+    @property
     def is_ready(self) -> bool:
         """Whether the first defaults are compiled."""
         return all(job.done() for job in list(self._jobs.values())[: self._context.compiler.jobs])
@@ -250,42 +255,38 @@ class DefaultQueue:
         return measure_default(task, job.result(), self._context.devices, seconds)
 
     def shares(self) -> dict[str, float]:
-        """Return the share of each measured task in the time of all tasks, by key.
+        """Return the share of each measured task in the time of all tasks, by key."""
+        times = self._times()
+        total = sum(times.values())
+        keys = [default.task.key for default in self.measured]
+        return {key: times[key] / total if total else 0.0 for key in keys}
 
-        The time of waiting tasks, and of those whose defaults fail, is that of the profile, or estimated from their work.
+    def _times(self) -> dict[str, float]:
+        """Return the time of all calls of each task, by key.
+
+        That of waiting tasks, and of those whose defaults fail, is from the profile, or estimated from their work.
         """
-        times = {default.task.key: default.weight * default.default_us for default in self._timed()}
-        total = sum(times.values()) + sum(map(self._estimate, self._waiting))
-        return {key: time / total if total else 0.0 for key, time in times.items()}
-
-    def _timed(self) -> list[MeasuredTask]:
-        """Return the measured tasks; those whose defaults fail with an estimated time."""
-        return [
-            default
-            if default.failure is None
-            else replace(
-                default, default_us=self._estimate(default.task) / max(1, default.task.calls)
-            )
-            for default in self.measured
-        ]
-
-    def _estimate(self, task: TuningTask) -> float:
-        """Return the estimated time of all calls of a task, by the median rate of the measured ones."""
-        if task.profiled_us is not None:
-            return task.profiled_us
-        rates = [
-            default.weight * default.default_us / max(1.0, self._work[default.task.key])
-            for default in self.measured
-            if default.failure is None
-        ]
-        return (median(rates) if rates else 1.0) * max(1.0, self._work[task.key])
+        times = {default.task.key: default.weight * default.default_us for default in self.running}
+        rates = [time / max(1.0, self._work[key]) for key, time in times.items()]
+        rate = median(rates) if rates else 1.0
+        for task in (*self._waiting, *(default.task for default in self.measured)):
+            if task.key not in times:
+                estimate = rate * max(1.0, self._work[task.key])
+                times[task.key] = estimate if task.profiled_us is None else task.profiled_us
+        return times
 
     def weighed(self) -> list[MeasuredTask]:
         """Return the measured tasks with their shares and potentials, heaviest first."""
-        shares, parts = self.shares(), potentials(self.measured, self._costs)
+        times, shares, parts = self._times(), self.shares(), potentials(self.measured, self._costs)
         weighed = [
             replace(default, share=shares[default.task.key], potential=parts[default.task.key])
-            for default in self._timed()
+            if default.failure is None
+            else replace(
+                default,
+                default_us=times[default.task.key] / max(1, default.task.calls),
+                share=shares[default.task.key],
+            )
+            for default in self.measured
         ]
         return sorted(weighed, key=lambda default: -default.share)
 

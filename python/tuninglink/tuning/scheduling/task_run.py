@@ -241,10 +241,11 @@ class TaskRun:
     ) -> None:
         """Try candidates, and check the best ones until one is right."""
         if self.needs_repair:
+            if self.is_first_repair and self.measured.failure is None:
+                # The search takes a default for right until then.
+                self.trials.search.reject(self.prepared.spaces.default)
             before, count = len(self.trials), self._repair_trials
             self._repair_turns += 1
-            if self.measured.failure is None:  # the search takes a default for right until then
-                self.trials.search.reject(self.prepared.spaces.default)
             few = budget.limited(before + count)
             enough = before + _AWAITED_PART * count
             self.trials.explore(few, lambda: len(self.trials) >= enough, meanwhile)
@@ -569,30 +570,21 @@ class TaskRun:
 
     def end_standing(self) -> TaskResult | None:
         """Return the result with the standing winner, for the end of a run without a race; None without one."""
-        if self.standing is None or (self.default_is_wrong and not self.is_repaired):
-            return None
-        return self._with_standing(self._result(Budget(0.0)))
+        undecided = replace(self._result(Budget(0.0)), verdict=TaskOutcome.UNDECIDED)
+        ended = self._or_standing(undecided)
+        return None if ended is undecided else ended
 
     def _or_standing(self, result: TaskResult) -> TaskResult:
-        """Return the result of a race, or the standing winner if the race could not be measured."""
-        standing = self.standing
+        """Return the result of a race, or the standing winner, verified, if the race could not be measured."""
+        # A winner does not stand if the default that it was compared with turned out to be wrong.
+        standing = None if self.default_is_wrong and not self.is_repaired else self.standing
         has_decision = result.verdict is not TaskOutcome.UNDECIDED or result.decision is not None
-        is_void = self.default_is_wrong and not self.is_repaired
-        if has_decision or is_void or standing is None or standing.winner is None:
+        if has_decision or standing is None or standing.winner is None:
             return result
-        failed = {candidate.key for candidate, _ in result.failures}
-        return result if standing.winner.candidate.key in failed else self._with_standing(result)
-
-    def _with_standing(self, result: TaskResult) -> TaskResult:
-        """Return a result with the standing winner, verified."""
-        assert self.standing is not None
-        won = replace(
-            result,
-            verdict=self.standing.verdict,
-            winner=self.standing.winner,
-            decision=self.standing.decision,
-            reason="",
-        )
+        winner, decision = standing.winner, standing.decision
+        if winner.candidate.key in {candidate.key for candidate, _ in result.failures}:
+            return result
+        won = replace(result, verdict=standing.verdict, winner=winner, decision=decision, reason="")
         return self._verify(won)
 
     @property
