@@ -48,8 +48,8 @@ LIMITS: Final = {
     "tuning.deciding": (3400, 181),
     "tuning.database": (2331, 113),
     "tuning.flag_sets": (1596, 80),
-    "tuning.scheduling": (2286, 160),
-    "tuning": (4033, 167),
+    "tuning.scheduling": (2279, 159),
+    "tuning": (4032, 167),
     "doctor": (251, 9),
     "cli": (5352, 203),
 }
