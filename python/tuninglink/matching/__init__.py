@@ -25,9 +25,12 @@ with lazy_imports(globals()):
     from tuninglink.matching.materialization import (
         LinkedDispatch as LinkedDispatch,
         PruningLinker as PruningLinker,
+        check_ranges as check_ranges,
         embed_specs as embed_specs,
+        has_ranges as has_ranges,
         link_dispatches as link_dispatches,
         may_restructure as may_restructure,
+        specialize_dispatches as specialize_dispatches,
     )
     from tuninglink.matching.nearest_entries import (
         Difference as Difference,
@@ -71,7 +74,6 @@ with lazy_imports(globals()):
         Matcher as Matcher,
         MatcherReader as MatcherReader,
         OpInfo as OpInfo,
-        read_matcher as read_matcher,
         regions_key as regions_key,
     )
     from tuninglink.matching.relations import (
@@ -86,11 +88,6 @@ with lazy_imports(globals()):
         find_reachability as find_reachability,
         find_unreachable as find_unreachable,
         structural_key as structural_key,
-    )
-    from tuninglink.matching.specialization_ranges import (
-        check_ranges as check_ranges,
-        has_ranges as has_ranges,
-        specialize_dispatches as specialize_dispatches,
     )
     from tuninglink.matching.spellings import (
         DescribedOp as DescribedOp,

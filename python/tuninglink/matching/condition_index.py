@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from heapq import merge
-from typing import Final
+from itertools import compress, product
+from typing import Any, Final
 
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.predicates import box, implies_but_for_sizes
@@ -46,7 +47,24 @@ def make_groups(
     """Divide conditions into groups; also return whether the groups are related, which too many are not."""
     groups: dict[Hashable, ConditionGroup] = {}
     group_of: dict[int, ConditionGroup] = {}
+    exact_values: dict[ConditionGroup, dict[Hashable, Hashable]] = {}
     for position, condition in conditions:
+        # The exact values that a condition requires: conditions with different values exclude each other.
+        by_key: dict[str, Mapping[Any, Hashable]] = {
+            "type": condition.types,
+            "scalar": condition.scalars,
+            "rank": condition.ranks,
+            "count": condition.counts,
+        }
+        values: dict[Hashable, Hashable] = {
+            (part, key): value
+            for part, required in by_key.items()
+            for key, value in required.items()
+        }
+        if condition.names is not None and len(condition.names) == 1:
+            values["name"] = next(iter(condition.names))
+        parts = {"maps": condition.maps, "root": condition.root, "regions": condition.regions}
+        values |= {part: value for part, value in parts.items() if value is not None}
         key = (
             condition.names,
             condition.kinds,
@@ -55,65 +73,38 @@ def make_groups(
             condition.operands,
             condition.tensors,
             frozenset(condition.least_ranks.items()),
-            frozenset(_values(condition).items()),
+            frozenset(values.items()),
             condition.dag,
         )
-        group = groups.setdefault(key, ConditionGroup(condition))
+        group = group_of[position] = groups.setdefault(key, ConditionGroup(condition))
         group.members.append(position)
-        group_of[position] = group
-    return group_of, _relate(list(groups.values()))
-
-
-def _values(condition: pred.Condition) -> dict[Hashable, Hashable]:
-    """Return the exact values that a condition requires; conditions with different values exclude each other."""
-    values: dict[Hashable, Hashable] = {
-        (part, key): value
-        for part, asked in (
-            ("type", condition.types),
-            ("scalar", condition.scalars),
-            ("rank", condition.ranks),
-            ("count", condition.counts),
-        )
-        for key, value in asked.items()
-    }
-    if condition.names is not None and len(condition.names) == 1:
-        values["name"] = next(iter(condition.names))
-    parts = {"maps": condition.maps, "root": condition.root, "regions": condition.regions}
-    values |= {part: value for part, value in parts.items() if value is not None}
-    return values
-
-
-def _relate(groups: Sequence[ConditionGroup]) -> bool:
-    """Set the relations of the groups; return false if there are too many pairs."""
-    values = [_values(group.condition) for group in groups]
-    patterns: dict[frozenset[Hashable], list[int]] = defaultdict(list)
-    for index, requirements in enumerate(values):
-        patterns[frozenset(requirements)].append(index)
+        exact_values[group] = values
+    # Compare only groups that agree in the values that both require.
+    by_pattern: dict[frozenset[Hashable], list[ConditionGroup]] = defaultdict(list)
+    for group, values in exact_values.items():
+        by_pattern[frozenset(values)].append(group)
     work = 0
-    for pattern, members in patterns.items():
-        for other_pattern, others in patterns.items():
-            # Compare only groups that agree in the values that both require.
-            common = tuple(pattern & other_pattern)
-            result: dict[tuple[Hashable, ...], list[ConditionGroup]] = defaultdict(list)
-            for index in others:
-                result[tuple(values[index][key] for key in common)].append(groups[index])
-            for index in members:
-                group = groups[index]
-                work += 1
-                for other in result.get(tuple(values[index][key] for key in common), ()):
-                    is_renamed = bool(group.condition.loops) != bool(other.condition.loops)
-                    work += len(group.members) + (len(other.members) if is_renamed else 0)
-                    if work > MAX_WORK:
-                        for isolated in groups:
-                            isolated.related = [(isolated, Relation.WITHIN)]
-                        return False
-                    if implies_but_for_sizes(group.condition, other.condition):
-                        group.related.append((other, Relation.WITHIN))
-                    elif implies_but_for_sizes(other.condition, group.condition):
-                        group.related.append((other, Relation.AROUND))
-                    elif not pred.exclude_but_for_sizes(group.condition, other.condition):
-                        group.related.append((other, Relation.UNSURE))
-    return True
+    for (pattern, members), (other_pattern, others) in product(by_pattern.items(), repeat=2):
+        common = tuple(pattern & other_pattern)
+        by_values: dict[tuple[Hashable, ...], list[ConditionGroup]] = defaultdict(list)
+        for other in others:
+            by_values[tuple(map(exact_values[other].get, common))].append(other)
+        for group in members:
+            work += 1
+            for other in by_values.get(tuple(map(exact_values[group].get, common)), ()):
+                is_renamed = bool(group.condition.loops) != bool(other.condition.loops)
+                work += len(group.members) + (len(other.members) if is_renamed else 0)
+                if work > MAX_WORK:
+                    for isolated in groups.values():
+                        isolated.related = [(isolated, Relation.WITHIN)]
+                    return group_of, False
+                if implies_but_for_sizes(group.condition, other.condition):
+                    group.related.append((other, Relation.WITHIN))
+                elif implies_but_for_sizes(other.condition, group.condition):
+                    group.related.append((other, Relation.AROUND))
+                elif not pred.exclude_but_for_sizes(group.condition, other.condition):
+                    group.related.append((other, Relation.UNSURE))
+    return group_of, True
 
 
 TOO_MANY: Final = "the conditions are of too many forms to be compared with each other"
@@ -146,22 +137,24 @@ class ConditionIndex:
                 if condition.key is not None:
                     self.first_of_key.setdefault(condition.key, position)
                 continue
-            if self.first_universal is None and pred.is_universal(condition):
+            if (
+                self.first_universal is None
+                and not condition.sizes
+                and not condition.operands
+                and pred.implies_but_for_sizes(pred.Condition(), condition)
+            ):
                 self.first_universal = position
             self._boxes[position] = box(condition.sizes)
             if condition.names == frozenset() or pred.is_empty(self._boxes[position]):
                 self.empty.add(position)
         # Group the conditions by their discrete parts; indexes of sizes are made on demand.
-        self._group_of, self.are_related = make_groups(
+        self.group_of, self.are_related = make_groups(
             (position, condition)
             for position, condition in enumerate(conditions)
             if isinstance(condition, pred.Condition) and position not in self.empty
         )
         self._indexes: dict[tuple[ConditionGroup, Hashable], SizeIndex] = {}
         self._dimensions: dict[ConditionGroup, frozenset[pred.Dimension]] = {}
-
-    def group(self, position: int) -> ConditionGroup | None:
-        return self._group_of.get(position)
 
     def box(self, position: int, seen_from: ConditionGroup) -> pred.Box:
         """Return the box of a condition, with the loop names of another group where its own group has none."""
@@ -187,24 +180,22 @@ class ConditionIndex:
     def containing(self, group: ConditionGroup, narrow: pred.Box, before: int) -> int | None:
         """Return the first condition that holds for all operations of a group within a box."""
         first = before
-        for other in around(group):
-            result = self.sizes(other, group).containing(narrow, first)
-            first = first if result is None else result
+        for wider, relation in group.related:
+            if relation is Relation.WITHIN:
+                result = self.sizes(wider, group).containing(narrow, first)
+                first = first if result is None else result
         return None if first == before else first
 
     def used(self, group: ConditionGroup) -> frozenset[pred.Dimension]:
         """Return the dimensions constrained by any condition on the ops of a group."""
         if group not in self._dimensions:
-            indexes = [self.sizes(wider, group) for wider in around(group)]
             self._dimensions[group] = frozenset(
-                dimension for index in indexes for dimension in index.dimensions
+                dimension
+                for wider, relation in group.related
+                if relation is Relation.WITHIN
+                for dimension in self.sizes(wider, group).dimensions
             )
         return self._dimensions[group]
-
-
-def around(group: ConditionGroup) -> list[ConditionGroup]:
-    """Return the groups that hold for all ops of a group, apart from sizes."""
-    return [other for other, relation in group.related if relation is Relation.WITHIN]
 
 
 def are_independent(dimensions: Iterable[pred.Dimension]) -> bool:
@@ -299,13 +290,10 @@ class Found:
         return sum(result.bit_count() for _, result in self.parts)
 
     def __iter__(self) -> Iterator[int]:
-        def ascending(numbers: Sequence[int], bits: int) -> Iterator[int]:
-            while bits:
-                lowest = bits & -bits
-                yield numbers[lowest.bit_length() - 1]
-                bits ^= lowest
-
-        return merge(*(ascending(numbers, result) for numbers, result in self.parts))
+        # The binary digits of a set, from the last one, select the numbers.
+        return merge(
+            *(compress(numbers, map(int, f"{bits:b}"[::-1])) for numbers, bits in self.parts)
+        )
 
 
 def _by_pattern(

@@ -21,7 +21,6 @@ from tuninglink.matching.reader import STRUCTURED_MATCHERS, OpInfo
 from tuninglink.matching.spellings import (
     AnySpelling,
     DescribedOp,
-    LoopMapping,
     NotDerivableError,
     ProblemKey,
     ProblemSpelling,
@@ -44,8 +43,7 @@ from tuninglink.specs import (
 )
 
 if TYPE_CHECKING:
-    from tuninglink.matching.reader import Matcher
-    from tuninglink.specs import Anatomy, Entry
+    from tuninglink.specs import Entry
 
 
 EntryList = tuple[int, "Sequence[int] | None"]
@@ -75,29 +73,29 @@ class Deriver:
         """Return the derived entries for the root ops of a dispatch."""
         if not self._lists or all(positions == () for _, positions in lists):
             return ()
-        derived = [self._derive(root, lists) for root in roots()]
-        return tuple(dict.fromkeys(entry for entry in derived if entry is not None))
-
-    def _derive(self, root: Root, lists: Sequence[EntryList]) -> DerivedEntry | None:
-        """Derive from the first entry for the problem of a root op, unless an entry matches the op directly."""
-        candidates = [
-            (at, position)
-            for at, positions in lists
-            for position in self._lists[at].of(root, positions)
-        ]
-        if any(
-            compare(self._lists[at].matcher(position), root.op).matches is True
-            for at, position in candidates
-        ):
-            return None
-        for at, position in candidates:
-            key = at, position, root.op.key
-            if key not in self._derived:
-                spec = self._lists[at].written_for(position, root)
-                self._derived[key] = None if spec is None else DerivedEntry(spec, at)
-            if self._derived[key] is not None:
-                return self._derived[key]
-        return None
+        entries: dict[DerivedEntry, None] = {}
+        for root in roots():
+            candidates = [
+                (at, position)
+                for at, positions in lists
+                for position in self._lists[at].of(root, positions)
+            ]
+            if any(
+                compare(self._lists[at].matcher(position), root.op).matches is True
+                for at, position in candidates
+            ):
+                continue  # An entry matches the op directly.
+            # Derive from the first entry for the problem.
+            for at, position in candidates:
+                key = at, position, root.op.key
+                if key not in self._derived:
+                    spec = self._lists[at].written_for(position, root)
+                    self._derived[key] = None if spec is None else DerivedEntry(spec, at)
+                derived = self._derived[key]
+                if derived is not None:
+                    entries[derived] = None
+                    break
+        return tuple(entries)
 
 
 class DerivableList:
@@ -130,9 +128,50 @@ class DerivableList:
     def entry(self, position: int) -> Derivable | None:
         """Return the entry at a position; None if it is not derivable."""
         if position not in self._entries:
-            matcher = self.matcher(position)
-            self._entries[position] = derivable(self._spec.anatomy, position, matcher)
+            self._entries[position] = self._read(position)
         return self._entries[position]
+
+    def _read(self, position: int) -> Derivable | None:
+        anatomy, matcher = self._spec.anatomy, self.matcher(position)
+        # The predicates must exactly describe a problem.
+        if not all(isinstance(predicate, _OF_PROBLEMS) for predicate in matcher.predicates):
+            return None
+        kind, condition = kind_of(matcher.predicates), exact_condition(matcher)
+        if kind is None or not isinstance(condition, pred.Condition) or condition.maps is None:
+            return None
+        maps, sizes = condition.maps, pred.box(condition.sizes)
+        count = len(maps.operands)
+        if condition.scalars or len(condition.types) != count or pred.is_empty(sizes):
+            return None
+        # The action must set attributes on the root op only, and compute none of them.
+        settings: dict[str, mlir.Attribute] = {}
+        matcher_name, action = anatomy.pairs[position]
+        for annotation in anatomy.annotations(action):
+            value: mlir.Attribute | int | None = annotation.value
+            if isinstance(value, int):
+                value = anatomy.table.yielded(matcher_name, value)
+            # The first argument of a matcher is the candidate op.
+            is_on_root = anatomy.table.yielded(matcher_name, annotation.operand) == 0
+            if not is_on_root or not isinstance(value, mlir.Attribute):
+                return None
+            settings[annotation.name] = value
+        if not {names.COMPILATION_INFO, names.LOWERING_CONFIG} & {*settings}:
+            return None
+        op = DescribedOp(
+            kind,
+            affine_maps(mlir.Attribute.parse(maps.text, anatomy.module.context)),
+            tuple(
+                condition.fixed_sizes.get((pred.LOOP, loop, 0)) for loop in range(maps.loop_count)
+            ),
+            tuple(condition.types[operand] for operand in range(count)),
+            {
+                (operand, dimension): extent.size
+                for (group, operand, dimension), extent in sizes.items()
+                if group == pred.OPERAND and extent.size is not None
+            },
+        )
+        spelling = problem_spelling(op)
+        return None if spelling is None else Derivable(spelling, settings)
 
     def written_for(self, position: int, spelling: AnySpelling) -> Spec | None:
         """Return a spec with the entry derived for a spelling from the one at a position, None if not derivable."""
@@ -147,21 +186,18 @@ class DerivableList:
         except NotDerivableError:
             return None
         entry = self._spec.anatomy.entry(position)
-        change = change_in_words(renumbering.mapping, spelling.op.roles)
+        # Describe the change between the spellings, such as `unit batch added`.
+        mapping, roles = renumbering.mapping, spelling.op.roles
+        added = [roles[loop].value for loop, kept in enumerate(mapping.sources) if kept is None]
+        words = [f"unit {role} added" for role in dict.fromkeys(added)]
+        if mapping.dropped:
+            count = len(mapping.dropped)
+            words.append("unit loop removed" if count == 1 else f"{count} unit loops removed")
+        kept_loops = [loop for loop in mapping.sources if loop is not None]
+        if kept_loops != sorted(kept_loops):
+            words.append("loops reordered")
+        change = ", ".join(words) or "scale of another type"
         return derived_spec(self._spec, entry, settings, spelling, change)
-
-
-def change_in_words(mapping: LoopMapping, roles: Sequence[Role]) -> str:
-    """Return the change between two spellings of a problem in words, such as `unit batch added`."""
-    added = [roles[loop].value for loop, source in enumerate(mapping.sources) if source is None]
-    kept = [source for source in mapping.sources if source is not None]
-    words = [f"unit {fromkey} added" for fromkey in dict.fromkeys(added)]
-    if mapping.dropped:
-        count = len(mapping.dropped)
-        words.append("unit loop removed" if count == 1 else f"{count} unit loops removed")
-    if kept != sorted(kept):
-        words.append("loops reordered")
-    return ", ".join(words) or "scale of another type"
 
 
 _BATCHED: Final = {OpKind.CONTRACTION: (0, 1, 2), OpKind.CONVOLUTION: (0, 2)}
@@ -203,8 +239,16 @@ def _respelled(op: DescribedOp) -> list[DescribedOp]:
     kind, sizes, types = op.kind, op.sizes, op.element_types
 
     def over(loops: Sequence[int], types: tuple[str, ...]) -> DescribedOp:
-        maps = tuple(_renumbered(map_, loops) for map_ in op.maps)
-        return DescribedOp(kind, maps, tuple(sizes[loop] for loop in loops), types)
+        """Return the op over some loops, in their order, without the dimensions that other loops index."""
+        new = {loop: mlir.AffineDimExpr.get(position) for position, loop in enumerate(loops)}
+        gone = mlir.AffineConstantExpr.get(0)
+        replaced = [new.get(loop, gone) for loop in range(len(sizes))]
+        maps = []
+        for map_ in op.maps:
+            results = _substituted(map_, len(loops), replaced)
+            kept = [result for result in results if not isinstance(result, mlir.AffineConstantExpr)]
+            maps.append(mlir.AffineMap.get(len(loops), 0, kept))
+        return DescribedOp(kind, tuple(maps), tuple(sizes[loop] for loop in loops), types)
 
     with op.maps[0].context:
         if kind is OpKind.ATTENTION:
@@ -222,34 +266,26 @@ def _respelled(op: DescribedOp) -> list[DescribedOp]:
         kept = [loop for loop in range(len(sizes)) if loop not in batches or sizes[loop] != 1]
         if len(kept) < len(sizes):
             return [over(kept, types)]
-        maps = [
-            _with_batch(map_, has_batch=at in _BATCHED[kind]) for at, map_ in enumerate(op.maps)
-        ]
-        return [] if batches else [DescribedOp(kind, tuple(maps), (1, *sizes), types)]
+        if batches:
+            return []
+        count = len(sizes) + 1
+        shifted = [mlir.AffineDimExpr.get(loop) for loop in range(1, count)]
+        maps = []
+        for at, map_ in enumerate(op.maps):
+            results = _substituted(map_, count, shifted)
+            batch = [mlir.AffineDimExpr.get(0)] if at in _BATCHED[kind] else []
+            maps.append(mlir.AffineMap.get(count, 0, [*batch, *results]))
+        return [DescribedOp(kind, tuple(maps), (1, *sizes), types)]
 
 
-def _renumbered(map_: mlir.AffineMap, loops: Sequence[int]) -> mlir.AffineMap:
-    """Return a map over some loops, in their order, without the dimensions that other loops index."""
-    new = {loop: mlir.AffineDimExpr.get(position) for position, loop in enumerate(loops)}
-    gone = mlir.AffineConstantExpr.get(0)
-    replaced = [new.get(loop, gone) for loop in range(map_.n_dims)]
-    substituted = mlir.AffineMap.get(len(loops), 0, replaced)
-    results = [result.compose(substituted) for result in map_.results]
+def _substituted(
+    map_: mlir.AffineMap, loop_count: int, replaced: Sequence[mlir.AffineExpr]
+) -> list[mlir.AffineExpr]:
+    """Return the results of a map with other expressions in place of its dimensions."""
+    substitution = mlir.AffineMap.get(loop_count, 0, replaced)
+    results = [result.compose(substitution) for result in map_.results]
     # Only the results of a map have their own classes.
-    composed = mlir.AffineMap.get(len(loops), 0, results).results
-    kept = [result for result in composed if not isinstance(result, mlir.AffineConstantExpr)]
-    return mlir.AffineMap.get(len(loops), 0, kept)
-
-
-def _with_batch(map_: mlir.AffineMap, *, has_batch: bool) -> mlir.AffineMap:
-    count = map_.n_dims + 1
-    shifted = mlir.AffineMap.get(
-        count, 0, [mlir.AffineDimExpr.get(loop + 1) for loop in range(map_.n_dims)]
-    )
-    results = [result.compose(shifted) for result in map_.results]
-    if has_batch:
-        results.insert(0, mlir.AffineDimExpr.get(0))
-    return mlir.AffineMap.get(count, 0, results)
+    return list(mlir.AffineMap.get(loop_count, 0, results).results)
 
 
 # --- Entries from which others can be derived, and derived entries, each in a separate spec linked after all others
@@ -267,52 +303,6 @@ _OF_PROBLEMS: Final = (
     *(pred.HasElementType, pred.HasRoleSizes, pred.HasValue, pred.IsCastCompatible),
 )
 """The predicates that describe a problem."""
-
-
-def derivable(anatomy: Anatomy, position: int, matcher: Matcher) -> Derivable | None:
-    """Return the entry at a position of a matcher list; None if it is not derivable."""
-    # The predicates must exactly describe a problem.
-    if not all(isinstance(predicate, _OF_PROBLEMS) for predicate in matcher.predicates):
-        return None
-    kind, condition = kind_of(matcher.predicates), exact_condition(matcher)
-    if kind is None or not isinstance(condition, pred.Condition) or condition.maps is None:
-        return None
-    maps, sizes = condition.maps, pred.box(condition.sizes)
-    count = len(maps.operands)
-    if condition.scalars or len(condition.types) != count or pred.is_empty(sizes):
-        return None
-    settings = _settings(anatomy, *anatomy.pairs[position])
-    if settings is None:
-        return None
-    op = DescribedOp(
-        kind,
-        affine_maps(mlir.Attribute.parse(maps.text, anatomy.module.context)),
-        tuple(condition.fixed_sizes.get((pred.LOOP, loop, 0)) for loop in range(maps.loop_count)),
-        tuple(condition.types[operand] for operand in range(count)),
-        {
-            (operand, dimension): extent.size
-            for (group, operand, dimension), extent in sizes.items()
-            if group == pred.OPERAND and extent.size is not None
-        },
-    )
-    spelling = problem_spelling(op)
-    return None if spelling is None else Derivable(spelling, settings)
-
-
-def _settings(anatomy: Anatomy, matcher: str, action: str) -> Mapping[str, mlir.Attribute] | None:
-    """Return the attributes that an entry sets on its root op; None if it sets them on other ops or computes them."""
-    settings: dict[str, mlir.Attribute] = {}
-    for annotation in anatomy.annotations(action):
-        value: mlir.Attribute | int | None = annotation.value
-        if isinstance(value, int):
-            value = anatomy.table.yielded(matcher, value)
-        # The first argument of a matcher is the candidate op.
-        if anatomy.table.yielded(matcher, annotation.operand) != 0 or not isinstance(
-            value, mlir.Attribute
-        ):
-            return None
-        settings[annotation.name] = value
-    return settings if {names.COMPILATION_INFO, names.LOWERING_CONFIG} & {*settings} else None
 
 
 _PARAMETER: Final = "!transform.any_param"

@@ -6,7 +6,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Final, TypeAlias
 
 from iree.compiler import ir as mlir
@@ -14,14 +13,11 @@ from iree.compiler import ir as mlir
 from tuninglink.iree import OpKind
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.exact import exact_condition
-from tuninglink.matching.reader import (
-    STRUCTURED_MATCHERS,
-    MatcherReader,
-    read_matcher,
-)
+from tuninglink.matching.reader import STRUCTURED_MATCHERS, MatcherReader
 from tuninglink.mlir import (
     DiagnosticSink,
     FreshNames,
+    collect,
     join_path,
     names,
     reference,
@@ -29,13 +25,13 @@ from tuninglink.mlir import (
     split_path,
     symbol_name,
     symbols,
-    visit,
 )
 from tuninglink.specs import (
     Anatomy,
     Pair,
     any_op,
     change_signature,
+    create,
     has_entry_point,
     named_sequence,
     nested_specs,
@@ -55,9 +51,6 @@ class Indexing:
 
     entries: int = 0
     groups: int = 0
-
-    def __add__(self, other: Indexing) -> Indexing:
-        return Indexing(self.entries + other.entries, self.groups + other.groups)
 
 
 def index_matchers(
@@ -93,18 +86,15 @@ def index_matchers(
         elif diagnostics:
             remark = "this spec is not a list of matchers and stays as it is"
             diagnostics.remark(remark, spec, [reason])
+    groups = 0
+    for anatomy, _, checks, _, items in plans:
+        if any(isinstance(item, IndexGroup) for item in items):
+            groups += IndexBuilder(anatomy, checks).build(items)
+    return Indexing(sum(len(entries) for _, _, _, entries, _ in plans), groups)
 
-    def count_groups(items: Sequence[Item]) -> int:
-        return sum(1 + count_groups(item.items) for item in items if isinstance(item, IndexGroup))
 
-    result = Indexing()
-    for anatomy, _, checks, entries, items in plans:
-        groups = count_groups(items)
-        if groups:
-            IndexBuilder(anatomy, checks).build(items)
-        result += Indexing(len(entries), groups)
-    return result
-
+_INTEGERS: Final = "!transform.param<i64>"
+_VALUE: Final = "!transform.any_value"
 
 _COMPUTING: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
 """The name prefixes of operations that get a group of their own, since a dispatch has few of them."""
@@ -131,29 +121,30 @@ def _read_entries(
             name, attributes, results = check
             key = name, *attributes.items()
             if key not in structures:
-                sequence = _matcher(scratch, name, attributes, results)
-                implied = exact_condition(read_matcher(sequence))
+                with mlir.InsertionPoint(scratch.body):
+                    sequence = named_sequence("matcher", [any_op()], [any_op()])
+                block = sequence.regions[0].blocks[0]
+                with mlir.InsertionPoint(block):
+                    create(name, [*block.arguments], [_INTEGERS] * results, **attributes)
+                    yield_([*block.arguments])
+                implied = exact_condition(MatcherReader().read_sequence(sequence))
                 assert isinstance(implied, pred.Condition)
                 structures[key] = Structure(implied)
                 checks[structures[key]] = sequence
             structure = structures[key]
-        entries.append(IndexEntry(position, condition, structure, _fixed_axes(condition)))
+        # The dimensions of operands for which the condition requires one static size.
+        operand_of = {
+            loop: dimension
+            for dimension, loop in condition.loops.items()
+            if dimension[0] == pred.OPERAND
+        }
+        axes: dict[Axis, int] = {}
+        for fact in condition.sizes:
+            group, number, dimension = operand_of.get(fact.dimension, fact.dimension)
+            if fact.extent.size is not None and group == pred.OPERAND:
+                axes[number, dimension] = fact.extent.size
+        entries.append(IndexEntry(position, condition, structure, axes))
     return entries
-
-
-def _fixed_axes(condition: pred.Condition) -> dict[Axis, int]:
-    """Return the dimensions of operands for which a condition requires one static size."""
-    operand_of = {
-        loop: dimension
-        for dimension, loop in condition.loops.items()
-        if dimension[0] == pred.OPERAND
-    }
-    axes: dict[Axis, int] = {}
-    for fact in condition.sizes:
-        group, number, dimension = operand_of.get(fact.dimension, fact.dimension)
-        if fact.extent.size is not None and group == pred.OPERAND:
-            axes[number, dimension] = fact.extent.size
-    return axes
 
 
 def _check(condition: pred.Condition) -> tuple[str, dict[str, mlir.Attribute], int] | None:
@@ -178,23 +169,6 @@ def _check(condition: pred.Condition) -> tuple[str, dict[str, mlir.Attribute], i
         accepted = [mlir.StringAttr.get(name_) for name_ in sorted(condition.names)]
         return names.MATCH_OPERATION_NAME, {"op_names": mlir.ArrayAttr.get(accepted)}, 0
     return None
-
-
-def _matcher(
-    module: mlir.Module, name: str, attributes: dict[str, mlir.Attribute], results: int
-) -> mlir.Operation:
-    """Add a matcher with one argument to a module, and return it."""
-    parameter = mlir.Type.parse("!transform.param<i64>")
-    with mlir.InsertionPoint(module.body):
-        sequence = named_sequence("matcher", [any_op()], [any_op()])
-    block = sequence.regions[0].blocks[0]
-    operation = block.arguments[0]
-    with mlir.InsertionPoint(block):
-        mlir.Operation.create(
-            name, operands=[operation], results=[parameter] * results, attributes=attributes
-        )
-        yield_([operation])
-    return sequence
 
 
 # --- The plan of an indexed spec: a tree of checks that narrow down the entries to compare with an operation
@@ -268,121 +242,86 @@ def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
     frequent = dict(counts.most_common(_MOST_STRUCTURES))
     lists: dict[Structure, list[IndexEntry]] = {}
     for structure, count in counts.items():
-        if structure in frequent and count >= _LEAST_MEMBERS:
-            fitting = _compatible(entries, structure)
-            if len(fitting) <= 2 * count:
-                lists[structure] = fitting
-    members = [entry for entry in entries if entry.structure in lists]
-    front = _front(entries, members)
-    groups = [
-        IndexGroup(structure, _split(_behind(fitting, front), longest))
-        for structure, fitting in lists.items()
-    ]
-    return _assemble(entries, members, groups)
-
-
-def _compatible(entries: Sequence[IndexEntry], structure: Structure) -> list[IndexEntry]:
-    """Return the entries that can match an operation with a structure, in order."""
-    excluded: dict[Structure, bool] = {structure: False}
-
-    def can_match(entry: IndexEntry) -> bool:
-        own = entry.structure
-        if own is structure or entry.condition is None:
-            return True
-        if own is not None:
-            if own not in excluded:
+        if structure not in frequent or count < _LEAST_MEMBERS:
+            continue
+        # The entries that can match an operation with the structure.
+        fitting = []
+        excluded = {structure: False}
+        for entry in entries:
+            own, condition = entry.structure, entry.condition
+            if own is not None and own not in excluded:
                 excluded[own] = pred.exclude_each_other(own.condition, structure.condition)
-            if excluded[own]:
-                return False
-        return not pred.exclude_each_other(entry.condition, structure.condition)
-
-    return list(filter(can_match, entries))
+            if (own is None or not excluded[own]) and (
+                own is structure
+                or condition is None
+                or not pred.exclude_each_other(condition, structure.condition)
+            ):
+                fitting.append(entry)
+        if len(fitting) <= 2 * count:
+            lists[structure] = fitting
+    members = [entry for entry in entries if entry.structure in lists]
+    return _assemble(entries, members, lists.items(), longest)
 
 
 def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
     """Split a list by ranges of one dimension's size, and parts that are still too long by another dimension."""
     if len(entries) <= longest:
         return tuple(entries)
-    axis, members, others = _best_axis(entries)
+    # Find the dimension whose size distinguishes most entries: after a lookup, the fewest are left on average.
+    counts: defaultdict[Axis, Counter[int]] = defaultdict(Counter)
+    for entry in entries:
+        for axis, size in entry.sizes.items():
+            counts[axis][size] += 1
+    left = {
+        axis: len(entries)
+        - of_size.total()
+        + sum(count**2 for count in of_size.values()) / of_size.total()
+        for axis, of_size in counts.items()
+    }
+    axis = min(sorted(counts), key=left.__getitem__, default=(0, 0))
+    members = [entry for entry in entries if axis in entry.sizes]
+    others = [entry for entry in entries if axis not in entry.sizes]
     count = min(math.ceil(len(members) / longest), _MOST_RANGES)
     if others:
         count = min(count, len(members) // len(others))
     if count <= 1:
         return tuple(entries)
+    # Divide the entries into disjoint ranges of sizes, about as many in each.
     target = max(math.ceil(len(members) / count), _LEAST_MEMBERS)
-    ranges = [
-        (check, some)
-        for check, some in _ranges(members, axis, target)
-        if _LEAST_MEMBERS <= len(some) < len(members)
-    ]
-    grouped = [entry for _, some in ranges for entry in some]
-    front = _front(entries, grouped)
-    groups = [
-        IndexGroup(
-            check,
-            _split(_behind(sorted([*some, *others], key=attrgetter("position")), front), longest),
-        )
-        for check, some in ranges
-    ]
-    return _assemble(entries, grouped, groups)
-
-
-def _best_axis(
-    entries: Sequence[IndexEntry],
-) -> tuple[Axis, list[IndexEntry], list[IndexEntry]]:
-    """Return the dimension whose size distinguishes most entries, the entries that require a size, and the others."""
-    counts: defaultdict[Axis, Counter[int]] = defaultdict(Counter)
-    for entry in entries:
-        for axis, size in entry.sizes.items():
-            counts[axis][size] += 1
-
-    def left(axis: Axis) -> float:
-        of_size = counts[axis].values()
-        covered = sum(of_size)
-        return len(entries) - covered + sum(count**2 for count in of_size) / covered
-
-    best = min(sorted(counts), key=left, default=(0, 0))
-    members = [entry for entry in entries if best in entry.sizes]
-    return best, members, [entry for entry in entries if best not in entry.sizes]
-
-
-def _ranges(
-    entries: Sequence[IndexEntry], axis: Axis, target: int
-) -> list[tuple[Range, list[IndexEntry]]]:
-    """Return the entries by disjoint ranges of sizes, about `target` in each."""
     by_size: defaultdict[int, list[IndexEntry]] = defaultdict(list)
-    for entry in entries:
+    for entry in members:
         by_size[entry.sizes[axis]].append(entry)
-    ranges: list[list[int]] = []
-    count = 0
+    ranges: list[list[IndexEntry]] = []
     for size in sorted(by_size):
-        if not ranges or count + len(by_size[size]) > target:
+        if not ranges or len(ranges[-1]) + len(by_size[size]) > target:
             ranges.append([])
-            count = 0
-        ranges[-1].append(size)
-        count += len(by_size[size])
-    return [
-        (Range(axis, sizes[0], sizes[-1]), [entry for size in sizes for entry in by_size[size]])
-        for sizes in ranges
+        ranges[-1] += by_size[size]
+    ranges = [some for some in ranges if _LEAST_MEMBERS <= len(some) < len(members)]
+    lists = [
+        (
+            Range(axis, some[0].sizes[axis], some[-1].sizes[axis]),
+            sorted([*some, *others], key=lambda entry: entry.position),
+        )
+        for some in ranges
     ]
-
-
-def _front(entries: Sequence[IndexEntry], members: Iterable[IndexEntry]) -> int:
-    return min((member.position for member in members), default=entries[-1].position + 1)
-
-
-def _behind(entries: Iterable[IndexEntry], front: int) -> list[IndexEntry]:
-    return [entry for entry in entries if entry.position >= front]
+    return _assemble(entries, [entry for some in ranges for entry in some], lists, longest)
 
 
 def _assemble(
-    entries: Sequence[IndexEntry], members: Sequence[IndexEntry], groups: Iterable[IndexGroup]
+    entries: Sequence[IndexEntry],
+    members: Sequence[IndexEntry],
+    lists: Iterable[tuple[Structure | Range, Sequence[IndexEntry]]],
+    longest: int,
 ) -> tuple[Item, ...]:
-    """Return a list in which a group replaces its members at the position of the first one."""
-    front = _front(entries, members)
+    """Return a list in which groups, each for a check, replace their members at the position of the first one."""
+    front = min((member.position for member in members), default=entries[-1].position + 1)
+    groups = [
+        IndexGroup(check, _split([entry for entry in some if entry.position >= front], longest))
+        for check, some in lists
+    ]
     gone = set(members)
     before = [entry for entry in entries if entry.position < front]
-    behind = [entry for entry in _behind(entries, front) if entry not in gone]
+    behind = [entry for entry in entries if entry.position >= front and entry not in gone]
     return (*before, *groups, *behind)
 
 
@@ -405,38 +344,27 @@ class IndexBuilder:
         self._fresh: dict[tuple[str, ...], FreshNames] = {}
         self._adapted_matchers: dict[int, mlir.Attribute] = {}
         self._sequences: list[mlir.Operation] = []
+        self._group_count = 0
 
-    def build(self, items: Sequence[Item]) -> None:
-        """Replace the entries by `items`, which are entries and groups of structures."""
-        foreach_match = self._anatomy.foreach_match
+    def build(self, items: Sequence[Item]) -> int:
+        """Replace the entries by `items`, which are entries and groups of structures; return the number of groups."""
         with self._module.context, mlir.Location.unknown():
             self._any_op = any_op()
             self._at_top = {item.position for item in items if isinstance(item, IndexEntry)}
             # Add a matcher of all operations but the root of a list, and an action that does nothing.
             matcher = self._add("is_inside", 2)
             block = matcher.regions[0].blocks[0]
-            parameter = mlir.Type.parse("!transform.param<i64>")
             two = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 2)
             equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(32), _EQUAL)
             # The op is inside if it and the function are two handles, also after deduplication.
             with mlir.InsertionPoint(block):
-                both = mlir.Operation.create(
-                    names.MERGE_HANDLES,
-                    operands=list(block.arguments),
-                    results=[self._any_op],
-                    attributes={"deduplicate": mlir.UnitAttr.get()},
+                handles, deduplicated = [*block.arguments], mlir.UnitAttr.get()
+                both = create(
+                    names.MERGE_HANDLES, handles, [self._any_op], deduplicate=deduplicated
                 )
-                count = mlir.Operation.create(
-                    names.NUM_ASSOCIATIONS, operands=both.results, results=[parameter]
-                )
-                expected = mlir.Operation.create(
-                    names.PARAM_CONSTANT, results=[parameter], attributes={"value": two}
-                )
-                mlir.Operation.create(
-                    names.MATCH_PARAMETER,
-                    operands=[count.results[0], expected.results[0]],
-                    attributes={"predicate": equal},
-                )
+                (count,) = create(names.NUM_ASSOCIATIONS, both, [_INTEGERS])
+                (expected,) = create(names.PARAM_CONSTANT, [], [_INTEGERS], value=two)
+                create(names.MATCH_PARAMETER, [count, expected], predicate=equal)
                 yield_([])
             action = self._add("leave", 0)
             action.attributes[names.NO_DECISION] = mlir.UnitAttr.get()
@@ -447,19 +375,34 @@ class IndexBuilder:
                 self._group(item) if isinstance(item, IndexGroup) else self._pairs[item.position]
                 for item in items
             ]
-            set_pairs(foreach_match, pairs)
+            set_pairs(self._anatomy.foreach_match, pairs)
             # For readers, the list that is compared first comes first.
             first = self._block.operations[0]
             for sequence in self._sequences:
                 sequence.move_before(first)
+        return self._group_count
 
     # --- Groups --------------------------------------------------------------------------------------------
 
     def _group(self, group: IndexGroup) -> Pair:
         """Add the sequences of a group, followed by those of nested groups."""
+        self._group_count += 1
         check = group.check
         if isinstance(check, Range):
-            matcher = self._range(check)
+            matcher = self._add("group", 2, [self._any_op])
+            operation, _ = matcher.regions[0].blocks[0].arguments
+            number, dimension = check.axis
+            positions = mlir.DenseI64ArrayAttr.get([number])
+            integer = mlir.IntegerType.get_signless(64)
+            with mlir.InsertionPoint(matcher.regions[0].blocks[0]):
+                create(
+                    names.MATCH_DIM_BOUNDS,
+                    create(names.GET_OPERAND, [operation], [_VALUE], raw_position_list=positions),
+                    dim=mlir.IntegerAttr.get(integer, dimension),
+                    lower_bound=mlir.IntegerAttr.get(integer, check.least),
+                    upper_bound=mlir.IntegerAttr.get(integer, check.most),
+                )
+                yield_([operation])
         else:
             with mlir.InsertionPoint(self._block):
                 matcher = self._checks[check].clone().operation
@@ -485,31 +428,6 @@ class IndexBuilder:
         ]
         set_pairs(foreach_match, pairs)
         return _symbols(matcher, action)
-
-    def _range(self, check: Range) -> mlir.Operation:
-        """Add the matcher of a nested group."""
-        sequence = self._add("group", 2, [self._any_op])
-        operation, _ = sequence.regions[0].blocks[0].arguments
-        number, dimension = check.axis
-        integer = mlir.IntegerType.get_signless(64)
-        with mlir.InsertionPoint(sequence.regions[0].blocks[0]):
-            operand = mlir.Operation.create(
-                names.GET_OPERAND,
-                operands=[operation],
-                results=[mlir.Type.parse("!transform.any_value")],
-                attributes={"raw_position_list": mlir.DenseI64ArrayAttr.get([number])},
-            )
-            mlir.Operation.create(
-                names.MATCH_DIM_BOUNDS,
-                operands=[operand.results[0]],
-                attributes={
-                    "dim": mlir.IntegerAttr.get(integer, dimension),
-                    "lower_bound": mlir.IntegerAttr.get(integer, check.least),
-                    "upper_bound": mlir.IntegerAttr.get(integer, check.most),
-                },
-            )
-            yield_([operation])
-        return sequence
 
     def _add(
         self,
@@ -545,16 +463,12 @@ class IndexBuilder:
             # Ops that report nothing do not need locations, which are the largest part of the spec that the compiler
             # parses for every dispatch.
             unknown = mlir.Location.unknown()
-
-            def forget(operation: mlir.Operation) -> None:
+            for operation in collect(sequence):
                 if operation != sequence:
                     operation.location = unknown
-                for region in operation.regions:
-                    for block in region.blocks:
-                        for argument in block.arguments:
-                            argument.set_location(unknown)
-
-            visit(sequence, forget)
+                for block in (block for region in operation.regions for block in region.blocks):
+                    for argument in block.arguments:
+                        argument.set_location(unknown)
         self._adapted_matchers[entry.position] = mlir.SymbolRefAttr.get([*scope, name])
         return self._adapted_matchers[entry.position]
 

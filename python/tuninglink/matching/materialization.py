@@ -1,16 +1,27 @@
-"""Materialization: the specs of each dispatch of a program, chosen, linked, pruned and embedded."""
+"""Materialization: the specs of each dispatch of a program, chosen, linked, pruned and embedded; specialization ranges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree import Dispatch, find_dispatches
+from tuninglink.errors import Diagnostic, Severity, SpecError, counted
+from tuninglink.iree import (
+    RANGES,
+    SPECIALIZATION_RANGES,
+    Dispatch,
+    find_dispatches,
+    find_root_ops,
+    range_counts,
+)
 from tuninglink.matching.derivation import DerivedEntry, Deriver, EntryList
+from tuninglink.matching.nearest_entries import compare
+from tuninglink.matching.predicates import HasMaps
 from tuninglink.matching.prunable import (
     STRUCTURAL,
     UNKNOWN_DISPATCH,
@@ -18,8 +29,10 @@ from tuninglink.matching.prunable import (
     Pruning,
     SignatureReader,
 )
+from tuninglink.matching.reader import MatcherReader, OpInfo
 from tuninglink.matching.spellings import Root, RootReader
-from tuninglink.mlir import DiagnosticSink, names, once, visit
+from tuninglink.mlir import DiagnosticSink, collect, error, names, note, once
+from tuninglink.rules import Rule
 from tuninglink.specs import (
     LINKED_SPEC_NAME,
     LinkedSpec,
@@ -42,6 +55,7 @@ from tuninglink.specs import (
 
 if TYPE_CHECKING:
     from tuninglink.iree import Target
+    from tuninglink.matching.reader import Matcher
     from tuninglink.specs import DefaultLibrary, SpecFile
 
     _Key = tuple[Target | None, mlir.Attribute | SpecFile | None]
@@ -92,26 +106,23 @@ def link_dispatches(
     inside = context or root.context
     given = [in_context(spec, inside) for spec in specs]
     dispatches = find_dispatches(root)
-    signatures, roots = SignatureReader(), RootReader()
+    signatures, root_reader = SignatureReader(), RootReader()
     # Diagnostics about specs are reported for each target.
     sink = once(diagnostics) if diagnostics else None
     selections: dict[Target | None, Selection] = {}
     linkers: dict[_Key, PruningLinker | None] = {}
+    find_default = cache(library.find) if library is not None else None
     # Without pruning, the dispatches of a target share a spec, with entries for the root ops of all of them.
     by_target: dict[Target | None, tuple[Root, ...]] = {}
 
     def roots_of(dispatch: Dispatch) -> Sequence[Root]:
         if not derives or pruning is not None:
-            return roots.read(dispatch) if derives else ()
+            return root_reader.read(dispatch) if derives else ()
         target = dispatch.target
         if target not in by_target:
             same = (other for other in dispatches if other.target == target)
-            by_target[target] = tuple(root for other in same for root in roots.read(other))
+            by_target[target] = tuple(root for other in same for root in root_reader.read(other))
         return by_target[target]
-
-    @cache
-    def default_of(target: Target | None) -> SpecFile | None:
-        return library.find(target) if library is not None and target is not None else None
 
     def linker_for(
         dispatch: Dispatch, last: mlir.Attribute | SpecFile | None
@@ -132,38 +143,43 @@ def link_dispatches(
         elif last is not None:
             assert library is not None
             linked.append(last.load(inside, upgrade=library.upgrade, diagnostics=sink))
-        return (
-            PruningLinker(
-                linked,
-                diagnostics=sink,
-                pruning=pruning,
-                selection=selection,
-                sources=[*used, len(given)],
-            )
-            if linked
-            else None
+        if not linked:
+            return None
+        return PruningLinker(
+            linked,
+            diagnostics=sink,
+            pruning=pruning,
+            selection=selection,
+            sources=[*used, len(given)],
         )
 
-    def link(dispatch: Dispatch) -> LinkedSpec | None:
+    linked_dispatches = []
+    for dispatch in dispatches:
+        target = dispatch.target
         # The last spec is the one embedded in the dispatch, or the default spec.
         carried = carried_spec(dispatch.module)
-        last = carried or default_of(dispatch.target)
-        key = dispatch.target, last
+        last: mlir.Attribute | SpecFile | None = carried
+        if carried is None and find_default is not None and target is not None:
+            last = find_default(target)
+        key = target, last
         if key not in linkers:
             linkers[key] = linker_for(dispatch, last)
         linker = linkers[key]
-        if linker is None:
-            return None
-        signature = signatures.read(dispatch.module) if pruning is not None else UNKNOWN_DISPATCH
         # An embedded spec must be replaced, otherwise the compiler would apply it.
-        is_carried = carried is not None
-        return linker.link(signature, lambda: roots_of(dispatch), never_nothing=is_carried)
-
-    linked = tuple(LinkedDispatch(dispatch, link(dispatch)) for dispatch in dispatches)
+        linked = (
+            linker.link(
+                UNKNOWN_DISPATCH if pruning is None else signatures.read(dispatch.module),
+                partial(roots_of, dispatch),
+                never_nothing=carried is not None,
+            )
+            if linker is not None
+            else None
+        )
+        linked_dispatches.append(LinkedDispatch(dispatch, linked))
     if sink:
         for selection in selections.values():
             selection.warn(sink)
-    return linked
+    return tuple(linked_dispatches)
 
 
 def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
@@ -258,31 +274,23 @@ class PruningLinker:
             if self._prunable is None:
                 self._prunable = []
                 is_unchanged = True
-                for spec in self._specs:
-                    self._prunable.append(is_unchanged and spec.is_prunable)
+                for prunable in self._specs:
+                    self._prunable.append(is_unchanged and prunable.is_prunable)
                     is_unchanged = is_unchanged and (
-                        spec.is_prunable or not may_restructure(spec.spec.module)
+                        prunable.is_prunable or not may_restructure(prunable.spec.module)
                     )
             kept = [
-                spec.index.candidates(signature) if is_prunable else None
-                for spec, is_prunable in zip(self._specs, self._prunable, strict=True)
+                prunable.index.candidates(signature) if is_prunable else None
+                for prunable, is_prunable in zip(self._specs, self._prunable, strict=True)
             ]
-        lists = self._lists(kept)
-        linked = self._link_lists(lists, self._deriver.derive(roots, lists))
-        if linked is None and never_nothing:
-            if self._nothing is None:
-                self._nothing = link_nothing(self._given, name=self._name)
-            return self._nothing
-        return linked
-
-    def _lists(self, kept: Sequence[Sequence[int] | None]) -> tuple[EntryList, ...]:
-        """Return the applicable entries; those for similar targets come last."""
-        if self._selection is None:
-            return tuple(enumerate(kept))
+        # The applicable entries; those for similar targets come last.
         exact: list[EntryList] = []
         like: list[EntryList] = []
         for at, positions in enumerate(kept):
             spec = self._specs[at].spec
+            if self._selection is None:
+                exact.append((at, positions))
+                continue
             applicability = self._selection.of(spec)
             if self._selection.members(spec):
                 exact.append((at, () if applicability.is_bound_elsewhere else positions))
@@ -290,7 +298,13 @@ class PruningLinker:
             own, others = applicability.split(applicability.among(positions))
             exact.append((at, own))
             like += [(at, others)] if others != () else []
-        return (*exact, *like)
+        lists = (*exact, *like)
+        linked = self._link_lists(lists, self._deriver.derive(roots, lists))
+        if linked is None and never_nothing:
+            if self._nothing is None:
+                self._nothing = link_nothing(self._given, name=self._name)
+            return self._nothing
+        return linked
 
     def _link_lists(
         self, lists: tuple[EntryList, ...], derived: tuple[DerivedEntry, ...]
@@ -332,16 +346,114 @@ class PruningLinker:
 
 def may_restructure(module: mlir.Operation) -> bool:
     """Return whether a spec may change a program other than by setting attributes."""
-    result: list[mlir.Operation] = []
-
-    def visitor(operation: mlir.Operation) -> None:
+    for operation in collect(module):
         name = operation.name
         if name == names.ANNOTATE:
             attribute = operation.attributes["name"]
             if isinstance(attribute, mlir.StringAttr) and attribute.value in STRUCTURAL:
-                result.append(operation)
+                return True
         elif name.startswith("transform.") and name not in _RUNNING and not only_reads(operation):
-            result.append(operation)
+            return True
+    return False
 
-    visit(module, visitor)
-    return bool(result)
+
+# --- Specialization ranges: the loop sizes for which a dynamic op is compiled separately ----------
+#
+# An entry with unconstrained sizes may have ranges on its matcher. The ranges are set on the matched root ops before
+# the compiler configures dispatches. `iree-codegen-specialize-exports` then creates a function for each range, and
+# entries with bounds configure these functions.
+
+_EXAMPLE: Final = "#util<int.assumption.multi_array[[<umin = 1, umax = 1>, <>, <>]]>"
+
+
+def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
+    """Set the ranges of specs on the root ops of dispatches, in place; the first matching entry decides.
+
+    Raises:
+        SpecError: the ranges of an entry have another form, or their number differs from the number of loops.
+    """
+    # By linked spec: each matcher with ranges in order of precedence, and its sequence.
+    specializations: dict[int, list[tuple[Matcher, mlir.Operation]]] = {}
+    for dispatch in dispatches:
+        linked = dispatch.linked
+        if linked is None:
+            continue
+        if id(linked) not in specializations:
+            specializations[id(linked)] = []
+            for part in linked.parts:
+                table = part.spec.anatomy.table
+                reader = MatcherReader(table)
+                for entry in part.entries:
+                    sequence = table.lookup(entry.matcher)
+                    if sequence is None or RANGES not in sequence.attributes:
+                        continue
+                    matcher = reader.read(entry.matcher)
+                    fault = _fault(sequence, matcher)
+                    if fault is not None:
+                        raise SpecError(fault)
+                    specializations[id(linked)].append((matcher, sequence))
+        specialized = specializations[id(linked)]
+        functions = find_root_ops(dispatch.dispatch.module) if specialized else ()
+        for root in (root for function in functions for root in function.roots):
+            op = OpInfo(root)
+            if None not in op.sizes or SPECIALIZATION_RANGES in root.attributes:
+                continue
+            matches = (item for item in specialized if compare(item[0], op).matches)
+            for _, sequence in islice(matches, 1):
+                ranges = sequence.attributes[RANGES]
+                fault = _wrong_count(ranges, len(op.sizes), sequence)
+                if fault is not None:
+                    raise SpecError(fault)
+                # The spec and the program live in different contexts.
+                copy = mlir.Attribute.parse(str(ranges), root.context)
+                root.attributes[SPECIALIZATION_RANGES] = copy
+
+
+def has_ranges(spec: Spec) -> bool:
+    """Return whether a matcher of a spec has ranges."""
+    sequences = map(spec.anatomy.table.lookup, {entry.matcher for entry in spec.entries})
+    return any(sequence is not None and RANGES in sequence.attributes for sequence in sequences)
+
+
+def check_ranges(spec: Spec, diagnostics: DiagnosticSink) -> None:
+    """Report malformed ranges of a spec as errors, and wrong numbers of ranges as warnings.
+
+    Both make a compilation with the spec fail, since the compiler itself silently accepts wrong numbers of ranges.
+    """
+    table = spec.anatomy.table
+    reader = MatcherReader(table)
+    for matcher in dict.fromkeys(entry.matcher for entry in spec.entries):
+        sequence = table.lookup(matcher)
+        if sequence is not None and RANGES in sequence.attributes:
+            fault = _fault(sequence, reader.read(matcher), Severity.WARNING)
+            if fault is not None:
+                diagnostics.emit(fault)
+
+
+def _fault(
+    sequence: mlir.Operation, matcher: Matcher, wrong_count: Severity = Severity.ERROR
+) -> Diagnostic | None:
+    """Return the fault of the ranges of a matcher, None if there is none; a wrong number has a severity of its own."""
+    ranges = sequence.attributes[RANGES]
+    if ranges.typeid != mlir.Attribute.parse(_EXAMPLE, ranges.context).typeid:
+        message = f"'{RANGES}' must hold a range for each loop, such as {_EXAMPLE}"
+        return error(message, sequence, rule=Rule.RANGES)
+    maps = (predicate.maps for predicate in matcher.predicates if isinstance(predicate, HasMaps))
+    loops = next((map_.loop_count for map_ in maps), None)
+    fault = _wrong_count(ranges, loops, sequence)
+    return replace(fault, severity=wrong_count) if fault else None
+
+
+def _wrong_count(
+    ranges: mlir.Attribute, loops: int | None, sequence: mlir.Operation
+) -> Diagnostic | None:
+    """Return the list whose number of ranges differs from the number of loops; None if there is none or if unknown."""
+    for number, count in enumerate(range_counts(ranges)):
+        if loops is not None and count != loops:
+            message = (
+                f"list {number} of '{RANGES}' has {counted(count, 'range')}, "
+                f"and the operation {counted(loops, 'loop')}"
+            )
+            remedy = note("write a range for each loop, <> for any size")
+            return error(message, sequence, [remedy], Rule.RANGES)
+    return None

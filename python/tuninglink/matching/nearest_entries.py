@@ -10,13 +10,13 @@ import heapq
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree import ATTENTION_OUTPUTS, ROLES, OpKind, ValueType, affine_maps, layout
+from tuninglink.iree import ATTENTION_OUTPUTS, ROLES, OpKind, affine_maps, layout
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.prunable import Spelling, kind_of, spelling_of
 from tuninglink.matching.reader import Matcher, OpInfo, computation_of
@@ -46,18 +46,15 @@ class NearestEntries:
     """
 
     def __init__(self, matchers: Sequence[Matcher]) -> None:
-        self._families: dict[Hashable, _SpellingEntries] = {}
+        forms: dict[Hashable, dict[int, Spelling]] = {}
         for position, matcher in enumerate(matchers):
             form = spelling_of(matcher.predicates)
-            if all(
+            if not all(
                 isinstance(predicate, pred.HasValue | pred.IsUnconfigured)
                 for predicate in form.predicates
             ):
-                continue
-            key = form.predicates, tuple(form.sizes)
-            if key not in self._families:
-                self._families[key] = _SpellingEntries(form)
-            self._families[key].add(position, form)
+                forms.setdefault((form.predicates, tuple(form.sizes)), {})[position] = form
+        self._families = [_SpellingEntries(family) for family in forms.values()]
         self._found: dict[Hashable, list[NearEntry]] = {}
 
     def nearest(self, op: OpInfo) -> list[NearEntry]:
@@ -68,7 +65,7 @@ class NearestEntries:
         if op.key not in self._found:
             compared = [
                 (count, family)
-                for family in self._families.values()
+                for family in self._families
                 if (count := family.differences(op)) is not None
             ]
             compared.sort(key=lambda item: item[0])
@@ -82,22 +79,21 @@ class NearestEntries:
 
 
 class _SpellingEntries:
-    """Entries of one form."""
+    """Entries of one form, at least one."""
 
-    def __init__(self, form: Spelling) -> None:
-        self._predicates = form.predicates
-        self._dimensions = tuple(form.sizes)
-        self._kind = kind_of(form.predicates)
-        self._forms: dict[int, Spelling] = {}
+    def __init__(self, forms: Mapping[int, Spelling]) -> None:
+        self._forms = forms
+        first = next(iter(forms.values()))
+        self._predicates = first.predicates
+        self._dimensions = tuple(first.sizes)
+        self._kind = kind_of(first.predicates)
         self._by_size: dict[tuple[int, int], list[int]] = {}
-        self._by_volume: list[tuple[int, int]] = []
-        self._is_sorted = False
-
-    def add(self, position: int, form: Spelling) -> None:
-        self._forms[position] = form
-        for slot, size in enumerate(form.sizes.values()):
-            self._by_size.setdefault((slot, size), []).append(position)
-        self._by_volume.append((math.prod(form.sizes.values()), position))
+        for position, form in forms.items():
+            for slot, size in enumerate(form.sizes.values()):
+                self._by_size.setdefault((slot, size), []).append(position)
+        self._by_volume = sorted(
+            (math.prod(form.sizes.values()), position) for position, form in forms.items()
+        )
 
     def differences(self, op: OpInfo) -> int | None:
         """Return the number of differing predicates other than sizes; None if the op has another kind."""
@@ -117,8 +113,20 @@ class _SpellingEntries:
     def nearest(self, op: OpInfo, count: int) -> Iterator[NearEntry]:
         """Yield the nearest entries to an op, given the number of differences other than sizes."""
         sizes = [_size(op, dimension) for dimension in self._dimensions]
+        # The entries that share the most sizes with the op, and entries of similar size.
+        positions = [*self._forms][:_UNSIZED]
+        if sizes:
+            shared: Counter[int] = Counter()
+            for slot, size in enumerate(sizes):
+                if size is not None:
+                    shared.update(self._by_size.get((slot, size), ()))
+            positions = [position for position, _ in shared.most_common(2 * _PER_FAMILY)]
+            if len(positions) < _PER_FAMILY:
+                here = bisect_left(self._by_volume, (math.prod(size or 1 for size in sizes), 0))
+                around = self._by_volume[max(0, here - _PER_FAMILY) : here + _PER_FAMILY]
+                positions += (position for _, position in around if position not in shared)
         candidates = []
-        for position in self._sharing(sizes) if sizes else [*self._forms][:_UNSIZED]:
+        for position in positions:
             form = self._forms[position]
             different, distance = count, 0.0
             for actual, expected in zip(sizes, form.sizes.values(), strict=True):
@@ -131,22 +139,6 @@ class _SpellingEntries:
             total = len(form.predicates) + len(form.sizes) + len(form.bounds)
             candidates.append(NearEntry((different, different - total, distance), position))
         yield from heapq.nsmallest(_PER_FAMILY, candidates)
-
-    def _sharing(self, sizes: Sequence[int | None]) -> list[int]:
-        """Return the entries that share the most sizes with an op, and entries of similar size."""
-        shared: Counter[int] = Counter()
-        for slot, size in enumerate(sizes):
-            if size is not None:
-                shared.update(self._by_size.get((slot, size), ()))
-        sharing = [position for position, _ in shared.most_common(2 * _PER_FAMILY)]
-        if len(sharing) < _PER_FAMILY:
-            if not self._is_sorted:
-                self._by_volume.sort()
-                self._is_sorted = True
-            here = bisect_left(self._by_volume, (math.prod(size or 1 for size in sizes), 0))
-            around = self._by_volume[max(0, here - _PER_FAMILY) : here + _PER_FAMILY]
-            sharing += (position for _, position in around if position not in shared)
-        return sharing
 
 
 def _size(op: OpInfo, dimension: pred.Dimension) -> int | None:
@@ -217,9 +209,6 @@ def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]: 
         case pred.NameIn(accepted):
             if op.name not in accepted:
                 yield Difference("operation", op.name, " or ".join(accepted))
-        case pred.IsUnconfigured():
-            if op.is_configured:
-                yield Difference("configuration", "one of its own", "none")
         case pred.IsKind(kind):
             if op.kind is not kind:
                 actual = op.kind.value if op.kind in ROLES else f"no {kind.value}"
@@ -254,10 +243,8 @@ def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]: 
         case pred.HasOperandCount(count):
             if len(op.operands) != count:
                 yield Difference("operands", str(len(op.operands)), str(count))
-        case pred.IsCastCompatible(value, wanted_type):
-            yield from _type(value, wanted_type, op)
-        case pred.HasExtent():
-            yield from _extent(predicate, op)
+        case pred.IsCastCompatible() | pred.HasExtent():
+            yield from _sizes(predicate, op)
         case pred.HasRegions(key, computation):
             if op.regions != key:
                 actual = computation_of(op.operation)
@@ -295,48 +282,48 @@ def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
             yield Difference(f"{name} map", one, other)
 
 
-def _type_of(value: pred.ValueRef, op: OpInfo) -> ValueType | None:
-    values = op.operands if value.group == pred.OPERAND else op.results
-    return values[value.number] if value.number < len(values) else None
-
-
 def _dimension_name(value: pred.ValueRef, dimension: int, op: OpInfo) -> str:
-    called = None
-    if value.group == pred.OPERAND:
-        called = op.dimension_names.get((value.number, dimension))
-    return called or f"{value} dimension {dimension}"
+    """Return the role of the loop of a dimension if it has one."""
+    if value.group == pred.OPERAND and value.number < len(op.operand_loops):
+        loop = op.operand_loops[value.number][dimension]
+        for role, loops in op.loops.items():
+            if loop in loops:
+                return role.value if len(loops) == 1 else f"{role.value}[{loops.index(loop)}]"
+    return f"{value} dimension {dimension}"
 
 
-def _type(value: pred.ValueRef, required: ValueType, op: OpInfo) -> Iterator[Difference]:
-    actual = _type_of(value, op)
-    if actual is None:
+def _sizes(predicate: pred.IsCastCompatible | pred.HasExtent, op: OpInfo) -> Iterator[Difference]:
+    """Yield the differences between the type of an operand or a result and the required type or extent."""
+    if isinstance(predicate, pred.HasExtent):
+        value = pred.ValueRef(*predicate.dimension[:2])
+    else:
+        value = predicate.value
+    values = op.operands if value.group == pred.OPERAND else op.results
+    if value.number >= len(values):
         return
+    actual = values[value.number]
+    sizes = actual.sizes or ()
+    if isinstance(predicate, pred.HasExtent):
+        extent, dimension = predicate.extent, predicate.dimension[2]
+        if dimension >= len(sizes):
+            raise CannotTellError(f"{value} has no dimension {dimension}")
+        size = sizes[dimension]
+        if size is None:
+            name = _dimension_name(value, dimension, op)
+            raise CannotTellError(f"{name} is dynamic, and may be known to be {extent}")
+        if not extent.admits(size):
+            yield Difference(_dimension_name(value, dimension, op), str(size), str(extent))
+        return
+    required = predicate.type
     is_alike = actual.is_tensor and actual.encoding == required.encoding
     if not (is_alike if required.is_tensor else actual.text == required.text):
         yield Difference(f"{value} type", actual.text, required.text)
     elif required.is_tensor:
-        sizes, expected = actual.sizes or (), required.sizes or ()
+        expected = required.sizes or ()
         if actual.element != required.element or len(sizes) != len(expected):
             yield Difference(f"{value} type", str(actual), str(required))
             return
         for dimension, (size, one) in enumerate(zip(sizes, expected, strict=True)):
             if one is not None and size != one:
-                name = _dimension_name(value, dimension, op)
-                yield Difference(name, "?" if size is None else str(size), str(one))
-
-
-def _extent(predicate: pred.HasExtent, op: OpInfo) -> Iterator[Difference]:
-    extent = predicate.extent
-    group, number, dimension = predicate.dimension
-    value = pred.ValueRef(group, number)
-    actual = _type_of(value, op)
-    if actual is None:
-        return
-    name = _dimension_name(value, dimension, op)
-    if actual.sizes is None or dimension >= len(actual.sizes):
-        raise CannotTellError(f"{value} has no dimension {dimension}")
-    size = actual.sizes[dimension]
-    if size is None:
-        raise CannotTellError(f"{name} is dynamic, and may be known to be {extent}")
-    if not extent.admits(size):
-        yield Difference(name, str(size), str(extent))
+                in_words = "?" if size is None else str(size)
+                yield Difference(_dimension_name(value, dimension, op), in_words, str(one))

@@ -325,16 +325,6 @@ class Opaque:
     is_contradiction: bool = False
 
 
-def is_universal(condition: Condition | Opaque) -> bool:
-    """Return whether a condition holds for every operation."""
-    return (
-        isinstance(condition, Condition)
-        and not condition.sizes
-        and not condition.operands
-        and implies_but_for_sizes(Condition(), condition)
-    )
-
-
 def exclude_each_other(first: Condition, second: Condition) -> bool:
     """Return whether two conditions trivially exclude each other."""
     # This only compares names, types and fixed sizes.

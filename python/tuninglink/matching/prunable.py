@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
@@ -43,19 +43,15 @@ _MAX_LOOPS: Final = 10
 """The maximum number of loops for looking up all subsets. An operation with more loops counts as unknown."""
 
 
+@dataclass(frozen=True)
 class _Family:
     """The entries whose matchers accept the same kinds of operations, by all or some of the loops."""
 
-    def __init__(self) -> None:
-        self._complete: dict[LoopTuple, list[int]] = {}
-        self._partial: dict[LoopTuple, list[int]] = {}
-
-    def add(self, position: int, key: PruningKey) -> None:
-        table = self._complete if key.loops.is_complete else self._partial
-        table.setdefault(key.loops.sizes, []).append(position)
+    complete: dict[LoopTuple, list[int]] = field(default_factory=dict)
+    partial: dict[LoopTuple, list[int]] = field(default_factory=dict)
 
     def all(self) -> Iterator[int]:
-        for table in (self._complete, self._partial):
+        for table in (self.complete, self.partial):
             for positions in table.values():
                 yield from positions
 
@@ -63,9 +59,9 @@ class _Family:
         """Yield the entries for ops with given loops, or for ops with any part of them."""
         parts = subsets(loops)
         for some in parts:
-            yield from self._partial.get(some, ())
+            yield from self.partial.get(some, ())
         for some in parts if of_part else (loops,):
-            yield from self._complete.get(some, ())
+            yield from self.complete.get(some, ())
 
 
 def subsets(loops: LoopTuple) -> set[LoopTuple]:
@@ -85,10 +81,11 @@ class EntryIndex:
         for position, key in enumerate(keys):
             if key.kind is None:
                 self._always.append(position)
-            elif key.kind is OpKind.ATTENTION:
-                self._attentions.add(position, key)
-            else:
-                self._structured.add(position, key)
+                continue
+            is_attention = key.kind is OpKind.ATTENTION
+            family = self._attentions if is_attention else self._structured
+            table = family.complete if key.loops.is_complete else family.partial
+            table.setdefault(key.loops.sizes, []).append(position)
 
     def candidates(self, signature: DispatchSignature) -> tuple[int, ...]:
         """Return the positions of the entries that may match in a dispatch, in ascending order.
@@ -116,20 +113,17 @@ class EntryIndex:
         self, family: _Family, ops: frozenset[LoopTuple] | None, signature: DispatchSignature
     ) -> Iterator[int]:
         """Yield the entries of a family that may match ops with given loops."""
-        if ops is None or any(len(loops) > _MAX_LOOPS for loops in ops):
-            yield from self._with_types(family.all(), signature)
-            return
-        for loops in ops:
-            for position in self._with_types(family.fitting(loops), signature):
-                if all(any(map(extent.admits, loops)) for extent in self._keys[position].extents):
-                    yield position
-
-    def _with_types(self, positions: Iterable[int], signature: DispatchSignature) -> Iterator[int]:
-        """Keep the entries whose element types all occur."""
         there = signature.element_types
-        for position in positions:
-            if there is None or self._keys[position].element_types <= there:
-                yield position
+        is_unknown = ops is None or any(len(loops) > _MAX_LOOPS for loops in ops)
+        for loops in (None,) if ops is None or is_unknown else ops:
+            for position in family.all() if loops is None else family.fitting(loops):
+                key = self._keys[position]
+                # All of its element types must occur, and a loop for each constraint on the size of some loop.
+                has_types = there is None or key.element_types <= there
+                if has_types and (
+                    loops is None or all(any(map(extent.admits, loops)) for extent in key.extents)
+                ):
+                    yield position
 
 
 STRUCTURAL: Final = frozenset(
@@ -138,11 +132,11 @@ STRUCTURAL: Final = frozenset(
 """Attributes that determine the computation of an operation."""
 
 
+@dataclass(frozen=True, eq=False)
 class PrunableSpec:
     """A spec whose entries can be pruned."""
 
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
+    spec: Spec
 
     @cached_property
     def is_prunable(self) -> bool:
@@ -473,20 +467,17 @@ class SignatureReader:
             else:
                 is_unknown = True
                 return mlir.WalkResult.INTERRUPT
-            types.update(map(self._element_type, operands))
+            for type_ in operands:
+                if type_ not in self._types:
+                    text = str(element_type(type_))
+                    self._types[type_] = text if text in _STABLE_TYPES else None
+                types.add(self._types[type_])
             return mlir.WalkResult.SKIP
 
         visit(module, visitor)
         if is_unknown:
             return UNKNOWN_DISPATCH
         return DispatchSignature(_known(loops), _known(attentions), _known(types))
-
-    def _element_type(self, kind: mlir.Type) -> str | None:
-        """Return the element type of a shaped type, or the type itself; None if it may change."""
-        if kind not in self._types:
-            text = str(element_type(kind))
-            self._types[kind] = text if text in _STABLE_TYPES else None
-        return self._types[kind]
 
     def _loops_of(
         self, attribute: mlir.Attribute | None, types: Sequence[mlir.Type]
@@ -496,7 +487,28 @@ class SignatureReader:
             return None
         key = attribute, tuple(types)
         if key not in self._loops:
-            self._loops[key] = _loop_tuple(affine_maps(attribute), types)
+            maps = affine_maps(attribute)
+            sizes: dict[int, int] = {}
+            is_static = True
+            for map_, type_ in zip(maps, types, strict=False):
+                loops = indexing_loops(map_)
+                if not loops:
+                    continue
+                has_encoding = (
+                    isinstance(type_, mlir.RankedTensorType) and type_.encoding is not None
+                )
+                if (
+                    not isinstance(type_, mlir.ShapedType)
+                    or not type_.has_static_shape
+                    or has_encoding
+                ):
+                    is_static = False
+                    break
+                pairs = zip(loops, type_.shape, strict=True)
+                sizes.update((loop, size) for loop, size in pairs if loop is not None)
+            is_known = is_static and bool(maps) and len(sizes) == maps[0].n_dims
+            relevant = tuple(sorted(size for size in sizes.values() if size != 1))
+            self._loops[key] = relevant if is_known else None
         return self._loops[key]
 
 
@@ -506,20 +518,3 @@ _T = TypeVar("_T")
 def _known(values: set[_T | None]) -> frozenset[_T] | None:
     known = frozenset(value for value in values if value is not None)
     return known if len(known) == len(values) else None
-
-
-def _loop_tuple(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> LoopTuple | None:
-    sizes: dict[int, int] = {}
-    for loops, kind in zip(map(indexing_loops, maps), types, strict=False):
-        if not loops:
-            continue
-        if not isinstance(kind, mlir.ShapedType) or not kind.has_static_shape:
-            return None
-        if isinstance(kind, mlir.RankedTensorType) and kind.encoding is not None:
-            return None
-        sizes.update(
-            (loop, size) for loop, size in zip(loops, kind.shape, strict=True) if loop is not None
-        )
-    if not maps or len(sizes) != maps[0].n_dims:
-        return None
-    return tuple(sorted(size for size in sizes.values() if size != 1))

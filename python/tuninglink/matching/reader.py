@@ -5,7 +5,7 @@ The readings of one module share a cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -28,12 +28,12 @@ from tuninglink.matching.predicates import Predicate, ValueRef
 from tuninglink.mlir import (
     body,
     children,
+    collect,
     integer_value,
     names,
     place_of,
     postorder,
     reference,
-    visit,
 )
 from tuninglink.specs import FAILURES_PROPAGATE, Handle, SequenceTable, is_any_op
 
@@ -91,39 +91,6 @@ ROOT: Final = "root"
 Meaning: TypeAlias = str | ValueRef | RoleRef | Constant | UnknownResult
 
 
-class ReadingCache:
-    """The cache shared by the readings of the matchers of one module."""
-
-    def __init__(self) -> None:
-        self.structured: dict[Hashable, tuple[Sequence[pred.Predicate], Sequence[Meaning]]] = {}
-        self._maps: dict[Hashable, pred.Maps] = {}
-        self._numbers: dict[Hashable, int] = {}
-
-    def number(self, key: Hashable) -> int:
-        return self._numbers.setdefault(key, len(self._numbers))
-
-    def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
-        """Return indexing maps as data."""
-        key = attribute, kind, outputs
-        if key in self._maps:
-            return self._maps[key]
-        maps = affine_maps(attribute)
-        roles: Mapping[Role, tuple[int, ...]] = {}
-        if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):
-            roles = loops_by_role(kind, maps, len(maps) - outputs)
-        self._maps[key] = pred.Maps(
-            str(attribute),
-            tuple(map(str, maps)),
-            maps[0].n_dims,
-            tuple(map(indexing_loops, maps)),
-            tuple(
-                (pred.role_name(kind, role.value.replace(" ", "_")), loops)
-                for role, loops in roles.items()
-            ),
-        )
-        return self._maps[key]
-
-
 _MAX_DEPTH: Final = 32
 """The maximum depth to which nested includes are followed."""
 
@@ -136,10 +103,10 @@ class Reading:
 
     def __init__(
         self,
-        cache: ReadingCache,
+        reader: MatcherReader,
         table: SequenceTable | None,
     ) -> None:
-        self.cache = cache
+        self.reader = reader
         self.depth = 0
         self._predicates: list[pred.Predicate] = []
         self._stop: Stop | None = None
@@ -211,7 +178,8 @@ class Reading:
 
     def unknown(self, op: mlir.Operation, key: Hashable) -> list[Meaning]:
         """Return unknown results of an op, identified only by a key of the op."""
-        number = self.cache.number(key) if list(op.results) else 0
+        numbers = self.reader.numbers
+        number = numbers.setdefault(key, len(numbers)) if list(op.results) else 0
         return [UnknownResult(number, position) for position in range(len(op.results))]
 
     def include(self, op: mlir.Operation) -> None:
@@ -330,107 +298,95 @@ STRUCTURED_MATCHERS: Final = {
 }
 
 
-def _has_no_lowering_config(reading: Reading, op: mlir.Operation) -> None:
-    reading.expect_root(op)
-    reading.record(pred.IsUnconfigured())
-
-
-def _operation_name(reading: Reading, op: mlir.Operation) -> None:
-    reading.expect_root(op)
-    attribute = op.attributes["op_names"]
-    assert isinstance(attribute, mlir.ArrayAttr)
-    accepted = tuple(name.value for name in attribute if isinstance(name, mlir.StringAttr))
-    reading.record(pred.NameIn(accepted))
-
-
-def _structured(reading: Reading, op: mlir.Operation) -> None:
-    """Read the matcher op for a kind: its attributes are types and maps, its results are sizes by role."""
-    reading.expect_root(op)
-    structured = reading.cache.structured
-    key = op.name, *op.attributes.values()
-    if key not in structured:
-        form = STRUCTURED_MATCHERS[op.name]
-        predicates = tuple(_structured_predicates(reading.cache, op, form))
-        structured[key] = predicates, [RoleRef(form.kind, role) for role in form.roles]
-    asked, meanings = structured[key]
-    reading.record(*asked)
-    reading.define(op, meanings)
-
-
-def _structured_predicates(
-    cache: ReadingCache, op: mlir.Operation, form: StructuredMatcher
-) -> Iterator[pred.Predicate]:
-    yield pred.NameIn((form.op_name,)) if form.op_name else pred.IsKind(form.kind)
-    for position, role in enumerate(form.operands):
-        attribute = op.attributes[f"{role}_type"]
-        assert isinstance(attribute, mlir.TypeAttr)
-        yield pred.HasElementType(form.kind, form.operand(position), role, str(attribute.value))
-    if _INDEXING_MAPS in op.attributes:
-        maps = op.attributes[_INDEXING_MAPS]
-        if len(affine_maps(maps)) < len(form.operands):
-            raise NotUnderstoodError("it requires fewer indexing maps than there are operands")
-        yield pred.HasMaps(
-            cache.maps(maps, form.kind, len(form.outputs)), form.inputs, form.outputs
-        )
-    if form.op_name:
-        yield pred.IsUnmasked()
-
-
-def _dims_equal(reading: Reading, op: mlir.Operation) -> None:
-    role = reading.meaning(op.operands[0])
-    if not isinstance(role, RoleRef):
-        raise NotUnderstoodError("it compares other values than dimensions of a role")
-    expected = op.attributes["expected_values"]
-    assert isinstance(expected, mlir.DenseI64ArrayAttr)
-    sizes = list(expected)
-    if mlir.ShapedType.get_dynamic_size() in sizes:
-        raise NotUnderstoodError("it requires dimensions that are dynamic")
-    asked = [None if size == _ANY_SIZE else size for size in sizes]
-    reading.record(pred.HasRoleSizes(role.kind, role.role, tuple(asked)))
-
-
-def _value(reading: Reading, op: mlir.Operation) -> None:
+def _read_property(reading: Reading, op: mlir.Operation) -> None:
+    """Read a matcher op that tests a property of the candidate op, or returns a part of it."""
     if op.name == names.GET_RESULT and not reading.depth:
         raise NotUnderstoodError(
             f"'{op.name}' is in the matcher itself, which is an error when it runs"
         )
     reading.expect_root(op)
-    positions = op.attributes["raw_position_list"]
-    assert isinstance(positions, mlir.DenseI64ArrayAttr)
-    if len(positions) != 1 or positions[0] < 0 or {"is_inverted", "is_all"} & {*op.attributes}:
-        raise NotUnderstoodError("it takes several operands at once, or counts from the last")
-    group = pred.OPERAND if op.name == names.GET_OPERAND else pred.RESULT
-    value = pred.ValueRef(group, positions[0])
-    reading.record(pred.HasValue(value))
-    reading.define(op, [value])
+    match op.name:
+        case names.HAS_NO_LOWERING_CONFIG:
+            reading.record(pred.IsUnconfigured())
+        case names.MATCH_OPERATION_NAME:
+            attribute = op.attributes["op_names"]
+            assert isinstance(attribute, mlir.ArrayAttr)
+            accepted = tuple(name.value for name in attribute if isinstance(name, mlir.StringAttr))
+            reading.record(pred.NameIn(accepted))
+        case names.MATCH_REGIONS:
+            example = next(body(op))
+            reading.record(pred.HasRegions(regions_key(example), computation_of(example)))
+        case _:
+            positions = op.attributes["raw_position_list"]
+            assert isinstance(positions, mlir.DenseI64ArrayAttr)
+            is_single = len(positions) == 1 and positions[0] >= 0
+            if not is_single or {"is_inverted", "is_all"} & {*op.attributes}:
+                raise NotUnderstoodError(
+                    "it takes several operands at once, or counts from the last"
+                )
+            group = pred.OPERAND if op.name == names.GET_OPERAND else pred.RESULT
+            value = pred.ValueRef(group, positions[0])
+            reading.record(pred.HasValue(value))
+            reading.define(op, [value])
 
 
-def _cast_compatible_type(reading: Reading, op: mlir.Operation) -> None:
-    attribute = op.attributes["target_type"]
-    assert isinstance(attribute, mlir.TypeAttr)
-    expected = ValueType.of(attribute.value)
-    reading.record(pred.IsCastCompatible(reading.value(op), expected))
+def _read_sizes(reading: Reading, op: mlir.Operation) -> None:
+    """Read a matcher op that tests the type or the sizes of an operand or result, or the sizes of a role."""
+    match op.name:
+        case names.MATCH_TYPE:
+            attribute = op.attributes["target_type"]
+            assert isinstance(attribute, mlir.TypeAttr)
+            expected = ValueType.of(attribute.value)
+            reading.record(pred.IsCastCompatible(reading.value(op), expected))
+        case names.MATCH_DIM_MULTIPLE:
+            factor = integer_value(op.attributes["size"])
+            if factor <= 0:
+                raise NotUnderstoodError("it requires multiples of a number that is not positive")
+            reading.record(pred.HasExtent(reading.dimension(op), pred.Extent(factor=factor)))
+        case names.MATCH_DIM_BOUNDS:
+            dimension = reading.dimension(op)
+            for name, side in (("lower_bound", "low"), ("upper_bound", "high")):
+                bound = op.attributes.get(name)
+                if bound is not None:
+                    extent = pred.Extent(**{side: integer_value(bound)})
+                    reading.record(pred.HasExtent(dimension, extent))
+        case _:
+            role = reading.meaning(op.operands[0])
+            if not isinstance(role, RoleRef):
+                raise NotUnderstoodError("it compares other values than dimensions of a role")
+            values = op.attributes["expected_values"]
+            assert isinstance(values, mlir.DenseI64ArrayAttr)
+            if mlir.ShapedType.get_dynamic_size() in list(values):
+                raise NotUnderstoodError("it requires dimensions that are dynamic")
+            sizes = tuple(None if size == _ANY_SIZE else size for size in values)
+            reading.record(pred.HasRoleSizes(role.kind, role.role, sizes))
 
 
-def _dim_is_multiple_of(reading: Reading, op: mlir.Operation) -> None:
-    factor = integer_value(op.attributes["size"])
-    if factor <= 0:
-        raise NotUnderstoodError("it requires multiples of a number that is not positive")
-    reading.record(pred.HasExtent(reading.dimension(op), pred.Extent(factor=factor)))
-
-
-def _dim_bounds(reading: Reading, op: mlir.Operation) -> None:
-    dimension = reading.dimension(op)
-    for name, side in (("lower_bound", "low"), ("upper_bound", "high")):
-        bound = op.attributes.get(name)
-        if bound is not None:
-            reading.record(pred.HasExtent(dimension, pred.Extent(**{side: integer_value(bound)})))
-
-
-def _regions(reading: Reading, op: mlir.Operation) -> None:
+def _structured(reading: Reading, op: mlir.Operation) -> None:
+    """Read the matcher op for a kind: its attributes are types and maps, its results are sizes by role."""
     reading.expect_root(op)
-    example = next(body(op))
-    reading.record(pred.HasRegions(regions_key(example), computation_of(example)))
+    structured = reading.reader.structured
+    key = op.name, *op.attributes.values()
+    form = STRUCTURED_MATCHERS[op.name]
+    if key not in structured:
+        predicates: list[Predicate] = []
+        predicates.append(pred.NameIn((form.op_name,)) if form.op_name else pred.IsKind(form.kind))
+        for position, role in enumerate(form.operands):
+            attribute = op.attributes[f"{role}_type"]
+            assert isinstance(attribute, mlir.TypeAttr)
+            element, operand = str(attribute.value), form.operand(position)
+            predicates.append(pred.HasElementType(form.kind, operand, role, element))
+        if _INDEXING_MAPS in op.attributes:
+            attribute = op.attributes[_INDEXING_MAPS]
+            if len(affine_maps(attribute)) < len(form.operands):
+                raise NotUnderstoodError("it requires fewer indexing maps than there are operands")
+            maps = reading.reader.maps(attribute, form.kind, len(form.outputs))
+            predicates.append(pred.HasMaps(maps, form.inputs, form.outputs))
+        if form.op_name:
+            predicates.append(pred.IsUnmasked())
+        structured[key] = predicates
+    reading.record(*structured[key])
+    reading.define(op, [RoleRef(form.kind, role) for role in form.roles])
 
 
 def _dag(reading: Reading, op: mlir.Operation) -> None:
@@ -446,7 +402,7 @@ def _dag(reading: Reading, op: mlir.Operation) -> None:
     attributes.pop(_INDEXING_MAPS, None)
     if structured.maps_attribute is not None and structured.maps:
         outputs = len(structured.maps) - structured.first_output
-        maps = reading.cache.maps(structured.maps_attribute, structured.kind, outputs)
+        maps = reading.reader.maps(structured.maps_attribute, structured.kind, outputs)
         reading.record(pred.HasMaps(maps))
     reading.record(pred.HasAttributes(tuple(sorted(attributes.items()))))
     for number, expected in enumerate(structured.operands):
@@ -464,27 +420,22 @@ def _dag(reading: Reading, op: mlir.Operation) -> None:
 READERS: Final[Mapping[str, OpReader]] = {
     names.INCLUDE: Reading.include,
     names.PARAM_CONSTANT: lambda _reading, _op: None,  # read on use
-    names.MATCH_OPERATION_NAME: _operation_name,
-    names.HAS_NO_LOWERING_CONFIG: _has_no_lowering_config,
+    names.MATCH_OPERATION_NAME: _read_property,
+    names.HAS_NO_LOWERING_CONFIG: _read_property,
+    names.MATCH_REGIONS: _read_property,
+    names.GET_OPERAND: _read_property,
+    names.GET_RESULT: _read_property,
     names.MATCH_CONTRACTION: _structured,
     names.MATCH_CONVOLUTION: _structured,
     names.MATCH_ATTENTION: _structured,
     names.MATCH_ONLINE_ATTENTION: _structured,
-    names.GET_OPERAND: _value,
-    names.GET_RESULT: _value,
-    names.MATCH_DIMS_EQUAL: _dims_equal,
-    names.MATCH_DIM_MULTIPLE: _dim_is_multiple_of,
-    names.MATCH_DIM_BOUNDS: _dim_bounds,
-    names.MATCH_TYPE: _cast_compatible_type,
+    names.MATCH_DIMS_EQUAL: _read_sizes,
+    names.MATCH_DIM_MULTIPLE: _read_sizes,
+    names.MATCH_DIM_BOUNDS: _read_sizes,
+    names.MATCH_TYPE: _read_sizes,
     names.MATCH_DAG: _dag,
-    names.MATCH_REGIONS: _regions,
 }
 """The readers of matcher ops, by name."""
-
-
-def read_matcher(sequence: mlir.Operation, table: SequenceTable | None = None) -> Matcher:
-    """Read a matcher."""
-    return MatcherReader(table).read_sequence(sequence)
 
 
 class MatcherReader:
@@ -493,7 +444,9 @@ class MatcherReader:
     def __init__(self, table: SequenceTable | None = None) -> None:
         self._table = table
         self._matchers: dict[str, Matcher] = {}
-        self._cache = ReadingCache()
+        self._maps: dict[Hashable, pred.Maps] = {}
+        self.structured: dict[Hashable, Sequence[Predicate]] = {}
+        self.numbers: dict[Hashable, int] = {}
 
     def read(self, path: str) -> Matcher:
         """Read the matcher at a path."""
@@ -511,7 +464,29 @@ class MatcherReader:
         self, sequence: mlir.Operation, table: SequenceTable | None = None
     ) -> Matcher:
         """Read a sequence, given the sequences that it can include."""
-        return Reading(self._cache, table or self._table).run(sequence)
+        return Reading(self, table or self._table).run(sequence)
+
+    def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
+        """Return indexing maps as data."""
+        key = attribute, kind, outputs
+        if key not in self._maps:
+            maps = affine_maps(attribute)
+            roles: Mapping[Role, tuple[int, ...]] = {}
+            if kind is OpKind.ATTENTION or (
+                kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS
+            ):
+                roles = loops_by_role(kind, maps, len(maps) - outputs)
+            self._maps[key] = pred.Maps(
+                str(attribute),
+                tuple(map(str, maps)),
+                maps[0].n_dims,
+                tuple(map(indexing_loops, maps)),
+                tuple(
+                    (pred.role_name(kind, role.value.replace(" ", "_")), loops)
+                    for role, loops in roles.items()
+                ),
+            )
+        return self._maps[key]
 
 
 # --- The properties of an op that matchers test, and keys that are equal for equivalent regions and graphs
@@ -572,56 +547,46 @@ def _own_key(operation: mlir.Operation) -> Hashable:
 
 def computation_of(operation: mlir.Operation) -> str:
     """Return the names of the operations in the regions of an operation."""
-    result: list[str] = []
-
-    def visitor(inner: mlir.Operation) -> None:
-        if inner != operation and not inner.name.endswith(".yield"):
-            result.append(inner.name)
-
-    visit(operation, visitor)
-    return ", ".join(result) or "nothing"
+    _, *inner = collect(operation)
+    return ", ".join(op.name for op in inner if not op.name.endswith(".yield")) or "nothing"
 
 
-def regions_key(operation: mlir.Operation) -> Hashable:
+def regions_key(
+    operation: mlir.Operation, numbers: dict[Value, int] | None = None
+) -> tuple[Hashable, ...]:
     """Return a key of regions that does not depend on the names of values.
 
-    Keys are equal for regions that `isStructurallyEquivalentTo` considers equivalent.
+    Keys are equal for regions that `isStructurallyEquivalentTo` considers equivalent. The `numbers` are those of values
+    in order of appearance.
 
     Raises:
         NotUnderstoodError: a region captures values.
     """
-    return _regions_of(operation, {})
-
-
-def _regions_of(operation: mlir.Operation, numbers: dict[Value, int]) -> tuple[Hashable, ...]:
-    """Return the key of the regions of an operation, given the numbers of values in order of appearance."""
+    numbers = {} if numbers is None else numbers
     inside = children(operation)
-    return tuple(
-        tuple(
-            _block(block, [op for op in inside if op.block == block], numbers)
-            for block in region.blocks
-        )
-        for region in operation.regions
-    )
-
-
-def _block(
-    block: mlir.Block, operations: Iterable[mlir.Operation], numbers: dict[Value, int]
-) -> Hashable:
-    for argument in block.arguments:
-        numbers[argument] = len(numbers)
-    keys: list[Hashable] = []
-    for operation in operations:
-        if any(operand not in numbers for operand in operation.operands):
-            raise NotUnderstoodError("a region uses values from around it")
-        attributes = frozenset((name, str(value)) for name, value in operation.attributes.items())
-        operands = tuple(numbers[operand] for operand in operation.operands)
-        regions = _regions_of(operation, numbers)
-        for result in operation.results:
-            numbers[result] = len(numbers)
-        types = tuple(str(result.type) for result in operation.results)
-        keys.append((operation.name, attributes, operands, types, regions))
-    return tuple(str(argument.type) for argument in block.arguments), tuple(keys)
+    regions: list[Hashable] = []
+    for region in operation.regions:
+        blocks: list[Hashable] = []
+        for block in region.blocks:
+            for argument in block.arguments:
+                numbers[argument] = len(numbers)
+            keys: list[Hashable] = []
+            for op in inside:
+                if op.block != block:
+                    continue
+                if any(operand not in numbers for operand in op.operands):
+                    raise NotUnderstoodError("a region uses values from around it")
+                attributes = frozenset((name, str(value)) for name, value in op.attributes.items())
+                operands = tuple(numbers[operand] for operand in op.operands)
+                nested = regions_key(op, numbers)
+                for result in op.results:
+                    numbers[result] = len(numbers)
+                types = tuple(str(result.type) for result in op.results)
+                keys.append((op.name, attributes, operands, types, nested))
+            argument_types = tuple(str(argument.type) for argument in block.arguments)
+            blocks.append((argument_types, tuple(keys)))
+        regions.append(tuple(blocks))
+    return tuple(regions)
 
 
 _CONFIGURATION: Final = frozenset(
@@ -633,33 +598,13 @@ _CONFIGURATION: Final = frozenset(
 class OpInfo(StructuredOp):
     """A structured op, with the further properties that matchers test."""
 
-    is_configured: bool = False
-
     @cached_property
     def key(self) -> Hashable:
         """A key that is equal for ops that matchers cannot distinguish, apart from producers."""
         types = tuple(value_type.text for value_type in (*self.operands, *self.results))
         attributes = frozenset(self.attributes.items())
-        return self.name, self.is_configured, types, attributes, self.maps_text, self.regions
-
-    @cached_property
-    def maps_text(self) -> str:
-        """The indexing maps, as MLIR prints them; empty without maps."""
-        return "" if self.maps_attribute is None else str(self.maps_attribute)
-
-    @cached_property
-    def dimension_names(self) -> Mapping[tuple[int, int], str]:
-        """The role of each dimension of an operand that has a unique one."""
-        called: dict[int, str] = {}
-        for role, loops in self.loops.items():
-            for position, loop in enumerate(loops):
-                called[loop] = role.value if len(loops) == 1 else f"{role.value}[{position}]"
-        return {
-            (operand, dimension): called[loop]
-            for operand, loops in enumerate(self.operand_loops)
-            for dimension, loop in enumerate(loops)
-            if loop is not None and loop in called
-        }
+        maps = "" if self.maps_attribute is None else str(self.maps_attribute)
+        return self.name, types, attributes, maps, self.regions
 
     @cached_property
     def regions(self) -> Hashable | None:
@@ -675,5 +620,5 @@ class OpInfo(StructuredOp):
         return {
             name: str(value)
             for name, value in self.operation.attributes.items()
-            if name not in _CONFIGURATION or self.is_configured
+            if name not in _CONFIGURATION
         }

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -82,7 +82,7 @@ class Overlaps:
         for condition in (index.conditions[first], index.conditions[second]):
             if isinstance(condition, pred.Opaque):
                 return OverlapAnswer(Verdict.NOT_DECIDED, reason=condition.reason)
-        group, other = index.group(first), index.group(second)
+        group, other = index.group_of.get(first), index.group_of.get(second)
         if group is None or other is None:
             return OverlapAnswer(Verdict.REFUTED)
         if group is not other and not index.are_related:
@@ -113,7 +113,7 @@ class Overlaps:
         Return at most `count` of them, and the number of those that may overlap.
         """
         index = self._index
-        group = index.group(position)
+        group = index.group_of.get(position)
         if group is None or not index.are_related:
             return (), 0
         winners: dict[int, WinningCondition] = {}
@@ -128,36 +128,35 @@ class Overlaps:
             shown = 0
             for earlier in islice(meeting, _TRIES):
                 narrower = position if relation is Relation.WITHIN else earlier
-                winner = self._winner(position, earlier, narrower)
-                if winner and winner.position not in winners:
-                    winners[winner.position] = winner
-                    shown += 1
+                # The condition that is the first to hold for an operation in the overlap.
+                answer = self.overlap(position, earlier)
+                form = index.group_of.get(narrower)
+                if answer.witness is None or form is None:
+                    continue
+                used = index.used(form).union(answer.witness)
+                sizes = pred.static_sizes(
+                    pred.static_box(
+                        dict.fromkeys(sorted(used), pred.ANYTHING),
+                        {at: pred.Extent(size=size) for at, size in answer.witness.items()},
+                    )
+                )
+                assert sizes is not None, "open dimensions can have any size"
+                operation = {at: pred.Extent(size=sizes[pred.representative(at)]) for at in used}
+                winner = index.containing(form, operation, earlier + 1)
+                if winner is None or winner in winners or index.labels.get(winner) == label:
+                    continue
+                static = pred.static_box(operation)
+                if any(
+                    len(index.sizes(other_form, form).meeting(static, winner))
+                    for other_form, how in form.related
+                    if how is not Relation.WITHIN
+                ):
+                    continue  # The operation may have one of the other forms, too.
+                winners[winner] = WinningCondition(winner, narrower, sizes)
+                shown += 1
                 if shown == count:
                     break
         return [winners[at] for at in sorted(winners)][:count], at_most
-
-    def _winner(self, later: int, earlier: int, form: int) -> WinningCondition | None:
-        """Return the condition that is the first to hold for an operation in the overlap of two conditions."""
-        index = self._index
-        answer = self.overlap(later, earlier)
-        group = index.group(form)
-        if answer.witness is None or group is None:
-            return None
-        used = index.used(group).union(answer.witness)
-        witness = {dimension: pred.Extent(size=size) for dimension, size in answer.witness.items()}
-        sizes = pred.static_sizes(
-            pred.static_box(dict.fromkeys(sorted(used), pred.ANYTHING), witness)
-        )
-        assert sizes is not None, "open dimensions can have any size"
-        operation = {at: pred.Extent(size=sizes[pred.representative(at)]) for at in used}
-        static = pred.static_box(operation)
-        winner = index.containing(group, operation, earlier + 1)
-        if winner is None or index.labels.get(winner) == index.labels.get(later):
-            return None
-        others = [other for other, relation in group.related if relation is not Relation.WITHIN]
-        if any(len(index.sizes(other, group).meeting(static, winner)) for other in others):
-            return None  # The operation may have one of the other forms, too.
-        return WinningCondition(winner, form, sizes)
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,7 @@ class Subsumption:
             elif isinstance(condition, pred.Opaque):
                 first = index.first_of_key.get(condition.key, position)
             elif position not in index.empty:
-                group = index.group(position)
+                group = index.group_of.get(position)
                 assert group is not None, "a condition that may hold is in a group"
                 first = index.containing(group, index.box(position, group), position)
                 first = position if first is None else first
@@ -216,7 +215,7 @@ class Subsumption:
         condition = self._index.conditions[position]
         if isinstance(condition, pred.Opaque):
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=condition.reason)
-        group = self._index.group(position)
+        group = self._index.group_of.get(position)
         if group is None or not self._index.are_related:
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=TOO_MANY)
         # No earlier condition may be unknown, or hold for reasons other than sizes.
@@ -329,7 +328,9 @@ class EntryConditions:
             result = table.yielded(path, position)
             return (path, position) if result is None else result
 
-        def effect(matcher: str, action: str) -> Hashable:
+        configurations = []
+        for matcher, action in self.spec.anatomy.pairs:
+            effect: Hashable
             annotations = table.annotations(action)
             if annotations is not None:
                 attributes: dict[Hashable, Hashable] = {}
@@ -337,28 +338,18 @@ class EntryConditions:
                     value = annotation.value
                     key = yielded(matcher, annotation.operand), annotation.name
                     attributes[key] = yielded(matcher, value) if isinstance(value, int) else value
-                return frozenset(attributes.items())
-            if action not in structures:
-                sequence = table.lookup(action)
-                structure = action if sequence is None else structural_key(sequence)
-                # References are compared by name, which may refer to something else in another module.
-                structures[action] = tuple(split_path(action)[:-1]), structure
-            sequence = table.lookup(matcher)
-            count = len(signature(sequence).results) if sequence is not None else 0
-            return structures[action], tuple(yielded(matcher, at) for at in range(count))
-
-        effects = (effect(*pair) for pair in self.spec.anatomy.pairs)
-        return [numbers.setdefault(each, len(numbers)) for each in effects]
-
-    def changing(self, entries: EntryList) -> list[int]:
-        """Return the positions, within a list, of the entries whose matchers may change the payload."""
-        pairs = self.spec.anatomy.pairs
-        return [
-            position
-            for position, each in enumerate(entries.conditions)
-            if isinstance(each, pred.Opaque)
-            and self.spec.anatomy.table.may_change(pairs[entries.start + position][0])
-        ]
+                effect = frozenset(attributes.items())
+            else:
+                if action not in structures:
+                    sequence = table.lookup(action)
+                    structure = action if sequence is None else structural_key(sequence)
+                    # References are compared by name, which may refer to something else in another module.
+                    structures[action] = tuple(split_path(action)[:-1]), structure
+                sequence = table.lookup(matcher)
+                count = len(signature(sequence).results) if sequence is not None else 0
+                effect = structures[action], tuple(yielded(matcher, at) for at in range(count))
+            configurations.append(numbers.setdefault(effect, len(numbers)))
+        return configurations
 
 
 def structural_key(
@@ -369,9 +360,6 @@ def structural_key(
     The key ignores locations and the symbol that the operation defines. Referenced symbols are `replaced`.
     """
     numbers: dict[mlir.Value[Any], int] = {}
-
-    def number(value: mlir.Value[Any]) -> int:
-        return numbers.setdefault(value, len(numbers))
 
     def attribute_key(attribute: mlir.Attribute, replaced: Mapping[str, str]) -> Hashable:
         if isinstance(attribute, mlir.FlatSymbolRefAttr):
@@ -386,14 +374,19 @@ def structural_key(
             for name, attribute in operation.attributes.items()
             if name != names.SYMBOL_NAME
         )
-        operands = tuple(map(number, operation.operands))
-        results = tuple((number(result), result.type) for result in operation.results)
+        operands = tuple(numbers.setdefault(value, len(numbers)) for value in operation.operands)
+        results = tuple(
+            (numbers.setdefault(result, len(numbers)), result.type) for result in operation.results
+        )
         # The program that a matcher shows has its own symbols.
         inside = {} if operation.name in names.SHOWING else replaced
         blocks = tuple(
             tuple(
                 (
-                    tuple((number(argument), argument.type) for argument in block.arguments),
+                    tuple(
+                        (numbers.setdefault(argument, len(numbers)), argument.type)
+                        for argument in block.arguments
+                    ),
                     tuple(key(view.operation, inside) for view in block.operations),
                 )
                 for block in region.blocks
@@ -478,28 +471,26 @@ class EntryOverlap:
 
 
 def find_reachability(
-    spec: Spec, *, conditions: EntryConditions | None = None
+    spec: Spec, *, conditions: EntryConditions | None = None, needs_witnesses: bool = True
 ) -> list[EntryReachability]:
-    """Return the reachability of each entry, in order."""
-    return list(_find(conditions or EntryConditions(spec), Subsumption.answer))
-
-
-def find_unreachable(
-    spec: Spec, *, conditions: EntryConditions | None = None
-) -> list[EntryReachability]:
-    """Find the entries that are never reached, in order."""
-    result = _find(conditions or EntryConditions(spec), Subsumption.proof)
-    return [entry for entry in result if entry.is_unreachable]
-
-
-def _find(
-    read: EntryConditions, answer: Callable[[Subsumption, int], SubsumptionAnswer | None]
-) -> Iterator[EntryReachability]:
-    entry_at = read.spec.anatomy.entry
+    """Return the reachability of each entry, in order; without witnesses only that of the unreachable entries."""
+    read = conditions or EntryConditions(spec)
+    anatomy = read.spec.anatomy
+    reachability = []
     for entries in read.lists:
-        changing = read.changing(entries)
+        # The matchers that may change the payload.
+        changing = [
+            position
+            for position, condition in enumerate(entries.conditions)
+            if isinstance(condition, pred.Opaque)
+            and anatomy.table.may_change(anatomy.pairs[entries.start + position][0])
+        ]
         for position, condition in enumerate(entries.conditions):
-            subsumption = answer(entries.subsumption, position)
+            subsumption: SubsumptionAnswer | None
+            if needs_witnesses:
+                subsumption = entries.subsumption.answer(position)
+            else:
+                subsumption = entries.subsumption.proof(position)
             if subsumption is None:
                 continue
             # The subsuming matcher or a later one may change the payload before this one runs.
@@ -515,15 +506,26 @@ def _find(
             witness = None
             if subsumption.witness is not None and isinstance(condition, pred.Condition):
                 witness = pred.witness_of(condition, subsumption.witness)
-            yield EntryReachability(
-                entries.start + position,
-                entry_at(entries.start + position),
-                verdict,
-                subsuming,
-                tuple(map(entry_at, subsuming)),
-                witness,
-                subsumption.reason,
+            reachability.append(
+                EntryReachability(
+                    entries.start + position,
+                    anatomy.entry(entries.start + position),
+                    verdict,
+                    subsuming,
+                    tuple(map(anatomy.entry, subsuming)),
+                    witness,
+                    subsumption.reason,
+                )
             )
+    return reachability
+
+
+def find_unreachable(
+    spec: Spec, *, conditions: EntryConditions | None = None
+) -> list[EntryReachability]:
+    """Find the entries that are never reached, in order."""
+    entries = find_reachability(spec, conditions=conditions, needs_witnesses=False)
+    return [entry for entry in entries if entry.is_unreachable]
 
 
 def find_overlaps(

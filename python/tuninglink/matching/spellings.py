@@ -5,7 +5,7 @@ A problem key is equal for all spellings of a problem, independent of loop numbe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Generic, TypeAlias, TypeVar
@@ -154,23 +154,24 @@ def problem_spelling(op: _Op) -> ProblemSpelling[_Op] | None:
         tuple(op.element_types[operand] for operand in loops_of),
     )
     # The rest differs between equal problems.
-    indexed = {operand: {*loops} - {None} for operand, loops in loops_of.items()}
+    indexed = {
+        operand: {loop for loop in loops if loop is not None} for operand, loops in loops_of.items()
+    }
     parts: dict[str, tuple[int, ...]] = {}
     if kind is OpKind.ATTENTION:
         # The product of query and key, and the product of weights and value.
         query, key_, value, output = indexed.values()
-        parts = {"qk_attrs": _ascending(query | key_), "pv_attrs": _ascending(value | output)}
+        parts = {
+            "qk_attrs": tuple(sorted(query | key_)),
+            "pv_attrs": tuple(sorted(value | output)),
+        }
     units = {
         loop: tuple(operand for operand, loops in indexed.items() if loop in loops)
         for loop, size in enumerate(sizes)
         if size == 1
     }
-    parallel = _ascending(indexed[COMPARED[kind][-1]])
+    parallel = tuple(sorted(indexed[COMPARED[kind][-1]]))
     return ProblemSpelling(op, key, tuple(numbers), parallel, parts, windows, units)
-
-
-def _ascending(loops: Iterable[int | None]) -> tuple[int, ...]:
-    return tuple(sorted(loop for loop in loops if loop is not None))
 
 
 def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
@@ -218,7 +219,21 @@ class RootReader:
             for root in function.roots:
                 op: OpInfo | None = OpInfo(root)
                 if root.name == names.ATTENTION:
-                    op = self._online(dispatch.module, OpInfo(root))
+                    # The online attention to which the compiler converts it.
+                    key = OpInfo(root).key
+                    if key not in self._converted:
+                        context = thread_context()
+                        copy = mlir.Module.parse(to_bytecode(dispatch.module), context)
+                        self._alive.append(copy)
+                        PassManager.parse(_TO_ONLINE_ATTENTION, context).run(copy.operation)
+                        converted = [
+                            OpInfo(inner)
+                            for inside in find_root_ops(copy.operation)
+                            for inner in inside.roots
+                            if inner.name == names.ONLINE_ATTENTION
+                        ]
+                        self._converted[key] = converted[0] if len(converted) == 1 else None
+                    op = self._converted[key]
                 if op is None or {names.COMPILATION_INFO, names.LOWERING_CONFIG} & {
                     *op.operation.attributes
                 }:
@@ -229,22 +244,6 @@ class RootReader:
                 if spelling is not None:
                     spellings.append(spelling)
         return tuple(spellings)
-
-    def _online(self, module: mlir.Operation, attention: OpInfo) -> OpInfo | None:
-        """Return the online attention to which the compiler converts an attention."""
-        if attention.key not in self._converted:
-            context = thread_context()
-            copy = mlir.Module.parse(to_bytecode(module), context)
-            self._alive.append(copy)
-            PassManager.parse(_TO_ONLINE_ATTENTION, context).run(copy.operation)
-            roots = [
-                OpInfo(root)
-                for function in find_root_ops(copy.operation)
-                for root in function.roots
-                if root.name == names.ONLINE_ATTENTION
-            ]
-            self._converted[attention.key] = roots[0] if len(roots) == 1 else None
-        return self._converted[attention.key]
 
 
 # --- The conversion of configurations to another spelling of their problem, by reordering lists over loops
@@ -410,6 +409,7 @@ def _lowering_config(
 
 
 def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
+    i64 = mlir.IntegerType.get_signless(64)
     if name in _TILES:
         # Reorder a list of tiles for the new loops; a tile is a number, or a scalable tile in brackets.
         if not isinstance(value, mlir.ArrayAttr):
@@ -423,7 +423,6 @@ def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attri
             for loop in mapping.dropped
         ):
             raise NotDerivableError(f"its '{name}' tiles a loop of size 1")
-        i64 = mlir.IntegerType.get_signless(64)
         none, one = (mlir.IntegerAttr.get(i64, tile) for tile in (0, 1))
         return mlir.ArrayAttr.get(
             [
@@ -434,33 +433,28 @@ def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attri
             ]
         )
     if name in gpu.BASES:
-        return _basis(name, value, mapping)
+        # Convert a basis to the new loops; the number 1 is appended for each new loop.
+        basis = gpu.read_basis(value)
+        if basis is None:
+            raise NotDerivableError(f"its configuration has '{name} = {value}'")
+        counts, positions = list(basis.counts), basis.mapping
+        if any(loop < len(positions) and counts[positions[loop]] != 1 for loop in mapping.dropped):
+            raise NotDerivableError(f"its '{name}' distributes a loop of size 1")
+        renumbered: list[int] = []
+        for source in mapping.sources:
+            if source is None:
+                renumbered.append(len(counts))
+                counts.append(1)
+            elif source < len(positions):
+                renumbered.append(positions[source])
+            else:
+                raise NotDerivableError(f"its '{name}' is for fewer loops")
+        return mlir.ArrayAttr.get(
+            [
+                mlir.ArrayAttr.get([mlir.IntegerAttr.get(i64, number) for number in numbers])
+                for numbers in (counts, renumbered)
+            ]
+        )
     if name in _BY_OPERAND or not isinstance(value, mlir.ArrayAttr | mlir.DictAttr):
         return value
     raise NotDerivableError(f"its configuration has '{name} = {value}'")
-
-
-def _basis(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
-    """Convert a basis to the new loops; the number 1 is appended for each new loop."""
-    basis = gpu.read_basis(value)
-    if basis is None:
-        raise NotDerivableError(f"its configuration has '{name} = {value}'")
-    counts, positions = list(basis.counts), basis.mapping
-    if any(loop < len(positions) and counts[positions[loop]] != 1 for loop in mapping.dropped):
-        raise NotDerivableError(f"its '{name}' distributes a loop of size 1")
-    renumbered: list[int] = []
-    for source in mapping.sources:
-        if source is None:
-            renumbered.append(len(counts))
-            counts.append(1)
-        elif source < len(positions):
-            renumbered.append(positions[source])
-        else:
-            raise NotDerivableError(f"its '{name}' is for fewer loops")
-    i64 = mlir.IntegerType.get_signless(64)
-    return mlir.ArrayAttr.get(
-        [
-            mlir.ArrayAttr.get([mlir.IntegerAttr.get(i64, number) for number in numbers])
-            for numbers in (counts, renumbered)
-        ]
-    )

@@ -54,7 +54,6 @@ with lazy_imports(globals()):
         is_dialect_attribute as is_dialect_attribute,
         join_path as join_path,
         named_parameters as named_parameters,
-        op_names as op_names,
         parameters as parameters,
         parse_attribute as parse_attribute,
         postorder as postorder,

@@ -364,24 +364,20 @@ def visit(
         raise raised[0]
 
 
-def collect(root: mlir.Operation | mlir.OpView, *names: str) -> list[mlir.Operation]:
-    """Return the operations in `root`, including itself, whose name is one of `names`, in walk order."""
-    name_set = frozenset(names)
+def collect(
+    root: mlir.Operation | mlir.OpView,
+    *names: str,
+    order: mlir.WalkOrder = mlir.WalkOrder.PRE_ORDER,
+) -> list[mlir.Operation]:
+    """Return the operations in `root`, including itself, whose name is one of `names`, in walk order; all by default."""
     operations: list[mlir.Operation] = []
 
     def keep(operation: mlir.Operation) -> None:
-        if operation.name in name_set:
+        if not names or operation.name in names:
             operations.append(operation)
 
-    visit(root, keep)
+    visit(root, keep, order)
     return operations
-
-
-def op_names(root: mlir.Operation | mlir.OpView) -> set[str]:
-    """Return the names of the operations in `root`, including its own."""
-    occurring: set[str] = set()
-    visit(root, lambda operation: occurring.add(operation.name))
-    return occurring
 
 
 def children(operation: mlir.Operation) -> list[mlir.Operation]:

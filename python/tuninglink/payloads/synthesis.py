@@ -20,7 +20,6 @@ from tuninglink.mlir import (
     collected_diagnostics,
     first_error,
     names,
-    op_names,
     postorder,
     split_path,
     symbols,
@@ -405,7 +404,7 @@ def _excluded(drafts: Sequence[Draft]) -> list[str]:
     """Return the names of ops in the bodies of drafts that provably no matcher of the drafts matches."""
     # Bodies that differ only in sizes have the same ops.
     bodies = {(draft.template, draft.fills): draft.body for draft in drafts}
-    excluded = set().union(*map(op_names, bodies.values()))
+    excluded = {op.name for body_ in bodies.values() for op in collect(body_)}
     for matched, kinds in {(draft.condition.names, draft.condition.kinds) for draft in drafts}:
         excluded = {name for name in excluded if _excludes(matched, kinds, name)}
     if not all(draft.fills for draft in drafts):

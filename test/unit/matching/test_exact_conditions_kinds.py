@@ -12,7 +12,7 @@ from iree.compiler.dialects import iree_codegen, linalg
 from matched_operations import ANY_OP, PARAM, spec_of
 
 from tuninglink.iree import OpKind, StructuredOp
-from tuninglink.matching import Condition, Opaque, exact_condition, read_matcher, regions_key
+from tuninglink.matching import Condition, MatcherReader, Opaque, exact_condition, regions_key
 from tuninglink.mlir import collect, names, parse_module, visit
 from tuninglink.specs import Spec
 
@@ -366,7 +366,9 @@ def test_conditions_hold_where_the_interpreter_matches(kind: str, seed: int) -> 
     for _ in range(20):
         body = matcher(chance, own)
         spec = Spec(parse_module(spec_of([body]).encode(), "test.mlir", CONTEXT), "test.mlir")
-        condition = exact_condition(read_matcher(collect(spec.module, names.NAMED_SEQUENCE)[1]))
+        condition = exact_condition(
+            MatcherReader().read_sequence(collect(spec.module, names.NAMED_SEQUENCE)[1])
+        )
         expected = set(numbered_attributes(apply_spec(spec, text), "tuned"))
         if isinstance(condition, Opaque):
             is_contradiction = condition.reason in CONTRADICTIONS
