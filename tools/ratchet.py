@@ -20,7 +20,7 @@ LIMITS: Final = {
     "mlir.dialects": (7, 0),
     "pages": (34, 2),
     "workers": (639, 47),
-    "mlir": (1463, 94),
+    "mlir": (1458, 93),
     "solver": (2577, 156),
     "iree": (2997, 160),
     "spaces.model": (1368, 98),
@@ -28,12 +28,12 @@ LIMITS: Final = {
     "spaces.cpu": (1307, 54),
     "spaces.gpu": (3466, 177),
     "specs": (5145, 322),
-    "matching": (5369, 264),
+    "matching": (5152, 203),
     "spaces.spirv": (844, 36),
     "specs.verification": (1738, 73),
     "comparing": (490, 28),
     "compiler": (3261, 165),
-    "payloads": (2201, 129),
+    "payloads": (2200, 129),
     "spaces": (2001, 106),
     "checking": (1713, 77),
     "passes": (1200, 26),
@@ -56,8 +56,8 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 265
-SHORTEST_MEAN: Final = 11.7
+MOST_FILES: Final = 264
+SHORTEST_MEAN: Final = 11.8
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
