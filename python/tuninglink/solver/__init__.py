@@ -4,7 +4,11 @@ from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
     from tuninglink.solver.compiled import Judgements as Judgements
-    from tuninglink.solver.decider import Decider as Decider
+    from tuninglink.solver.decider import (
+        Decider as Decider,
+        Solver as Solver,
+        TermWriter as TermWriter,
+    )
     from tuninglink.solver.expressions import (
         Assumptions as Assumptions,
         Expression as Expression,
@@ -19,7 +23,7 @@ with lazy_imports(globals()):
     )
     from tuninglink.solver.plan import divisors as divisors
     from tuninglink.solver.search import (
-        beyond_changes as beyond_changes,
+        CostLimit as CostLimit,
         changes as changes,
         nearest_by_search as nearest_by_search,
     )
@@ -43,4 +47,3 @@ with lazy_imports(globals()):
         is_condition as is_condition,
         make as make,
     )
-    from tuninglink.solver.z3_solver import Solver as Solver, TermWriter as TermWriter

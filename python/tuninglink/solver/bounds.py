@@ -140,21 +140,13 @@ _ROUNDS = 40
 class Bounds:
     """The bounds of every variable, tightened by assertions."""
 
-    def __init__(self, variables: Iterable[str]) -> None:
-        self._bounds = dict.fromkeys(variables, ANY)
+    def __init__(self, bounds: Mapping[str, Interval]) -> None:
+        self._bounds = dict(bounds)
         self._values: dict[Term, Interval] = {}
         self._changes = 0
         self._changed_at: dict[str, int] = {}
         self._tightened_at: dict[Term, int] = {}
         self.impossible = False
-
-    @classmethod
-    def spanning(cls, domains: Mapping[str, Sequence[int]]) -> Bounds:
-        """Return the bounds of variables with these domains, which are ascending and not empty."""
-        bounds = cls(domains)
-        for name, values in domains.items():
-            bounds.restrict(name, Interval(values[0], values[-1]))
-        return bounds
 
     def __getitem__(self, name: str) -> Interval:
         return self._bounds[name]
@@ -250,7 +242,7 @@ class Bounds:
                 case Kind.ITE:
                     self._require_of_choice(term, required)
                 case kind if kind in _TRUTHS and required.low == required.high:
-                    self._require_truth(term, holds=required == TRUE)
+                    self._require_truth(term, required)
 
     def _require_of_choice(self, term: Term, required: Interval) -> None:
         condition, yes, no = term.operands
@@ -262,57 +254,44 @@ class Bounds:
         if can.low == can.high:
             self._require(yes if can == TRUE else no, required)
 
-    def _require_truth(self, term: Term, *, holds: bool) -> None:
-        operands = term.operands
+    def _require_truth(self, term: Term, required: Interval) -> None:
+        holds, operands = required == TRUE, term.operands
         match term.kind:
             case Kind.NOT:
                 self._require(operands[0], FALSE if holds else TRUE)
-            case Kind.AND if holds:
+            case Kind.AND | Kind.OR if (term.kind is Kind.AND) is holds:
                 for operand in operands:
-                    self._require(operand, TRUE)
-            case Kind.OR if not holds:
+                    self._require(operand, required)
+            case Kind.AND | Kind.OR:
+                # Keep the values for which at least one of the operands can have the truth value.
+                names = {name for operand in operands for name in operand.variables}
+                kept = dict.fromkeys(names, Interval(inf, -inf))
+                is_possible = False
                 for operand in operands:
-                    self._require(operand, FALSE)
-            case Kind.OR | Kind.AND:
-                self._require_one(operands, TRUE if holds else FALSE)
+                    trial = Bounds(self._bounds)
+                    trial._require(operand, required)
+                    if not trial.impossible:
+                        is_possible = True
+                        kept = {name: kept[name] | trial[name] for name in names}
+                self.impossible |= not is_possible
+                for name, interval in kept.items() if is_possible else ():
+                    self.restrict(name, interval)
             case Kind.EQ if holds:
                 common = self.of(operands[0]) & self.of(operands[1])
                 self._require(operands[0], common)
                 self._require(operands[1], common)
-                self._require_divisor(*operands)
-                self._require_divisor(operands[1], operands[0])
+                # The divisor of a nonzero number without a remainder is not larger than the number.
+                for remainder, zero in (operands, operands[::-1]):
+                    if remainder.kind is Kind.MOD and self.of(zero) == FALSE:
+                        number, divisor = map(self.of, remainder.operands)
+                        if (number.low > 0 or number.high < 0) and 0 not in divisor:
+                            most = max(abs(number.low), abs(number.high))
+                            self._require(remainder.operands[1], Interval(-most, most))
             case Kind.LE | Kind.LT:
                 strict = int((term.kind is Kind.LT) is holds)
                 less, more = operands if holds else operands[::-1]
                 self._require(less, Interval(-inf, self.of(more).high - strict))
                 self._require(more, Interval(self.of(less).low + strict, inf))
-
-    def _require_one(self, operands: tuple[Term, ...], required: Interval) -> None:
-        """Keep the values for which at least one of `operands` can be in `required`."""
-        names = {name for operand in operands for name in operand.variables}
-        kept = dict.fromkeys(names, Interval(inf, -inf))
-        possible = False
-        for operand in operands:
-            trial = Bounds(())
-            trial._bounds = dict(self._bounds)
-            trial._require(operand, required)
-            if not trial.impossible:
-                possible = True
-                kept = {name: kept[name] | trial[name] for name in names}
-        if not possible:
-            self.impossible = True
-            return
-        for name, interval in kept.items():
-            self.restrict(name, interval)
-
-    def _require_divisor(self, remainder: Term, zero: Term) -> None:
-        """Bound the divisor of a nonzero number without a remainder by that number."""
-        if remainder.kind is not Kind.MOD or self.of(zero) != FALSE:
-            return
-        number, divisor = map(self.of, remainder.operands)
-        if (number.low > 0 or number.high < 0) and 0 not in divisor:
-            most = max(abs(number.low), abs(number.high))
-            self._require(remainder.operands[1], Interval(-most, most))
 
 
 _TRUTHS = frozenset({Kind.EQ, Kind.LE, Kind.LT, Kind.AND, Kind.OR, Kind.NOT})

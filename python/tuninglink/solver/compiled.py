@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tuninglink.solver.bounds import Bounds
+from tuninglink.solver.bounds import ANY, Bounds
 from tuninglink.solver.terms import Kind, Term, divide, evaluate, graph, modulo
 
 Values = list[int]
@@ -164,39 +164,32 @@ def solutions(
     for number, equation in enumerate(equations):
         if equation.kind is Kind.OR:
             equations += equation.operands
-        else:
-            lines += _inversion(equation, name, slots, bounds, f"t{number}_")
+            continue
+        left, right = equation.operands
+        inside, other = (left, right) if name in left.variables else (right, left)
+        # Go from the side with the variable down to the variable, and undo each operation on the other side.
+        steps: list[tuple[Kind, list[Term]]] = []
+        while inside.kind is not Kind.VARIABLE:
+            others = [operand for operand in inside.operands if name not in operand.variables]
+            steps.append((inside.kind, others))
+            inside = next(operand for operand in inside.operands if name in operand.variables)
+        needed = [other, *(operand for _, others in steps for operand in others)]
+        before, (text, *rest) = write_source(needed, slots, bounds, f"t{number}_")
+        lines += [*before, f"x = {text}", "r = 0"]
+        for kind, others in steps:
+            texts, rest = rest[: len(others)], rest[len(others) :]
+            if kind is Kind.NEG:
+                lines.append("x = -x")
+            elif kind is Kind.ADD:
+                lines.append(f"x -= {' + '.join(texts)}")
+            else:
+                lines += [f"x, rest = divmod(x, {' * '.join(texts)})", "r = r or rest"]
+        lines.append("if not r: roots.append(x)")
     function: Callable[[Values], Sequence[int]] = compile_function([*lines, "return roots"])
     return function
 
 
 _INVERTIBLE = (Kind.ADD, Kind.MUL, Kind.NEG)
-
-
-def _inversion(
-    equation: Term, name: str, slots: Mapping[str, int], bounds: Bounds, local: str
-) -> list[str]:
-    """Return lines that add the value of a variable that solves an equation, if there is one, to `roots`."""
-    left, right = equation.operands
-    inside, other = (left, right) if name in left.variables else (right, left)
-    # Go from the side with the variable down to the variable, and undo each operation on the other side.
-    steps: list[tuple[Kind, list[Term]]] = []
-    while inside.kind is not Kind.VARIABLE:
-        others = [operand for operand in inside.operands if name not in operand.variables]
-        steps.append((inside.kind, others))
-        inside = next(operand for operand in inside.operands if name in operand.variables)
-    needed = [other, *(operand for _, others in steps for operand in others)]
-    lines, (text, *rest) = write_source(needed, slots, bounds, local)
-    lines += [f"x = {text}", "r = 0"]
-    for kind, others in steps:
-        texts, rest = rest[: len(others)], rest[len(others) :]
-        if kind is Kind.NEG:
-            lines.append("x = -x")
-        elif kind is Kind.ADD:
-            lines.append(f"x -= {' + '.join(texts)}")
-        else:
-            lines += [f"x, rest = divmod(x, {' * '.join(texts)})", "r = r or rest"]
-    return [*lines, "if not r: roots.append(x)"]
 
 
 def _unless_by_zero(lines: Iterable[str], otherwise: str) -> list[str]:
@@ -269,8 +262,7 @@ class _BoundsWriter:
         key = id(term)
         if key not in self.texts:
             if term.variables <= self.assigned:
-                value = self._value(term)
-                self.texts[key] = value, value
+                self.texts[key] = (self._value(term),) * 2
             else:
                 low, high = self._range_of_open(term)
                 self.texts[key] = self._name(low), self._name(high)
@@ -372,7 +364,7 @@ class Judgements:
                 # Compile a function that returns the violated assertions, and those to evaluate one by one. These
                 # contain unknowns without a value, or divide by zero anywhere; their values may still be determined.
                 slots = {name: position for position, name in enumerate(assignment)}
-                bounds, lines = Bounds(slots), ["violated, others = [], []"]
+                bounds, lines = Bounds(dict.fromkeys(slots, ANY)), ["violated, others = [], []"]
                 for number, assertion in enumerate(self._terms):
                     later = f"others.append({number})"
                     if not assertion.variables <= slots.keys():

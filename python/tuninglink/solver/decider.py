@@ -1,11 +1,22 @@
-"""The decision whether assertions can hold together: by search if possible, otherwise by the solver."""
+"""The decision whether assertions can hold together: by search if possible, otherwise by Z3, with a time limit.
+
+A context of Z3 must not be used by two threads at once, nor in a process forked from the one that created it. Users of
+a context therefore take turns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import operator
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, TypeAlias
+
+import z3
 
 from tuninglink.solver.compiled import Judgements
 from tuninglink.solver.plan import TooManyValuesError
@@ -20,12 +31,235 @@ from tuninglink.solver.terms import (
     Verdict,
     constant,
     evaluate,
+    graph,
     make,
 )
 
-if TYPE_CHECKING:
-    from tuninglink.solver.z3_solver import Solver
 
+class TermWriter:
+    """Converts terms to expressions of one context."""
+
+    def __init__(self, context: z3.Context) -> None:
+        self._context = context
+        self._written: dict[Term, Any] = {}
+
+    def truth(self, term: Term) -> z3.BoolRef:
+        """Return the expression of a condition."""
+        if term.kind is Kind.CONSTANT:
+            return z3.BoolVal(bool(term.value), self._context)
+        written: z3.BoolRef = self.number(term)
+        return written
+
+    def number(self, root: Term) -> z3.ArithRef:
+        """Return the expression of a number."""
+        for term in () if root in self._written else graph([root]):
+            kind, operands = term.kind, term.operands
+            if term in self._written:
+                continue
+            if kind is Kind.CONSTANT:
+                self._written[term] = z3.IntVal(term.value, self._context)
+            elif kind is Kind.VARIABLE:
+                self._written[term] = z3.Int(term.name, self._context)
+            else:
+                # Constants are truth values next to conditions. The first operand of a choice is a condition.
+                first = int(kind is Kind.ITE)
+                is_truth = kind in _CONNECTIVES or any(
+                    isinstance(self._written[operand], z3.BoolRef) for operand in operands[first:]
+                )
+                written = [
+                    self.truth(operand) if is_truth or place < first else self._written[operand]
+                    for place, operand in enumerate(operands)
+                ]
+                self._written[term] = _OPERATIONS[kind](*written)
+        return self._written[root]
+
+
+_CONNECTIVES: Final = (Kind.AND, Kind.OR, Kind.NOT)
+
+_OPERATIONS: Final[Mapping[Kind, Callable[..., Any]]] = {
+    Kind.ADD: lambda *terms: z3.Sum(*terms),  # noqa: PLW0108 - loads Z3 when called
+    Kind.MUL: lambda *terms: z3.Product(*terms),  # noqa: PLW0108 - loads Z3 when called
+    Kind.NEG: operator.neg,
+    Kind.DIV: operator.truediv,
+    Kind.MOD: operator.mod,
+    Kind.ITE: lambda *terms: z3.If(*terms),  # noqa: PLW0108 - loads Z3 when called
+    Kind.EQ: operator.eq,
+    Kind.LE: operator.le,
+    Kind.LT: operator.lt,
+    Kind.AND: lambda *terms: z3.And(*terms),  # noqa: PLW0108 - loads Z3 when called
+    Kind.OR: lambda *terms: z3.Or(*terms),  # noqa: PLW0108 - loads Z3 when called
+    Kind.NOT: lambda *terms: z3.Not(*terms),  # noqa: PLW0108 - loads Z3 when called
+}
+
+
+Model: TypeAlias = dict[str, int]
+
+
+_GRACE_SECONDS: Final = 1.0
+"""The delay from the time limit of a check to its interruption, and the interval between interruptions."""
+
+
+class Solver:
+    """Z3 queries about assertions; a model assigns a value to each integer unknown.
+
+    The first query creates the context, which takes longer than most answers.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+
+    @cached_property
+    def _context(self) -> z3.Context:
+        context = z3.Context()
+        # Python releases expressions at any time, even while another thread uses the context.
+        z3.Z3_enable_concurrent_dec_ref(context.ref())
+        self._writer = TermWriter(context)
+        return context
+
+    @contextmanager
+    def turn(self, deadline: Deadline | None = None) -> Iterator[None]:
+        """Hold the context exclusively, after waiting for other threads.
+
+        Raises:
+            UndecidedError: the deadline has passed, Z3 fails in the body, or another process created the context.
+        """
+        if os.getpid() != self._process:
+            raise UndecidedError("the constraint set belongs to another process")
+        seconds = min(deadline.remaining(), threading.TIMEOUT_MAX) if deadline else -1
+        if not self._lock.acquire(timeout=seconds):
+            raise UndecidedError("the query of another thread took all the time")
+        try:
+            yield
+        except z3.Z3Exception as failure:
+            raise UndecidedError(f"the solver failed: {failure}") from None
+        finally:
+            self._lock.release()
+
+    def solve(
+        self, assertions: Sequence[Term], fixed: Mapping[str, int], deadline: Deadline
+    ) -> Model | None:
+        """Return values that satisfy `assertions` and include the `fixed` ones, or None if there are none."""
+        with self.turn(deadline):
+            solver = z3.Solver(ctx=self._context)
+            solver.add(*self._conditions(assertions, fixed))
+            return self._model(solver, deadline)
+
+    def core(
+        self, assertions: Sequence[Term], fixed: Mapping[str, int], deadline: Deadline
+    ) -> tuple[list[int], list[str]]:
+        """Return the assertions (by index) and the fixed values that contradict each other."""
+        with self.turn(deadline):
+            solver = z3.Solver(ctx=self._context)
+            parts: dict[str, int | str] = {}
+            keys: list[int | str] = [*range(len(assertions)), *fixed]
+            for key, expression in zip(keys, self._conditions(assertions, fixed), strict=True):
+                label = z3.Bool(f"tuninglink.part.{len(parts)}", self._context)
+                parts[label.decl().name()] = key
+                solver.assert_and_track(expression, label)
+            if self._check(solver, deadline) != z3.unsat:
+                raise UndecidedError("the solver finds no contradiction within the limit")
+            core = [parts[label.decl().name()] for label in solver.unsat_core()]
+            indices = sorted(key for key in core if isinstance(key, int))
+            return indices, [key for key in core if isinstance(key, str)]
+
+    def models(
+        self, assertions: Sequence[Term], shown: Sequence[str], deadline: Deadline, seed: int
+    ) -> Iterator[Model]:
+        """Yield all distinct values of the `shown` unknowns that satisfy `assertions`."""
+        with self.turn(deadline):
+            solver = z3.Solver(ctx=self._context)
+            solver.set("random_seed", seed % (1 << 31))
+            solver.add(*self._conditions(assertions, {}))
+        while True:
+            deadline.check()
+            with self.turn(deadline):
+                model = self._model(solver, deadline)
+                if model is None:
+                    return
+                solution = {name: model[name] for name in shown}
+                same = z3.And(
+                    z3.BoolVal(val=True, ctx=self._context), *self._conditions((), solution)
+                )
+                solver.add(z3.Not(same))
+            yield solution
+
+    def optimize(
+        self,
+        assertions: Sequence[Term],
+        target: Mapping[str, int],
+        measured: Sequence[str],
+        deadline: Deadline,
+    ) -> Model | None:
+        """Return the values nearest to `target` by number of differences, then by distance; None if there are none.
+
+        The distance counts only the `measured` unknowns.
+        """
+        with self.turn(deadline):
+            optimizer = z3.Optimize(ctx=self._context)
+            optimizer.set("priority", "lex")
+            optimizer.add(*self._conditions(assertions, {}))
+            zero = z3.IntVal(0, self._context)
+            one = z3.IntVal(1, self._context)
+            changes = [z3.If(equality, zero, one) for equality in self._conditions((), target)]
+            gaps = [z3.Int(name, self._context) - target[name] for name in measured]
+            distances = [z3.If(gap >= 0, gap, -gap) for gap in gaps]
+            optimizer.minimize(z3.Sum([zero, *changes]))
+            optimizer.minimize(z3.Sum([zero, *distances]))
+            return self._model(optimizer, deadline)
+
+    def _conditions(self, assertions: Sequence[Term], fixed: Mapping[str, int]) -> list[z3.BoolRef]:
+        """Return the expressions of assertions, and of unknowns having fixed values."""
+        equalities = [
+            z3.Int(name, self._context) == z3.IntVal(value, self._context)
+            for name, value in fixed.items()
+        ]
+        return [*map(self._writer.truth, assertions), *equalities]
+
+    def _check(self, solver: z3.Solver | z3.Optimize, deadline: Deadline) -> z3.CheckSatResult:
+        """Check a solver within its time limit."""
+        # Z3's own timer has no effect if it fires before the check has begun, as a short timer does on a busy machine.
+        # The check would then never end, so it is interrupted a second later, repeatedly until it ends.
+        milliseconds = deadline.solver_milliseconds()
+        solver.set("timeout", milliseconds)
+        has_ended = threading.Event()
+
+        def interrupt() -> None:
+            seconds = milliseconds / 1000 + _GRACE_SECONDS
+            while not has_ended.wait(min(seconds, threading.TIMEOUT_MAX)):
+                self._context.interrupt()
+                seconds = _GRACE_SECONDS
+
+        watch = threading.Thread(target=interrupt, daemon=True)
+        watch.start()
+        try:
+            return solver.check()
+        finally:
+            has_ended.set()
+            watch.join()
+
+    def _model(self, solver: z3.Solver | z3.Optimize, deadline: Deadline) -> Model | None:
+        verdict = self._check(solver, deadline)
+        if verdict == z3.unsat:
+            return None
+        if verdict != z3.sat:
+            raise UndecidedError(f"the solver gave up: {solver.reason_unknown()}")
+        model = solver.model()
+        values = {
+            name: model.eval(z3.Int(name, self._context), model_completion=True)
+            for name in self._names
+        }
+        try:
+            return {name: value.as_long() for name, value in values.items()}
+        except (
+            AttributeError,
+            ValueError,
+        ):  # 3 ** 1000000 stays a power, or has too many digits for Python
+            raise UndecidedError("the solver found values that are too large to write") from None
+
+
+# --- Queries about sets of assertions ------------------------------------------------------------
 
 _MOST_DEPTH: Final = 200
 _MOST_NODES: Final = 20_000
@@ -105,16 +339,16 @@ class Decider:
         if search is None or self.terms is None:
             return None
         if search.domains is None:
-            return Counted(CountAnswer(Verdict.PROVEN, 0), ())
+            return Counted(CountAnswer(Verdict.PROVEN, 0), (), is_indexed=True)
         open_terms = [term for term in self.terms if term.kind is not Kind.CONSTANT]
         try:
             counted = count_solutions(open_terms, search.domains, self._hidden, deadline)
         except ZeroDivisionError:
             return None
-        if counted.is_indexed and counted.size <= _MOST_KEPT:
+        if counted.is_indexed and sum(part.size for part in counted.parts) <= _MOST_KEPT:
             self._counted = counted
         elif counted.answer.verdict is Verdict.NOT_DECIDED and deadline.remaining() > 0:
-            self._exceeded = steps, steps - deadline.steps, Counted(counted.answer, ())
+            self._exceeded = steps, steps - deadline.steps, replace(counted, parts=())
         return counted
 
     def _plan(

@@ -5,13 +5,13 @@ Domains are computed without trying every value of large ranges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf, isqrt
 from typing import TYPE_CHECKING
 
-from tuninglink.solver.bounds import Bounds, Interval
+from tuninglink.solver.bounds import ANY, Bounds, Interval
 from tuninglink.solver.compiled import (
     Values,
     alternatives,
@@ -58,7 +58,7 @@ def find_domains(
 ) -> Mapping[str, Sequence[int]] | None:
     """Find the values that each variable can have according to single assertions."""
     variables = list(variables)
-    bounds = Bounds(variables)
+    bounds = Bounds(dict.fromkeys(variables, ANY))
     about = {name: [term for term in assertions if name in term.variables] for name in variables}
     partners = {name: {name}.union(*(term.variables for term in about[name])) for name in variables}
     domains: dict[str, Sequence[int]] = {}
@@ -77,45 +77,38 @@ def find_domains(
             deadline.check()
             if read.get(name) == state(name):
                 continue
-            domains[name] = _domain(name, bounds, about[name], domains)
-            if not domains[name]:
+            # Assertions with a second variable that has few values are included, since option knobs must not weaken the
+            # result.
+            fixed: dict[str, int] = {}
+            alone: list[Term] = []
+            pairs: dict[str, list[Term]] = {}
+            for assertion in about[name]:
+                others = [v for v in assertion.variables if v != name]
+                free = [v for v in others if bounds[v].low != bounds[v].high]
+                fixed |= {v: int(bounds[v].low) for v in others if v not in free}
+                if not free:
+                    alone.append(assertion)
+                elif len(free) == 1 and len(domains.get(free[0], range(_FEW + 1))) <= _FEW:
+                    pairs.setdefault(free[0], []).append(assertion)
+            # Bounds and domains only become narrower, so that a value that was excluded stays so.
+            candidates = (
+                [value for value in domains[name] if value in bounds[name]]
+                if name in domains
+                else _candidates(name, bounds[name], alone, fixed)
+            )
+            test = _test(alone, name, None, fixed, bounds, calls=len(candidates))
+            domain = [value for value in candidates if test(value, 0)]
+            for other, terms in pairs.items():
+                options = domains[other]
+                test = _test(terms, name, other, fixed, bounds, calls=len(domain) * len(options))
+                domain = [value for value in domain if any(test(value, each) for each in options)]
+            domains[name] = domain
+            if not domain:
                 return None
-            bounds.restrict(name, Interval(domains[name][0], domains[name][-1]))
+            bounds.restrict(name, Interval(domain[0], domain[-1]))
             read[name] = state(name)
         if before == {name: len(values) for name, values in domains.items()}:
             return domains
-
-
-def _domain(
-    name: str, bounds: Bounds, assertions: Sequence[Term], domains: Mapping[str, Sequence[int]]
-) -> Sequence[int]:
-    """Return the values of a variable for which all of `assertions` over it alone can hold."""
-    # Assertions with a second variable that has few values are included, since option knobs must not weaken the result.
-    fixed: dict[str, int] = {}
-    alone: list[Term] = []
-    pairs: dict[str, list[Term]] = {}
-    for assertion in assertions:
-        others = [v for v in assertion.variables if v != name]
-        free = [v for v in others if bounds[v].low != bounds[v].high]
-        fixed |= {v: int(bounds[v].low) for v in others if v not in free}
-        if not free:
-            alone.append(assertion)
-        elif len(free) == 1 and len(domains.get(free[0], range(_FEW + 1))) <= _FEW:
-            pairs.setdefault(free[0], []).append(assertion)
-    # Bounds and domains only become narrower, so that a value that was excluded stays so.
-    before = domains.get(name)
-    candidates = (
-        _candidates(name, bounds[name], alone, fixed)
-        if before is None
-        else [value for value in before if value in bounds[name]]
-    )
-    test = _test(alone, name, None, fixed, bounds, calls=len(candidates))
-    domain = [value for value in candidates if test(value, 0)]
-    for other, terms in pairs.items():
-        options = domains[other]
-        test = _test(terms, name, other, fixed, bounds, calls=len(domain) * len(options))
-        domain = [value for value in domain if any(test(value, option) for option in options)]
-    return domain
 
 
 def _test(
@@ -210,18 +203,17 @@ class Level:
         function: Callable[[Values], bool] = compile_function([*self.checks, "return True"])
         return function
 
-    def choices(self, ranks: Mapping[int, int], values: Values) -> Iterable[int]:
+    def choices(self, ranks: Mapping[int, int], values: Values) -> Collection[int]:
+        """Return the values to try after those of the earlier levels, in the order of their ranks."""
         if self.solve is None:
             return ranks
         try:
-            return self.few(self.solve(values), ranks)
+            solved = self.solve(values)
         except ZeroDivisionError:
             return ranks
-
-    def few(self, values: Sequence[int], ranks: Mapping[int, int]) -> Sequence[int]:
-        if len(values) == 1:
-            return values if values[0] in ranks else ()
-        return sorted(ranks.keys() & set(values), key=ranks.__getitem__)
+        if len(solved) == 1:
+            return solved if solved[0] in ranks else ()
+        return sorted(ranks.keys() & set(solved), key=ranks.__getitem__)
 
 
 def order_variables(
@@ -237,30 +229,28 @@ def order_variables(
     pending = [assertion for assertion in assertions if not assertion.variables <= placed]
     while len(order) < len(domains):
         deadline.check()
-        left = [name for name in domains if name not in placed]
-        costs = {name: _cost(name, len(domains[name]), pending, placed) for name in left}
-        best = min(
-            left, key=lambda name: (name in hidden and costs[name] > _DETERMINED, costs[name])
-        )
+        # A cost estimates the number of values of a variable that the decidable assertions leave.
+        costs: dict[str, tuple[bool, float]] = {}
+        for name in domains:
+            if name in placed:
+                continue
+            cost, assigned = float(len(domains[name])), {name, *placed}
+            for term in pending:
+                if name not in term.variables or not term.variables <= assigned:
+                    continue
+                if term.kind is Kind.EQ and term.occurrences(name) == 1:
+                    divides = any(side.kind is Kind.MOD for side in term.operands)
+                    cost = cost * 0.5 if divides else min(cost, _DETERMINED)
+                elif count := alternatives(term, name):
+                    cost = min(cost, count)
+                else:
+                    cost *= 0.8
+            costs[name] = (name in hidden and cost > _DETERMINED, cost)
+        best = min(costs, key=costs.__getitem__)
         order.append(best)
         placed.add(best)
         pending = [term for term in pending if not term.variables <= placed]
     return order
-
-
-def _cost(name: str, size: int, pending: Sequence[Term], placed: set[str]) -> float:
-    """Return an estimate of the number of values of a variable that the decidable assertions leave."""
-    cost = float(size)
-    for term in pending:
-        if name in term.variables and all(v == name or v in placed for v in term.variables):
-            if term.kind is Kind.EQ and term.occurrences(name) == 1:
-                divides = any(side.kind is Kind.MOD for side in term.operands)
-                cost = cost * 0.5 if divides else min(cost, _DETERMINED)
-            elif count := alternatives(term, name):
-                cost = min(cost, count)
-            else:
-                cost *= 0.8
-    return cost
 
 
 def plan_levels(
@@ -269,7 +259,7 @@ def plan_levels(
     """Return the levels of a search that assigns the variables in an order."""
     # Decide an assertion at the level of its last variable.
     slots = {name: index for index, name in enumerate(order)}
-    bounds = Bounds.spanning(domains)
+    bounds = Bounds({name: Interval(values[0], values[-1]) for name, values in domains.items()})
     decided: list[list[Term]] = [[] for _ in order]
     for assertion in assertions:
         decided[max((slots[name] for name in assertion.variables), default=0)].append(assertion)
@@ -302,24 +292,3 @@ def plan_levels(
             )
         )
     return levels
-
-
-def with_late_variables(
-    late: set[str], order: Sequence[str], assertions: Sequence[Term]
-) -> list[str]:
-    """Move some variables after all variables that they are connected with, otherwise to the end."""
-    arranged = [name for name in order if name not in late]
-    alone: list[tuple[int, str]] = []
-    for name in sorted(late):
-        partners = {
-            other
-            for assertion in assertions
-            if name in assertion.variables
-            for other in assertion.variables
-        }
-        if partners & late <= {name}:
-            places = (arranged.index(other) + 1 for other in partners if other != name)
-            alone.append((max(places, default=0), name))
-    for place, name in sorted(alone, reverse=True):
-        arranged.insert(place, name)
-    return arranged + sorted(late - {name for _, name in alone})

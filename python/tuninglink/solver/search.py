@@ -7,11 +7,11 @@ an equation leaves a variable only one value, no other value is tried.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
-from tuninglink.solver.bounds import Bounds
+from tuninglink.solver.bounds import Bounds, Interval
 from tuninglink.solver.compiled import Loop, Values, compile_loop, outlook
 from tuninglink.solver.plan import (
     Level,
@@ -20,7 +20,6 @@ from tuninglink.solver.plan import (
     may_hold,
     order_variables,
     plan_levels,
-    with_late_variables,
 )
 from tuninglink.solver.terms import (
     CountAnswer,
@@ -33,6 +32,23 @@ from tuninglink.solver.terms import (
 )
 
 Confirm = Callable[[Mapping[str, int], Deadline], bool]
+
+
+@dataclass
+class CostLimit:
+    """The cost that solutions stay below: the number of differences from a target, then the distance from it.
+
+    Unknowns without a target value are free.
+
+    Attributes:
+        measured: the unknowns that count for the distance.
+        is_lowered: whether each solution lowers the limit to its cost; values near the target are then tried first.
+    """
+
+    target: Mapping[str, int]
+    measured: Collection[str] = ()
+    cost: tuple[float, float] = (inf, 0)
+    is_lowered: bool = False
 
 
 class SearchPlan:
@@ -72,11 +88,10 @@ class SearchPlan:
         self,
         deadline: Deadline,
         seed: int | None = None,
-        prune: Callable[[int, Values], bool] | None = None,
-        near: Mapping[str, int] | None = None,
+        limit: CostLimit | None = None,
         within: Mapping[str, Collection[int]] | None = None,
     ) -> Iterator[dict[str, int]]:
-        """Yield every solution once."""
+        """Yield every solution once, by default in the order of the domains."""
         if self.domains is None:
             return
         # The values of each level, in the order in which they are tried.
@@ -86,16 +101,15 @@ class SearchPlan:
             domain: Sequence[int] = [*level.ranks]
             if within and level.name in within:
                 domain = [value for value in domain if value in within[level.name]]
-            preferred = near.get(level.name) if near is not None else None
-            if preferred is not None:
-                gaps = {value: (abs(value - preferred), value) for value in domain}
+            if limit is not None and limit.is_lowered and level.name in limit.target:
+                gaps = {value: (abs(value - limit.target[level.name]), value) for value in domain}
                 domain = sorted(gaps, key=gaps.__getitem__)
             if seed is not None:
                 domain = shuffler.sample(domain, len(domain))
             ranks.append({value: place for place, value in enumerate(domain)})
         seen: set[tuple[int, ...]] = set()
         shown = [(name, self._slots[name]) for name in self._shown]
-        for values in self._walk(ranks, deadline, prune):
+        for values in self._walk(ranks, deadline, limit):
             solution = {name: values[slot] for name, slot in shown}
             if self._may_repeat:
                 key = tuple(solution.values())
@@ -104,14 +118,11 @@ class SearchPlan:
                 seen.add(key)
             yield solution
 
-    def _all(self, values: Values) -> dict[str, int]:
-        return {name: values[slot] for name, slot in self._slots.items()}
-
     def _walk(
         self,
         ranks: list[Mapping[int, int]],
         deadline: Deadline,
-        prune: Callable[[int, Values], bool] | None,
+        limit: CostLimit | None,
     ) -> Iterator[Values]:
         levels = self._levels
         values = [0] * len(levels)
@@ -119,6 +130,7 @@ class SearchPlan:
             yield values
             return
         is_open = [False] * len(levels)  # whether the level involves a division by zero
+        costs: list[tuple[float, float]] = [(0, 0)] * (len(levels) + 1)  # of the earlier levels
         last = len(levels) - 1
         nodes = 0
         choices = [iter(levels[0].choices(ranks[0], values))] * len(levels)
@@ -136,16 +148,31 @@ class SearchPlan:
                     holds = level.holds(values)
                     is_open[at] = False
                 except ZeroDivisionError:
-                    holds = is_open[at] = may_hold(level.terms, self._all(values))
-                if not holds or (prune is not None and prune(at, values)):
+                    holds = is_open[at] = may_hold(
+                        level.terms, dict(zip(self.order, values, strict=True))
+                    )
+                if not holds:
                     continue
+                if limit is not None:
+                    changed, distance = costs[at]
+                    if value != limit.target.get(level.name, value):
+                        changed += 1
+                        if level.name in limit.measured:
+                            distance += abs(value - limit.target[level.name])
+                    costs[at + 1] = changed, distance
+                    if costs[at + 1] >= limit.cost:
+                        continue
                 # Descend, or yield a solution.
                 if at < last:
                     at += 1
                     choices[at] = iter(levels[at].choices(ranks[at], values))
                     break
-                if any(is_open) and not self._confirm(self._all(values), deadline):
+                if any(is_open) and not self._confirm(
+                    dict(zip(self.order, values, strict=True)), deadline
+                ):
                     continue
+                if limit is not None and limit.is_lowered:
+                    limit.cost = costs[-1]
                 yield values
                 at = self._last_shown  # other values of hidden variables give the same solution
                 break
@@ -154,57 +181,17 @@ class SearchPlan:
                 at -= 1
 
 
-_Cost = tuple[int, int]
-"""The number of differences from a target, and their distance from it."""
-
-
-def _costs(
-    search: SearchPlan, target: Mapping[str, int], measured: Collection[str]
-) -> Callable[[int, Values], _Cost]:
-    """Return a function that a search calls at each of its nodes for the cost of the values so far."""
-    # Unknowns without a target value are free. The distance counts only the `measured` unknowns.
-    order = search.order
-    costs: list[_Cost] = [(0, 0)] * (len(order) + 1)
-
-    def cost(at: int, values: Values) -> _Cost:
-        changed, distance = costs[at]
-        name = order[at]
-        if name in target and values[at] != target[name]:
-            changed += 1
-            distance += abs(values[at] - target[name]) if name in measured else 0
-        costs[at + 1] = changed, distance
-        return costs[at + 1]
-
-    return cost
-
-
-def beyond_changes(
-    search: SearchPlan, target: Mapping[str, int], most: int
-) -> Callable[[int, Values], bool]:
-    """Return a `prune` function that restricts a search to solutions that differ from `target` in few places."""
-    cost = _costs(search, target, ())
-    return lambda at, values: cost(at, values)[0] > most
-
-
 def nearest_by_search(
     search: SearchPlan, target: Mapping[str, int], measured: Collection[str], deadline: Deadline
 ) -> NearestAnswer:
     """Find the solution with the lowest cost: the fewest differences from `target`, then the smallest distance."""
-    cost = _costs(search, target, measured)
-    best: _Cost | None = None
-    latest: _Cost = (0, 0)
-
-    def is_worse(at: int, values: Values) -> bool:
-        nonlocal latest
-        latest = cost(at, values)
-        return best is not None and latest >= best
-
     # Each solution is better than the one before; the last one is the nearest.
+    limit = CostLimit(target, measured, is_lowered=True)
     nearest: Mapping[str, int] | None = None
     reason = ""
     try:
-        for solution in search.solutions(deadline, prune=is_worse, near=target):
-            nearest, best = solution, latest
+        for solution in search.solutions(deadline, limit=limit):
+            nearest = solution
     except UndecidedError as failure:
         reason = failure.reason
     verdict = Verdict.REFUTED if nearest is None else Verdict.PROVEN
@@ -230,23 +217,21 @@ _MOST_REMEMBERED = 1 << 19
 
 @dataclass(frozen=True)
 class Counted:
-    """The number of solutions of assertions."""
+    """The number of solutions of assertions.
+
+    Attributes:
+        parts: the counts of the groups of variables that assertions connect.
+        is_indexed: whether solutions can be found by their numbers.
+    """
 
     answer: CountAnswer
-    _parts: Sequence[_Count]
-
-    @property
-    def is_indexed(self) -> bool:
-        return self.answer.verdict is Verdict.PROVEN and all(part.is_known for part in self._parts)
-
-    @property
-    def size(self) -> int:
-        return sum(part.size for part in self._parts)
+    parts: Sequence[_Count]
+    is_indexed: bool
 
     def solution(self, number: int) -> dict[str, int]:
         """Return the solution with a number; similar solutions have close numbers."""
         result: dict[str, int] = {}
-        for part in self._parts:
+        for part in self.parts:
             number, own = divmod(number, part.total)
             result |= part.solution(own)
         return result
@@ -258,8 +243,26 @@ def count_solutions(
     """Count the assignments of the visible variables for which all assertions can hold."""
     if not all(assertion.variables for assertion in assertions):
         raise ZeroDivisionError  # other constant terms were folded when they were made
-    groups = _groups(assertions, domains)
+    # Group the variables that assertions connect, in the order of the domains: that of a set differs between runs.
+    fixed = [name for name, values in domains.items() if len(values) == 1]
+    free = [name for name in domains if len(domains[name]) > 1]
+    group_of = {name: [name] for name in free}
+    for assertion in assertions:
+        first, *others = [group_of[name] for name in free if name in assertion.variables] or [[]]
+        for other in others:
+            if other is not first:
+                first += other
+                group_of |= dict.fromkeys(other, first)
+    # Each group has the assertions on its variables; the fixed variables have a group of their own, too.
+    terms_of: dict[int, list[Term]] = {}
+    for assertion in assertions:
+        names = [name for name in assertion.variables if name in group_of]
+        terms_of.setdefault(id(group_of[names[0]]) if names else 0, []).append(assertion)
+    groups = [(fixed, terms_of.get(0, []))] if fixed else []
+    for key, names in {id(names): names for names in group_of.values()}.items():
+        groups.append(([*fixed, *names], terms_of.get(key, [])))
     groups.sort(key=lambda group: prod(len(domains[name]) for name in group[0]))
+    # Count group by group, those with the fewest assignments first.
     parts: list[_Count] = []
     reason = ""
     for position, (names, terms) in enumerate(groups):
@@ -271,39 +274,12 @@ def count_solutions(
             reason = failure.reason
         else:
             if parts[-1].total == 0:
-                return Counted(CountAnswer(Verdict.PROVEN, 0), parts)
+                return Counted(CountAnswer(Verdict.PROVEN, 0), parts, is_indexed=True)
     # A group whose count could not be planned has none.
     total = prod(part.total for part in parts) if len(parts) == len(groups) else 0
     verdict = Verdict.NOT_DECIDED if reason else Verdict.PROVEN
-    return Counted(CountAnswer(verdict, total, reason), parts)
-
-
-_Group = tuple[Sequence[str], Sequence[Term]]
-"""Variables that assertions connect, and these assertions."""
-
-
-def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
-    fixed = [name for name, values in domains.items() if len(values) == 1]
-    free = [name for name in domains if len(domains[name]) > 1]
-    group_of = {name: [name] for name in free}
-    for assertion in assertions:
-        # In the order of the domains, since the order of a set differs between runs.
-        first, *others = [group_of[name] for name in free if name in assertion.variables] or [[]]
-        for other in others:
-            if other is not first:
-                first += other
-                group_of |= dict.fromkeys(other, first)
-    terms_of: dict[int, list[Term]] = {}
-    of_fixed: list[Term] = []
-    for assertion in assertions:
-        names = [name for name in assertion.variables if name in group_of]
-        terms = terms_of.setdefault(id(group_of[names[0]]), []) if names else of_fixed
-        terms.append(assertion)
-    connected = {id(names): names for names in group_of.values()}
-    groups: list[_Group] = [
-        ([*fixed, *names], terms_of.get(key, [])) for key, names in connected.items()
-    ]
-    return [(fixed, of_fixed), *groups] if fixed else groups
+    is_indexed = not reason and all(part.is_known for part in parts)
+    return Counted(CountAnswer(verdict, total, reason), parts, is_indexed)
 
 
 class _Count:
@@ -312,7 +288,7 @@ class _Count:
     def __init__(
         self, terms: Sequence[Term], domains: Domains, hidden: frozenset[str], deadline: Deadline
     ) -> None:
-        self._nodes = self.size = self.total = 0
+        self.size = self.total = 0
         self.is_known = True
         # Plan the levels.
         order = order_variables(terms, domains, hidden, deadline)
@@ -328,14 +304,25 @@ class _Count:
             }
             if choosing <= late:
                 break
+            # Move these variables after all variables that they are connected with, otherwise to the end.
             late |= choosing
-            order = with_late_variables(late, order, terms)
+            arranged = [name for name in order if name not in late]
+            alone: list[tuple[int, str]] = []
+            for name in sorted(late):
+                connected = (term.variables for term in terms if name in term.variables)
+                partners = frozenset[str]().union(*connected) - {name}
+                if not partners & late:
+                    alone.append((max(map(arranged.index, partners), default=-1) + 1, name))
+            for place, name in sorted(alone, reverse=True):
+                arranged.insert(place, name)
+            order = arranged + sorted(late - {name for _, name in alone})
         self._levels = levels
         # For each level and the end, the counts by what the earlier levels determine.
         self._counts: list[dict[Hashable, int]] = [*({} for _ in levels), {(): 1}]
         # The loops yield the values that the number of solutions from the next level on depends on.
         slots = {name: index for index, name in enumerate(order)}
-        bounds = Bounds.spanning(domains)
+        spans = {name: Interval(values[0], values[-1]) for name, values in domains.items()}
+        bounds = Bounds(spans)
         self._loops: list[Loop] = []
         for index, level in enumerate(levels):
             assigned = frozenset(order[: index + 1])
@@ -350,37 +337,43 @@ class _Count:
             for term in level.terms
             for name in term.variables
         }
-        self._settled = [
-            name in hidden and ends.get(name, at) <= at for at, name in enumerate(order)
+        # The count from which on the other values of a level can be skipped.
+        last_shown = max(self._shown, default=-1)
+        self._enough = [
+            0 if name in hidden and ends.get(name, at) <= at else 1 if at > last_shown else inf
+            for at, name in enumerate(order)
         ]
 
     def run(self, deadline: Deadline) -> None:
         """Count the solutions."""
-        depth = len(self._levels)
-        last_shown = max(self._shown, default=-1)
-        values = [0] * depth
-        totals = [0] * depth
-        keys: list[Hashable] = [()] * depth
-        choices = [self._choices(0, values, deadline)] * depth
-        at = 0
-
-        def is_done(count: int) -> bool:
-            # Whether the other values of the level can be skipped after one that its assertions allow.
-            return self._settled[at] or (count > 0 and at > last_shown)
-
+        values = [0] * len(self._levels)
+        totals = [0] * len(self._levels)
+        keys: list[Hashable] = [()] * len(self._levels)
+        choices: list[Iterator[Hashable]] = [iter(())] * len(self._levels)
+        at, is_new, nodes = 0, True, 0
         try:
             deadline.check()
             while at >= 0:
+                if is_new:
+                    # Start the loop of the level, and count the values that it tries.
+                    level = self._levels[at]
+                    tried = level.choices(level.ranks, values)
+                    nodes += len(tried)
+                    if nodes >= _NODES_BETWEEN_CHECKS:
+                        nodes -= _NODES_BETWEEN_CHECKS
+                        deadline.check()
+                    choices[at] = self._loops[at](values, tried)
+                    is_new = False
                 for key in choices[at]:
                     # Use a stored count, or count the next level first.
                     count = self._counts[at + 1].get(key)
                     if count is None:
                         at += 1
                         keys[at] = key
-                        choices[at] = self._choices(at, values, deadline)
+                        is_new = True
                         break
                     totals[at] += count
-                    if is_done(count):
+                    if count >= self._enough[at]:
                         choices[at] = iter(())
                         break
                 else:
@@ -396,7 +389,7 @@ class _Count:
                     if at >= 0:
                         totals[at] += totals[at + 1]
                         totals[at + 1] = 0
-                        if is_done(totals[at]):
+                        if totals[at] >= self._enough[at]:
                             choices[at] = iter(())
         finally:
             # Counts below each level belong to other values of the earlier levels.
@@ -405,23 +398,10 @@ class _Count:
     def solution(self, number: int) -> dict[str, int]:
         """Return the solution with a number; all partial counts must be stored."""
         values = [0] * len(self._levels)
-        for at in range(max(self._shown, default=-1) + 1):
-            for key in self._loops[at](values, _choices(self._levels[at], values)):
+        for at, level in enumerate(self._levels[: max(self._shown, default=-1) + 1]):
+            for key in self._loops[at](values, level.choices(level.ranks, values)):
                 ways = self._counts[at + 1][key]
                 if number < ways:
                     break
                 number -= ways
         return {self._levels[slot].name: values[slot] for slot in self._shown}
-
-    def _choices(self, at: int, values: Values, deadline: Deadline) -> Iterator[Hashable]:
-        """Start the loop of a level, and count the values that it tries."""
-        choices = _choices(self._levels[at], values)
-        self._nodes += len(choices)
-        if self._nodes >= _NODES_BETWEEN_CHECKS:
-            self._nodes -= _NODES_BETWEEN_CHECKS
-            deadline.check()
-        return self._loops[at](values, choices)
-
-
-def _choices(level: Level, values: Values) -> Collection[int]:
-    return level.ranks if level.solve is None else level.few(level.solve(values), level.ranks)

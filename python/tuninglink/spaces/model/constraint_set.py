@@ -18,6 +18,7 @@ from tuninglink.solver import (
     Assertion,
     AssignmentError,
     CheckAnswer,
+    CostLimit,
     CountAnswer,
     Deadline,
     Decider,
@@ -32,7 +33,6 @@ from tuninglink.solver import (
     UnsatAnswer,
     Verdict,
     Violation,
-    beyond_changes,
     changes,
     is_condition,
     nearest_by_search,
@@ -341,8 +341,8 @@ class ConstraintSet:
         search = self._decider.search(deadline, without, choices)
         if search is None:
             raise UndecidedError("only the solver finds the solutions")
-        prune = beyond_changes(search, assignment, most_changes)
-        yield from map(self._in_order, search.solutions(deadline, prune=prune, within=choices))
+        limit = CostLimit(assignment, cost=(most_changes + 1, 0))
+        yield from map(self._in_order, search.solutions(deadline, limit=limit, within=choices))
 
     def sample(
         self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS
