@@ -21,7 +21,7 @@ LIMITS: Final = {
     "pages": (34, 2),
     "workers": (639, 47),
     "mlir": (1458, 93),
-    "solver": (2577, 156),
+    "solver": (2484, 133),
     "iree": (2997, 160),
     "spaces.model": (1368, 98),
     "upgrading": (4003, 208),
@@ -56,7 +56,7 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 264
+MOST_FILES: Final = 263
 SHORTEST_MEAN: Final = 11.8
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
