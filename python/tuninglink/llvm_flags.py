@@ -128,7 +128,7 @@ class CommandLine:
                 self.values[flag.target] = (*self.values.get(flag.target, ()), value)
 
     def split(
-        self, flags: Iterable[Unknown], needs_value: Callable[[], Mapping[str, bool]]
+        self, flags: Iterable[Unknown], needs_value: Callable[[], Mapping[str, object]]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return unknown flags as text, including the words that are their values, and the remaining words.
 

@@ -19,11 +19,10 @@ from tuninglink.compiler import (
     Compiler,
     DispatchSources,
     Phase,
-    PreparedDispatches,
     SpecChoice,
     executable_name,
     materialize_encodings,
-    program_name,
+    prepare_dispatches,
     program_source,
     read_request,
 )
@@ -35,7 +34,7 @@ from tuninglink.emission import (
     matcher_key,
     write_spec,
 )
-from tuninglink.errors import CompileError, Diagnostic
+from tuninglink.errors import CompileError, Diagnostic, printable
 from tuninglink.iree import (
     Dispatch,
     DispatchCost,
@@ -231,8 +230,10 @@ def init_spec(
     )
     report = diagnostics.emit if diagnostics else None
     options = replace(request.options, sizes=tuple(map(GivenSizes.parse, several(sizes, "sizes"))))
-    writer = _SpecWriter(options, program_source(source), name, options.flags, report)
-    return writer.write(program_name(source, name), several(dispatches, "dispatches"), top)
+    program = program_source(source)
+    writer = _SpecWriter(options, program, name, options.flags, report)
+    shown = printable(program) if isinstance(program, str) else name
+    return writer.write(shown, several(dispatches, "dispatches"), top)
 
 
 def init_spec_for_file(
@@ -520,8 +521,7 @@ class ProgramReader:
             for dispatch in self.dispatches
         }
         strip_configurations(self._after)
-        dispatch_names = {dispatch.name for dispatch in self.dispatches}
-        self._prepared = PreparedDispatches(self._after, DispatchSources(before), dispatch_names)
+        self._prepared = prepare_dispatches(self.dispatches, DispatchSources(before))
         # Join dispatches of the same problem and configuration.
         points: dict[Hashable, StartingPoint] = {}
         left_out: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -582,7 +582,7 @@ class ProgramReader:
         workloads = (read_workload(*pair, self._after) for pair in configured)
         if any(map(Preparation.BATCH_LOOP.is_for, workloads)):
             return configured[0]  # The spec adds the loop before the match.
-        module = self._prepared.module(dispatch.name, dispatch.module)
+        module = self._prepared.modules[dispatch.name]
         if module is None:
             raise _NoStartError(self._prepared.unsure or "the input of matchers is unknown")
         root_ops = configured if module == dispatch.module else _roots(module)

@@ -7,9 +7,9 @@ import pytest
 from tuninglink.compiler import (
     check_targets,
     compiler_options,
-    flags as probing,
     registered_backends,
     session_flags,
+    targets as probing,
 )
 from tuninglink.errors import CompileError
 from tuninglink.iree import targets as known_targets

@@ -63,7 +63,7 @@ def test_every_kind_of_output_is_that_of_iree_compile(flags: list[str], program:
 def test_stopping_on_the_way_changes_nothing(program: Path) -> None:
     with (
         Session(VMVX) as session,
-        session.open_file(str(program)) as source,
+        session.open(str(program)) as source,
         Invocation(session, refuse) as invocation,
         Output() as output,
     ):
@@ -262,7 +262,7 @@ from iree.compiler import ir
 from tuninglink.compiler.session import Invocation, Session
 with (
     Session() as session,
-    session.wrap(b"module {}\\0", "p.mlir") as source,
+    session.open(b"module {}\\0", "p.mlir") as source,
     Invocation(session, print) as invocation,
 ):
     invocation.parse(source)

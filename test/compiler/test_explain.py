@@ -16,7 +16,7 @@ from programs import EXAMPLES, PROGRAMS, TARGETS, run
 from tuning_programs import matmul
 
 import tuninglink
-from tuninglink.compiler import DispatchSources, PreparedDispatches, compilation
+from tuninglink.compiler import DispatchSources, compilation, prepare_dispatches
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining import Explanation, Profile, Status, read_profile, with_times
 from tuninglink.iree import find_dispatches
@@ -196,10 +196,8 @@ def test_what_is_explained_is_what_matchers_see(target: str, name: str) -> None:
     after = mlir.Module.parse(configured, context)
     strip_configurations(after.operation)
     dispatches = find_dispatches(after.operation)
-    prepared = PreparedDispatches(
-        after.operation, DispatchSources(before.operation), {each.name for each in dispatches}
-    )
-    modules = [prepared.module(each.name, each.module) for each in dispatches]
+    prepared = prepare_dispatches(dispatches, DispatchSources(before.operation))
+    modules = prepared.modules.values()
     found = {names_of(each): operations_of(each) for each in modules if each is not None}
     assert found == expected
 

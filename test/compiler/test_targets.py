@@ -12,7 +12,7 @@ from iree.compiler.api import Session, Source, ctypes_dl
 from iree.compiler.dialects import iree_gpu
 from releases import since_3_13
 
-from tuninglink.compiler import flags as target_flags
+from tuninglink.compiler import targets as compiler_targets
 from tuninglink.errors import TargetError
 from tuninglink.iree import Target, read_executable_target, targets as known_targets
 from tuninglink.mlir import collect, names, thread_context
@@ -316,7 +316,7 @@ def test_peak_rates_are_those_that_the_compiler_describes() -> None:
 
 
 def test_host_is_the_processor_of_this_machine() -> None:
-    assert target_flags.read_target("host") == cpu("--iree-llvmcpu-target-cpu=host")
+    assert compiler_targets.read_target("host") == cpu("--iree-llvmcpu-target-cpu=host")
 
 
 @pytest.mark.parametrize(
@@ -329,5 +329,5 @@ def test_host_is_the_processor_of_this_machine() -> None:
 )
 def test_targets_without_code_are_named_with_others(name: str, advice: str) -> None:
     with pytest.raises(TargetError, match=f"no code for '{name}'") as failure:
-        target_flags.read_target(name)
+        compiler_targets.read_target(name)
     assert any(advice in item.message for item in failure.value.diagnostics[0].notes)

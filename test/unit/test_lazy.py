@@ -96,7 +96,7 @@ def test_a_package_that_is_not_installed_is_an_error_of_one_line() -> None:
 
 
 def test_a_check_loads_neither_a_compilation_nor_the_builders_of_named_ops() -> None:
-    late = {"tuninglink.compiler.api", "iree.compiler.dialects.linalg"}
+    late = {"tuninglink.compiler.compilation", "iree.compiler.dialects.linalg"}
     assert late.isdisjoint(modules_after_importing("checking.checker"))
 
 

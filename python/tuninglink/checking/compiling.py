@@ -88,7 +88,7 @@ def _answer(future: Future[Answer]) -> Answer:
 def _prepare() -> None:
     from tuninglink.compiler import set_up_command_line  # noqa: PLC0415 - loads the compiler
 
-    import_module("tuninglink.compiler.api")
+    import_module("tuninglink.compiler.compilation")
     set_up_command_line("tuninglink check", (stack_report_flag(),))
 
 

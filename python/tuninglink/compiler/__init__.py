@@ -3,41 +3,20 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.compiler.api import (
-        compile as compile,  # noqa: A004 - as `re.compile` is
-        compiler_flags as compiler_flags,
-        link as link,
-        program_name as program_name,
-        program_path as program_path,
-        program_source as program_source,
-        read_request as read_request,
-    )
     from tuninglink.compiler.application import SpecChoice as SpecChoice
     from tuninglink.compiler.compilation import (
         Compilation as Compilation,
         Compiler as Compiler,
         Configure as Configure,
         Observer as Observer,
+        compile as compile,  # noqa: A004 - as `re.compile` is
+        compiler_flags as compiler_flags,
         compiler_run as compiler_run,
+        link as link,
+        program_path as program_path,
+        program_source as program_source,
+        read_request as read_request,
         refuse_spec as refuse_spec,
-    )
-    from tuninglink.compiler.flags import (
-        NAMING_FLAGS as NAMING_FLAGS,
-        FlagReader as FlagReader,
-        check_found_flags as check_found_flags,
-        check_has_target as check_has_target,
-        check_targets as check_targets,
-        compile_flags as compile_flags,
-        compile_options as compile_options,
-        compiler_options as compiler_options,
-        executable_target as executable_target,
-        expanded_target as expanded_target,
-        iree_compile as iree_compile,
-        listed_values as listed_values,
-        named_target as named_target,
-        no_target as no_target,
-        parse_arguments as parse_arguments,
-        read_target as read_target,
     )
     from tuninglink.compiler.options import (
         COMPILE_FLAGS as COMPILE_FLAGS,
@@ -46,9 +25,13 @@ with lazy_imports(globals()):
         TARGET_FLAG as TARGET_FLAG,
         CompileOptions as CompileOptions,
         ExplanationFormat as ExplanationFormat,
+        FlagReader as FlagReader,
         Mode as Mode,
         OutputFormat as OutputFormat,
-        target_names as target_names,
+        check_found_flags as check_found_flags,
+        compile_options as compile_options,
+        compiler_options as compiler_options,
+        listed_values as listed_values,
     )
     from tuninglink.compiler.prepared_dispatches import (
         DispatchSources as DispatchSources,
@@ -57,6 +40,7 @@ with lazy_imports(globals()):
         functions as functions,
         has_encodings as has_encodings,
         materialize_encodings as materialize_encodings,
+        prepare_dispatches as prepare_dispatches,
     )
     from tuninglink.compiler.session import (
         Invocation as Invocation,
@@ -75,5 +59,18 @@ with lazy_imports(globals()):
         set_global_flags as set_global_flags,
         set_up_command_line as set_up_command_line,
         spec_diagnostics as spec_diagnostics,
+    )
+    from tuninglink.compiler.targets import (
+        NAMING_FLAGS as NAMING_FLAGS,
+        check_has_target as check_has_target,
+        check_targets as check_targets,
+        compile_flags as compile_flags,
+        executable_target as executable_target,
+        expanded_target as expanded_target,
+        iree_compile as iree_compile,
+        named_target as named_target,
+        no_target as no_target,
+        read_target as read_target,
+        target_names as target_names,
     )
     from tuninglink.compiler.tracing import TAG as TAG, Applied as Applied, TaggedSpec as TaggedSpec

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler.tracing import Applied, TaggedSpec, configures, take_tags
-from tuninglink.errors import Diagnostic, Place, Severity, counted
+from tuninglink.errors import Diagnostic, Severity, counted
 from tuninglink.files import write_standard_output
 from tuninglink.iree import RANGES, Target, containers, find_dispatches
 from tuninglink.matching import (
@@ -77,9 +75,6 @@ class SpecChoice:
     prune: bool = True
     derive: bool = False
 
-    def __bool__(self) -> bool:
-        return bool(self.given) or self.library is not None
-
 
 class Application:
     """The application of specs to the programs of one compilation, with checks of their configurations."""
@@ -100,28 +95,34 @@ class Application:
             DiagnosticSink(lambda finding: report(replace(finding, severity=Severity.WARNING)))
         )
 
-    def skip(self, dispatches: Collection[str], applied: Sequence[Applied]) -> None:
-        """Start the program again, without specs in some of its dispatches."""
-        self._skipped = set(dispatches)
-        self._skipped_specs |= {
-            entry.position for entry in self.applied if entry.dispatch in self._skipped
-        }
+    def skip(
+        self, failing: Mapping[str, Diagnostic], applied: Sequence[Applied]
+    ) -> Sequence[Diagnostic]:
+        """Start the program again, without specs in dispatches that fail with them. Return a warning for each.
+
+        `applied` are the effects on earlier programs.
+        """
+        warnings = []
+        for dispatch, failure in failing.items():
+            causes = [item for item in self.applied if item.dispatch == dispatch]
+            self._skipped_specs |= {item.position for item in causes}
+            entries = [item.entry for item in causes if item.entry]
+            matchers = [f"entry '{entry.matcher}'" for entry in entries]
+            skipped = " and ".join(dict.fromkeys(matchers)) or "the spec"
+            message = f"{skipped} is skipped in {dispatch}, which does not compile with it"
+            place = entries[0].place if entries else None
+            why = note(failure.message, failure.place)
+            warnings.append(Diagnostic(Severity.WARNING, message, place, (why,)))
+        self._skipped = set(failing)
         self._tagged.clear()
         self._configured.clear()
         self.applied[:] = applied
+        return warnings
 
-    @contextmanager
-    def prepared(self) -> Iterator[None]:
-        """Read the specs while the block runs, so that large specs take no extra time if it waits for the compiler."""
-        # The block must not use the specs, or anything in their context.
-
-        def prepare() -> None:
-            for spec in self._choice.given if self._choice.prune else ():
-                self._pruning.prepare(spec)
-
-        with ThreadPoolExecutor(max_workers=1) as executor:
-            executor.submit(prepare)  # A failure is repeated, and reported, later.
-            yield
+    def prepare(self) -> None:
+        """Read the specs. Until the end, nothing else may use them, or anything in their context."""
+        for spec in self._choice.given if self._choice.prune else ():
+            self._pruning.prepare(spec)
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
         """Embed specs in the dispatches of a program at `executable-sources`. Return whether any dispatch has a spec."""
@@ -153,35 +154,9 @@ class Application:
                 write_standard_output(specs.as_stream())
             else:
                 specs.write(choice.dump)
-        if tagged:
-            self._embed_tagged(dispatches, module.context)
-        self._targets.update(dispatch.dispatch.target for dispatch in dispatches)
-        return any(dispatch.linked for dispatch in dispatches)
-
-    def _check_configurations(self, dispatches: Iterable[LinkedDispatch]) -> None:
-        """Check all configurations of each spec, or only the configurations of linked entries if the spec is large."""
-
-        def all_of(spec: Spec) -> range:
-            count = len(spec.anatomy.pairs)
-            return range(count if count <= _CHECKED else 0)
-
-        given = {spec.source for spec in self._choice.given}
-        checked: dict[tuple[int, Target | None], tuple[Spec, dict[int, None]]] = {
-            (id(spec), None): (spec, dict.fromkeys(all_of(spec))) for spec in self._choice.given
-        }
-        for dispatch in dispatches:
-            for part in dispatch.linked.parts if dispatch.linked else ():
-                if part.spec.source in given:
-                    # Linked entries are not foreign to the target.
-                    key = id(part.spec), dispatch.dispatch.target
-                    kept = all_of(part.spec) if part.kept is None else part.kept
-                    checked.setdefault(key, (part.spec, {}))[1].update(dict.fromkeys(kept))
-        for (_, target), (spec, positions) in checked.items():
-            check_configurations(spec, self._warnings, target, sorted(positions))
-
-    def _embed_tagged(self, dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
+        # Tag what each entry configures, in one copy of each linked spec.
         copies: dict[int, tuple[TaggedSpec, mlir.Attribute]] = {}
-        for dispatch in dispatches:
+        for dispatch in dispatches if tagged else ():
             if (linked := dispatch.linked) is None:
                 continue
             if id(linked) not in copies:
@@ -189,14 +164,34 @@ class Application:
                     len(part.spec.anatomy.pairs if part.kept is None else part.kept)
                     for part in linked.parts
                 )
-                copy = TaggedSpec(linked, exact=self._choice.exact or sum(counts) <= _TRACED)
-                copies[id(linked)] = copy, spec_attribute(copy.content, context)
+                copy = TaggedSpec(linked, exact=choice.exact or sum(counts) <= _TRACED)
+                copies[id(linked)] = copy, spec_attribute(copy.content, module.context)
                 self._traceable.update(origin.position for origin in copy.origins)
-            name, module = dispatch.dispatch.name, dispatch.dispatch.module
+            name, inner = dispatch.dispatch.name, dispatch.dispatch.module
             self._tagged[name], attribute = copies[id(linked)]
-            module.attributes[names.EMBEDDED_SPEC] = attribute
-            if any(names.TRANSLATION_INFO in op.attributes for op in body(module)):
+            inner.attributes[names.EMBEDDED_SPEC] = attribute
+            if any(names.TRANSLATION_INFO in op.attributes for op in body(inner)):
                 self._configured.add(name)
+        self._targets.update(dispatch.dispatch.target for dispatch in dispatches)
+        return any(dispatch.linked for dispatch in dispatches)
+
+    def _check_configurations(self, dispatches: Iterable[LinkedDispatch]) -> None:
+        """Check all configurations of each spec, or only the configurations of linked entries if the spec is large."""
+        sources = {spec.source for spec in self._choice.given}
+        # Linked entries are not foreign to the target.
+        linked = (
+            (part.spec, dispatch.dispatch.target, part.kept)
+            for dispatch in dispatches
+            for part in (dispatch.linked.parts if dispatch.linked else ())
+            if part.spec.source in sources
+        )
+        checked: dict[tuple[int, Target | None], tuple[Spec, set[int]]] = {}
+        for spec, target, kept in (*((spec, None, None) for spec in self._choice.given), *linked):
+            count = len(spec.anatomy.pairs)
+            positions = range(count if count <= _CHECKED else 0) if kept is None else kept
+            checked.setdefault((id(spec), target), (spec, set()))[1].update(positions)
+        for (_, target), (spec, of_spec) in checked.items():
+            check_configurations(spec, self._warnings, target, sorted(of_spec))
 
     def read(
         self, module: mlir.Operation, *, search: bool = False
@@ -232,70 +227,48 @@ class Application:
             explained[0] = _with_causes(explained[0], causes)
         return tuple(explained)
 
-    def skips(self, failing: Mapping[str, Diagnostic]) -> Iterator[Diagnostic]:
-        """Yield a warning for each dispatch that is compiled without specs because it fails with them."""
-        for dispatch, failure in failing.items():
-            applied = [item for item in self.applied if item.dispatch == dispatch]
-            entries = [item.entry for item in applied if item.entry]
-            matchers = [f"entry '{entry.matcher}'" for entry in entries]
-            skipped = " and ".join(dict.fromkeys(matchers)) or "the spec"
-            message = f"{skipped} is skipped in {dispatch}, which does not compile with it"
-            place = entries[0].place if entries else None
-            why = note(failure.message, failure.place)
-            yield Diagnostic(Severity.WARNING, message, place, (why,))
+    def findings(
+        self, flags: Sequence[str], why: str, *, is_explained: bool
+    ) -> Iterator[Diagnostic]:
+        """Yield warnings about specs without effect and about missing flags, and remarks on what the user did not name.
 
-    def warnings(self, why: str = "", *, is_explained: bool = False) -> Iterator[Diagnostic]:
-        """Yield a warning for each spec that configured nothing, or fewer operations than it matched."""
+        `why` is the reason why no spec takes effect, if there is one. An explanation names the same as the remarks.
+        """
         given = self._choice.given
-        if not why and not self._targets:
-            why = "there is no dispatch to configure"
+        why_none = why or ("" if self._targets else "there is no dispatch to configure")
         for position, spec in enumerate(given):
             applied = [operation for operation in self.applied if operation.position == position]
-            ignored = [operation for operation in applied if operation.ignored]
-            if ignored:
-                yield from _ignored(spec, ignored)
-                continue
+            # 1. Each reason why code generation ignores configurations of the spec.
+            by_reason: dict[str, list[Applied]] = {}
+            for item in applied:
+                if item.ignored:
+                    by_reason.setdefault(item.ignored, []).append(item)
+            for reason, (first, *rest) in by_reason.items():
+                what, remedy = f"without effect: {reason}", IN_ONE
+                if first.is_kept:
+                    what = "which kept another configuration"
+                    remedy = (
+                        "an existing configuration of a dispatch is kept; "
+                        "'tuninglink-opt --tuninglink-strip-configs' removes it"
+                    )
+                more = f" and {len(rest)} more" if rest else ""
+                message = f"spec '{spec.source}' matched in {first.dispatch}{more}, {what}"
+                yield Diagnostic(Severity.WARNING, message, first.place, (note(remedy),))
+            # 2. The spec configured nothing.
             if applied or position in self._choice.automatic or position in self._skipped_specs:
                 continue
-            cause = why
-            if not why:
-                sequences = collect(spec.module, names.NAMED_SEQUENCE)
-                if any(RANGES in sequence.attributes for sequence in sequences):
-                    continue  # it gives ranges of sizes code of their own, with the compiler's configurations
-                # Would its tags have told that it configured something?
-                is_list = spec.kind is SpecKind.MATCHER_LIST
-                if not (is_list or position in self._traceable or _only_reads(spec)):
-                    continue
-                cause = self._is_for_others(spec)
-                if cause and position >= len(given) - self._choice.from_project:
-                    continue
-            if not cause and not spec.anatomy.pairs and _only_reads(spec):
-                cause = "its entry points set no configuration"
-            entries = map(spec.anatomy.entry, range(len(spec.anatomy.pairs)))
-            if not cause and all(settings_of(spec, entry) == {} for entry in entries):
-                cause = "its actions set no configuration"
-            remedy = "'tuninglink explain' gives the reason for each dispatch"
-            remedy = "" if cause or is_explained else remedy
+            cause = why_none or self._why_unused(position, spec)
+            if cause is None:
+                continue
             count = len(spec.anatomy.pairs)
             never = f"none of its {count:,} entries was ever the first to match"
             never = "its entry was never the first to match" if count == 1 else never
             message = f"spec '{spec.source}' configured nothing: {cause or never}"
-            yield _warning(message, remedy=remedy)
-
-    def _is_for_others(self, spec: Spec) -> str:
-        """Return the reason why a spec applies to none of the program's targets; empty if it applies to one."""
-        targets = ", ".join(sorted(map(str, filter(None, self._targets)))) or "no known target"
-        binding = binding_of(spec.module)
-        if all(Applicability(spec, target).is_bound_elsewhere for target in self._targets):
-            bound = ", ".join(binding or ()) or "no target"
-            return f"it is bound to {bound}, the program is for {targets}"
-        if all(Applicability(spec, target).is_empty for target in self._targets):
-            return f"none of its entries is for {targets}"
-        return ""
-
-    def flag_warnings(self, flags: Sequence[str]) -> Iterator[Diagnostic]:
-        """Yield a warning for each spec that was tuned under flags that the compilation lacks."""
-        for spec in self._choice.given:
+            advice = note("'tuninglink explain' gives the reason for each dispatch")
+            notes = () if cause or is_explained else (advice,)
+            yield Diagnostic(Severity.WARNING, message, None, notes)
+        # 3. The spec was tuned under flags that the compilation lacks.
+        for spec in () if why else given:
             if spec.kind is SpecKind.OPAQUE or len(spec.anatomy.pairs) > _MOST_READ:
                 continue
             missing: dict[str, None] = {}
@@ -305,23 +278,52 @@ class Application:
                     missing.update(dict.fromkeys(flag for flag in tuned_under if flag not in flags))
             if missing:
                 message = f"spec '{spec.source}' was tuned under other flags: {' '.join(missing)}"
-                remedy = "add them, for example as @FILE.flags, which 'tuninglink tune' writes with a spec"
-                yield _warning(message, remedy=remedy)
+                advice = note(
+                    "add them, for example as @FILE.flags, which 'tuninglink tune' writes with a spec"
+                )
+                yield Diagnostic(Severity.WARNING, message, None, (advice,))
+        if not is_explained:
+            yield from self._remarks()
 
-    def remarks(self) -> Iterator[Diagnostic]:
+    def _why_unused(self, position: int, spec: Spec) -> str | None:
+        """Return why a spec configured nothing: empty if it did not match, None if it may have configured something."""
+        if any(RANGES in op.attributes for op in collect(spec.module, names.NAMED_SEQUENCE)):
+            return None  # it gives ranges of sizes code of their own, with the compiler's configurations
+        # Would its tags have told that it configured something?
+        is_list = spec.kind is SpecKind.MATCHER_LIST
+        if not (is_list or position in self._traceable or _only_reads(spec)):
+            return None
+        # It may apply to none of the program's targets. The specs of a project may be for other programs.
+        targets = ", ".join(sorted(map(str, filter(None, self._targets)))) or "no known target"
+        foreign = ""
+        if all(Applicability(spec, target).is_bound_elsewhere for target in self._targets):
+            bound = ", ".join(binding_of(spec.module) or ()) or "no target"
+            foreign = f"it is bound to {bound}, the program is for {targets}"
+        elif all(Applicability(spec, target).is_empty for target in self._targets):
+            foreign = f"none of its entries is for {targets}"
+        if foreign:
+            is_of_project = position >= len(self._choice.given) - self._choice.from_project
+            return None if is_of_project else foreign
+        if not spec.anatomy.pairs and _only_reads(spec):
+            return "its entry points set no configuration"
+        entries = map(spec.anatomy.entry, range(len(spec.anatomy.pairs)))
+        is_idle = all(settings_of(spec, entry) == {} for entry in entries)
+        return "its actions set no configuration" if is_idle else ""
+
+    def _remarks(self) -> Iterator[Diagnostic]:
         """Yield remarks on derived entries, entries for similar targets, and default specs that took effect."""
         effective = [item for item in self.applied if item.is_own is not False]
         derived = [item for item in effective if item.derivation]
         if derived:
             yield _remark(
-                f"entries derived for other forms of their problems configured {_operations(derived)}; "
+                f"entries derived for other forms of their problems configured {counted(len(derived), 'operation')}; "
                 "'--no-derived-entries' leaves them out",
                 (f"entry of '{item.spec}' derived {item.derivation}:" for item in derived),
             )
         like = [item for item in effective if item.like_target]
         if like:
             yield _remark(
-                f"entries for targets like {like[0].target} configured {_operations(like)}; "
+                f"entries for targets like {like[0].target} configured {counted(len(like), 'operation')}; "
                 "their times were measured elsewhere",
                 (
                     (f"entry '{item.entry.matcher}' of " if item.entry else "")
@@ -340,7 +342,7 @@ class Application:
                     by_file.setdefault(file, []).append(item)
         for file, applied in by_file.items():
             yield _remark(
-                f"the default spec for {applied[0].target} configured {_operations(applied)}; "
+                f"the default spec for {applied[0].target} configured {counted(len(applied), 'operation')}; "
                 "'--no-default-specs' leaves it out",
                 (
                     f"entry '{item.entry.matcher}' configured"
@@ -353,14 +355,15 @@ class Application:
 
 
 def _only_reads(spec: Spec) -> bool:
-    def is_harmless(operation: mlir.Operation) -> bool:
-        if operation.name == names.ANNOTATE:
-            return not configures(operation)
-        return operation.name in (names.INCLUDE, names.FOREACH_MATCH) or only_reads(operation)
-
     anatomy = spec.anatomy
     runs = anatomy.table.run_by(*(entry_point.path for entry_point in anatomy.entry_points))
-    return all(is_harmless(operation) for _, run in runs for operation in body(run))
+    return all(
+        not configures(op)
+        if op.name == names.ANNOTATE
+        else op.name in (names.INCLUDE, names.FOREACH_MATCH) or only_reads(op)
+        for _, run in runs
+        for op in body(run)
+    )
 
 
 def _with_causes(failure: Diagnostic, applied: Sequence[Applied]) -> Diagnostic:
@@ -378,32 +381,6 @@ def _with_causes(failure: Diagnostic, applied: Sequence[Applied]) -> Diagnostic:
         skip = "'--skip-failing-entries' compiles the dispatch without specs"
         notes.append(note(f"'{check}' checks the configuration; {skip}"))
     return replace(failure, notes=(*failure.notes, *notes))
-
-
-def _ignored(spec: Spec, ignored: Sequence[Applied]) -> Iterator[Diagnostic]:
-    """Yield a warning for each reason why code generation ignores configurations of a spec."""
-    by_reason: dict[str, list[Applied]] = {}
-    for item in ignored:
-        by_reason.setdefault(item.ignored, []).append(item)
-    for reason, (first, *others) in by_reason.items():
-        what, remedy = f"without effect: {reason}", IN_ONE
-        if first.is_kept:
-            what = "which kept another configuration"
-            remedy = (
-                "an existing configuration of a dispatch is kept; "
-                "'tuninglink-opt --tuninglink-strip-configs' removes it"
-            )
-        more = f" and {len(others)} more" if others else ""
-        message = f"spec '{spec.source}' matched in {first.dispatch}{more}, {what}"
-        yield _warning(message, first.place, remedy)
-
-
-def _warning(message: str, place: Place | None = None, remedy: str = "") -> Diagnostic:
-    return Diagnostic(Severity.WARNING, message, place, (note(remedy),) if remedy else ())
-
-
-def _operations(applied: Sequence[Applied]) -> str:
-    return counted(len(applied), "operation")
 
 
 def _remark(message: str, causes: Iterable[str], more: str = "") -> Diagnostic:

@@ -1,23 +1,29 @@
-"""A compilation in this process: parsing, running phases, applying specs, and writing the result."""
+"""Compilation with specs in this process: the request, the phases of the compiler with specs between them, and the result."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from iree.compiler import ir as mlir
 
+from tuninglink.arguments import Content, content_as_path, described, flag_words, several
 from tuninglink.compiler.application import Application, SpecChoice
-from tuninglink.compiler.options import CompileOptions, Mode, OutputFormat
-from tuninglink.compiler.prepared_dispatches import (
-    compile_executables,
-    failing_dispatches,
-    materialize_encodings,
+from tuninglink.compiler.options import (
+    COMPILE_FLAGS,
+    CompileOptions,
+    FlagReader,
+    Mode,
+    OutputFormat,
+    compile_options,
 )
+from tuninglink.compiler.prepared_dispatches import materialize_encodings
 from tuninglink.compiler.session import (
     Invocation,
     NativeHandle,
@@ -26,37 +32,267 @@ from tuninglink.compiler.session import (
     Pipeline,
     Session,
     session_flags,
+    spec_diagnostics,
     split,
 )
+from tuninglink.compiler.targets import check_targets, named_target
 from tuninglink.compiler.tracing import Applied
 from tuninglink.errors import CompileError, Diagnostic, Severity
-from tuninglink.files import STANDARD_STREAM, cannot
-from tuninglink.iree import containers
+from tuninglink.files import STANDARD_STREAM, cannot, temporary_directory
+from tuninglink.iree import Target, containers, find_dispatches
 from tuninglink.mlir import (
+    DiagnosticSink,
     collect,
     error,
     is_bytecode,
     names,
     note,
+    thread_context,
     to_bytecode,
     without_byte_order_mark,
 )
-from tuninglink.specs import is_only_a_spec
-
-_PIPELINES: Final = {
-    Mode.STANDARD: Pipeline.STANDARD,
-    Mode.VM: Pipeline.VM,
-    Mode.HAL_EXECUTABLE: Pipeline.HAL_EXECUTABLE,
-    Mode.PRECOMPILE: Pipeline.PRECOMPILE,
-}
-_OUTPUTS: Final = {
-    OutputFormat.BYTECODE: "VMBytecode",
-    OutputFormat.C_SOURCE: "VMCSource",
-}
+from tuninglink.specs import (
+    LINKED_SPEC_NAME,
+    DefaultLibrary,
+    Spec,
+    SpecSource,
+    default_spec,
+    is_only_a_spec,
+    link_specs,
+    load_specs,
+)
 
 MEMORY: Final = "<memory>"
 """The name of a program in memory."""
 
+
+def compile(  # noqa: A001 - the usual word, as in `re`
+    source: str | os.PathLike[str] | Content,
+    *,
+    specs: SpecSource | Iterable[SpecSource] = (),
+    default_specs: bool = True,
+    spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    target: str | Target | None = None,
+    flags: str | Iterable[str] = (),
+    dump_specs_to: str | os.PathLike[str] = "",
+    name: str = "<memory>",
+    trace: bool = True,
+    prune: bool = True,
+    derived_entries: bool = True,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> Compilation:
+    """Compile a program in this process, with tuning specs.
+
+    The function may be called repeatedly and from several threads. The flags apply to one call.
+
+    Args:
+        source: the path of a program in MLIR, or its content; text or bytecode.
+        specs: the user's specs in order of precedence: loaded specs, paths, or contents.
+        default_specs: whether to apply the default spec of each target last.
+        spec_directories: directories of default specs, searched before the shipped ones.
+        target: what to compile for: `host`, an SKU, an architecture or a family; stands for flags.
+        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip` or `--compile-to=flow`, except for
+            process-wide ones; a single text is split as in a shell.
+        dump_specs_to: a directory for the linked specs of each target.
+        name: the name of a program given as content, in diagnostics and locations.
+        trace: whether to determine which entry configured which operation. Otherwise only the spec is determined; its
+            entry is known only if it has a separate action or the spec has few entries. With a thousand entries,
+            disabling the trace saves a tenth of the time.
+        prune: whether each dispatch receives only the entries that may match in it. Pruning saves time and memory, and
+            does not change the configurations.
+        derived_entries: whether to derive entries for ops that express the problem of an entry in another form.
+        upgrade: whether to upgrade specs that were written for an older compiler; otherwise they are rejected. Loaded
+            specs are not affected.
+        diagnostics: receives warnings and remarks as they are emitted. Errors are raised.
+
+    Returns:
+        The output of `iree-compile`, and the applied entries.
+
+    Raises:
+        CompileError: the program is malformed, or the compiler reported an error, with any exit code.
+        SpecError: a spec is malformed, or cannot be linked.
+        TuninglinkError: a flag is malformed, or a file or a directory cannot be read or written.
+        TypeError: an argument has another type.
+    """
+    request = read_request(
+        specs=specs,
+        default_specs=default_specs,
+        spec_directories=spec_directories,
+        target=target,
+        flags=flags,
+        derived_entries=derived_entries,
+        upgrade=upgrade,
+    )
+    dump = os.fspath(dump_specs_to) or request.options.spec_dumps
+    prune = prune and request.options.prune
+    choice = replace(request.choice, exact=trace, dump=dump, prune=prune)
+    report = diagnostics.emit if diagnostics else None
+    compiler = Compiler(request.options, choice, request.options.flags, report, request.warnings)
+    return compiler.compile(program_source(source), name)
+
+
+def link(
+    specs: SpecSource | Iterable[SpecSource],
+    target: str | Target | None = None,
+    *,
+    directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    name: str = LINKED_SPEC_NAME,
+    diagnostics: DiagnosticSink | None = None,
+) -> Spec:
+    """Link specs into one; the first match wins, and the target's default spec comes last.
+
+    Args:
+        specs: the specs in order of precedence: loaded specs, which stay as they are, paths or other sources as on the
+            command line, or contents.
+        target: the target whose default spec, if any, comes last; `host` is the processor of this machine, and None is
+            for no default spec.
+        directories: the directories searched for the default spec before the shipped specs.
+        name: the symbol of the result.
+        diagnostics: receives warnings about opaque specs that may override an earlier one; by default they are dropped.
+
+    Returns:
+        A spec that the compiler accepts unchanged. A single input in default-entrypoint form is returned as is.
+
+    Raises:
+        SpecError: there is nothing to link, or a spec cannot be read or linked.
+        TargetError: no target has this name.
+        TypeError: an argument has another type.
+    """
+    inputs, _ = load_specs(specs, diagnostics=diagnostics)
+    if isinstance(target, str):
+        target = named_target(target)
+    default = default_spec(target, directories=directories) if target is not None else None
+    inputs += [default] if default is not None else []
+    return link_specs(inputs, name=name, diagnostics=diagnostics).spec
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """The request of a call."""
+
+    options: CompileOptions
+    choice: SpecChoice
+    warnings: tuple[Diagnostic, ...]
+
+
+def read_request(
+    *,
+    specs: SpecSource | Iterable[SpecSource],
+    default_specs: bool,
+    spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    flags: str | Iterable[str],
+    target: str | Target | None = None,
+    upgrade: bool,
+    derived_entries: bool = True,
+) -> CompileRequest:
+    """Read the flags of a call, and load its specs. For the arguments and exceptions see `compile`."""
+    options = _read_options(flags, target)
+    upgrade = upgrade and options.upgrade
+    library = None
+    if default_specs and options.default_specs:
+        directories = several(spec_directories, "spec_directories")
+        library = DefaultLibrary((*directories, *options.spec_directories), upgrade=upgrade)
+    warnings = spec_diagnostics(options.flags, upgrade=upgrade)
+    sources = (*several(specs, "specs"), *options.specs)
+    given, automatic = load_specs(
+        sources, upgrade=upgrade, diagnostics=DiagnosticSink(warnings.append)
+    )
+    derives = derived_entries and options.derived_entries
+    choice = SpecChoice(given, automatic=automatic, library=library, derive=derives)
+    return CompileRequest(options, choice, tuple(warnings))
+
+
+def compiler_flags(
+    flags: str | Iterable[str],
+    target: str | Target | None = None,
+    *,
+    is_process_wide: bool = False,
+) -> tuple[str, ...]:
+    """Return the flags of a call for the compiler, with those that the target stands for.
+
+    Args:
+        flags: the flags.
+        target: the target.
+        is_process_wide: whether flags may apply to a whole process.
+
+    Raises:
+        UsageError: a flag is not one of the compiler, or conflicts with the target.
+        TargetError: the target is unknown.
+        TypeError: an argument has another type.
+    """
+    return _read_options(flags, target, is_process_wide=is_process_wide).flags
+
+
+def _read_options(
+    flags: str | Iterable[str], target: str | Target | None, *, is_process_wide: bool = False
+) -> CompileOptions:
+    """Read the flags of a call, and check that it supports them and that the process survives them."""
+    words = flag_words(flags)
+    if target is not None:
+        if not isinstance(target, str | Target):
+            raise TypeError(f"a target is a Target or its name; found {described(target)}")
+        words = [f"--target={target if isinstance(target, str) else target.names[0]}", *words]
+    options = compile_options(FlagReader(COMPILE_FLAGS, words))
+    fault = ""
+    if options.input is not None:
+        fault = f"'{options.input}' is not a flag; the program is the argument 'source'"
+    elif options.explanation is not None:
+        fault = "flag '--explain' is not supported here: call 'tuninglink.explain'"
+    elif options.output != STANDARD_STREAM:
+        fault = "flag '-o' is not supported here: the output is returned"
+    elif not is_process_wide:
+        flag_names = (flag.partition("=")[0] for flag in options.flags)
+        fault = next(
+            (
+                f"flag '{name}' applies to a whole process, not to one compilation; "
+                "use 'tuninglink compile'"
+                for name in flag_names
+                if name not in session_flags()
+            ),
+            "",
+        )
+    if fault:
+        raise CompileError(error(fault))
+    check_targets(options.flags)
+    return options
+
+
+@contextmanager
+def program_path(source: str | os.PathLike[str] | Content) -> Iterator[str]:
+    """Yield the path of a program; that of a temporary file for a content.
+
+    Raises:
+        CompileError: a text is a content where a path is expected.
+        TypeError: the source has another type.
+    """
+    program = program_source(source)
+    if isinstance(program, str):
+        yield program
+        return
+    with temporary_directory() as folder:
+        path = folder / "program.mlir"
+        path.write_bytes(program)
+        yield str(path)
+
+
+def program_source(source: str | os.PathLike[str] | Content) -> str | bytes:
+    """Return the path of a program, or its content as bytes.
+
+    Raises:
+        CompileError: a text is a content where a path is expected.
+        TypeError: the source has another type.
+    """
+    if isinstance(source, Content):
+        return bytes(source)
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"a program is a path, or content as bytes; found {described(source)}")
+    if mistake := content_as_path(source, "the program"):
+        raise CompileError(mistake)
+    return os.fspath(source)
+
+
+# --- The compilation of a program ----------------------------------------------------------------
 
 Configure: TypeAlias = Callable[[bytes, Callable[[mlir.Operation], None]], tuple[Diagnostic, ...]]
 """Configures a program of executables at `executable-sources`, given as bytecode, under the flags of the compilation, and
@@ -127,7 +363,12 @@ class Compiler:
         self._step = step
         self._observer = observer
         self._specs = specs
-        self._reaches_dispatches = bool(specs or observer) and options.applies_specs
+        has_specs = bool(specs.given) or specs.library is not None
+        self._reaches_dispatches = (
+            (has_specs or observer is not None)
+            and not options.reason_against_specs
+            and options.compile_from is not options.compile_to
+        )
         self._application = Application(specs, self._report)
         self._session_flags = session_flags
         self._forward = report
@@ -150,27 +391,32 @@ class Compiler:
         Raises:
             CompileError: the source cannot be read or is not a program, or the compiler reported an error.
         """
+        options, application = self._options, self._application
         # One output for all parts: the padding of a program depends on its position in it.
         with (
             Session(self._session_flags) as session,
             open_program(session, source, name) as program,
             Output() as output,
         ):
-            if self._options.split_input:
-                # Report the errors of all parts.
-                failures: list[Diagnostic] = []
-                for part in split(program):
-                    try:
-                        with part:
-                            self._compile_part(session, part, output)
-                    except CompileError as failure:
-                        failures.extend(failure.diagnostics)
-                if failures:
-                    raise CompileError(*failures)
-            else:
-                self._compile_part(session, program, output)
-            self._warn_about_specs()
-            applied = tuple(self._application.applied)
+            # Report the errors of all parts.
+            failures: list[Diagnostic] = []
+            for part in split(program) if options.split_input else [program]:
+                try:
+                    with part:
+                        self._compile_part(session, part, output)
+                except CompileError as failure:
+                    failures.extend(failure.diagnostics)
+            if failures:
+                raise CompileError(*failures)
+            # Specs that are embedded for a later compilation have no effect yet.
+            reason = options.reason_against_specs
+            if reason or options.compile_to is not Phase.EXECUTABLE_SOURCES:
+                is_explained = self._observer is not None
+                for diagnostic in application.findings(
+                    options.flags, reason, is_explained=is_explained
+                ):
+                    self._report(diagnostic)
+            applied = tuple(application.applied)
             return Compilation(output.content(), applied, tuple(self._diagnostics))
 
     def _compile_part(self, session: Session, source: NativeHandle, output: Output) -> None:
@@ -185,119 +431,139 @@ class Compiler:
             explained = application.explain(errors)
             if explained != errors and not self._options.skip_failing:
                 raise CompileError(*explained) from None
-            failing = failing_dispatches(session, self._linked(session, source))
+            failing = self._failing_dispatches(session, source)
             if not failing or not self._options.skip_failing:
                 raise CompileError(*application.explain(errors, failing)) from None
-            for warning in application.skips(failing):
+            for warning in application.skip(failing, before):
                 self._report(warning)
-            application.skip(failing, before)
             if self._observer:
                 self._observer.forget()
             self._compile_program(session, source, output)
 
     def _compile_program(self, session: Session, source: NativeHandle, output: Output) -> None:
-        options = self._options
-        with Invocation(session, self._report) as invocation:
-            remarks = (options.remarks_filter, options.remarks_file)
-            invocation.configure(
-                verify=options.verify,
-                phase_dumps=options.phase_dumps,
-                remarks=remarks if options.remarks_filter else None,
-            )
+        """Run the phases up to the last one. Stop where specs are embedded, and again where they have taken effect."""
+        options, application = self._options, self._application
+        here, last = options.compile_from, options.compile_to
+        with Invocation(
+            session,
+            self._report,
+            verify=options.verify,
+            phase_dumps=options.phase_dumps,
+            remarks=(options.remarks_filter, options.remarks_file)
+            if options.remarks_filter
+            else None,
+        ) as invocation:
             invocation.parse(source)
             refuse_spec(invocation.module)
             if self._reaches_dispatches:
-                self._run_with_specs(session, invocation)
-            else:
-                first, last = options.compile_from, options.compile_to
-                invocation.advance(first, last, _PIPELINES[options.mode])
-            # Write the result.
-            if options.writes_ir and options.emit_bytecode:
-                invocation.write(output, "IRBytecode", options.bytecode_version)
-            elif options.writes_ir:
-                invocation.write(output, "IR")
+                # 1. Form the dispatches. The input in the mode for executables consists of them.
+                if options.mode is Mode.HAL_EXECUTABLE:
+                    here = Phase.EXECUTABLE_SOURCES
+                if here < Phase.EXECUTABLE_SOURCES:
+                    self._step("forming dispatches")
+                    # Large specs take no extra time if they are read while the compiler works.
+                    with ThreadPoolExecutor(max_workers=1) as executor:
+                        executor.submit(
+                            application.prepare
+                        )  # A failure is repeated, and reported, later.
+                        invocation.advance(here, here := Phase.EXECUTABLE_SOURCES)
+                materialize_encodings(invocation.module)
+                if self._observer:
+                    self._observer.before_specs(invocation.module)
+                # 2. Link the specs for each target, and embed them.
+                tagged = last is not Phase.EXECUTABLE_SOURCES
+                self._step("linking specs")
+                embedded = application.embed(invocation.module, tagged=tagged)
+                if self._errors:
+                    errors, self._errors = self._errors, []
+                    raise CompileError(*errors)
+                # 3. Choose configurations, and read which entries took effect.
+                if tagged and (embedded or self._observer):
+                    self._step("choosing configurations")
+                    configured = Phase.EXECUTABLE_CONFIGURATIONS
+                    try:
+                        invocation.advance(here, here := configured)
+                    except CompileError:
+                        # A configuration may be the cause.
+                        application.read(invocation.module, search=True)
+                        raise
+                    applied = application.read(invocation.module)
+                    if self._observer:
+                        self._step("explaining")
+                        configure = partial(compile_executables, session, configured)
+                        self._observer.after_specs(invocation.module, applied, configure)
+                if here < last:
+                    self._step("generating code")
+            # 4. Generate code, and write the result.
+            if here < last or not self._reaches_dispatches:
+                invocation.advance(here, last, Pipeline[options.mode.name])
+            kind = _OUTPUTS.get(options.output_format, "IR")
+            if options.writes_ir:
+                kind = "IRBytecode" if options.emit_bytecode else "IR"
             elif options.mode is Mode.HAL_EXECUTABLE:
-                invocation.write(output, "HALExecutable")
-            else:
-                invocation.write(output, _OUTPUTS[options.output_format])
+                kind = "HALExecutable"
+            version = [options.bytecode_version] if kind == "IRBytecode" else []
+            invocation.write(output, kind, *version)
 
-    def _linked(self, session: Session, source: NativeHandle) -> list[bytes]:
-        """Return the executables of a program with their specs; empty if the compilation fails earlier."""
+    def _failing_dispatches(self, session: Session, source: NativeHandle) -> dict[str, Diagnostic]:
+        """Return the dispatches that compile alone without specs but not with them, with their first errors."""
         here, there = self._options.compile_from, Phase.EXECUTABLE_SOURCES
         if not self._reaches_dispatches or self._options.mode is not Mode.STANDARD:
-            return []
+            return {}
+        # 1. Embed the specs again, unless the compilation fails earlier.
         with Invocation(session) as invocation:
             try:
                 invocation.parse(source)
                 if here < there:
                     invocation.advance(here, there)
             except CompileError:
-                return []
-            program = invocation.module
-            materialize_encodings(program)
-            Application(self._specs, lambda _: None).embed(program, tagged=True)
-            return [
+                return {}
+            materialize_encodings(invocation.module)
+            Application(self._specs, lambda _: None).embed(invocation.module, tagged=True)
+            executables = [
                 to_bytecode(executable)
-                for executable in containers(program)
+                for executable in containers(invocation.module)
                 if executable.name == names.EXECUTABLE
                 and any(
                     names.EMBEDDED_SPEC in module.attributes
                     for module in collect(executable, names.MODULE)
                 )
             ]
+        # 2. Compile each executable with its specs, and without them if that fails.
+        failing: dict[str, Diagnostic] = {}
+        for content in executables:
+            module = mlir.Module.parse(content, thread_context()).operation
+            errors = compile_executables(session, Phase.EXECUTABLE_TARGETS, to_bytecode(module))
+            if not errors:
+                continue
+            dispatches = find_dispatches(module)
+            for dispatch in dispatches:
+                if names.EMBEDDED_SPEC in dispatch.module.attributes:
+                    del dispatch.module.attributes[names.EMBEDDED_SPEC]
+            if not compile_executables(session, Phase.EXECUTABLE_TARGETS, to_bytecode(module)):
+                failing |= {dispatch.name: errors[0] for dispatch in dispatches}
+        return failing
 
-    def _run_with_specs(self, session: Session, invocation: Invocation) -> None:
-        """Stop where specs are embedded, and again where they have taken effect."""
-        options = self._options
-        here, last = options.compile_from, options.compile_to
-        if options.mode is Mode.HAL_EXECUTABLE:
-            here = Phase.EXECUTABLE_SOURCES  # The input in this mode consists of dispatches.
-        if here < Phase.EXECUTABLE_SOURCES:
-            self._step("forming dispatches")
-            with self._application.prepared():
-                invocation.advance(here, here := Phase.EXECUTABLE_SOURCES)
-        materialize_encodings(invocation.module)
-        if self._observer:
-            self._observer.before_specs(invocation.module)
-        # Link and embed the specs.
-        tagged = last is not Phase.EXECUTABLE_SOURCES
-        self._step("linking specs")
-        embedded = self._application.embed(invocation.module, tagged=tagged)
-        if self._errors:
-            errors, self._errors = self._errors, []
-            raise CompileError(*errors)
-        # Choose configurations, and read which entries took effect.
-        if tagged and (embedded or self._observer):
-            self._step("choosing configurations")
-            configured = Phase.EXECUTABLE_CONFIGURATIONS
-            try:
-                invocation.advance(here, here := configured)
-            except CompileError:
-                # A configuration may be the cause.
-                self._application.read(invocation.module, search=True)
-                raise
-            applied = self._application.read(invocation.module)
-            if self._observer:
-                self._step("explaining")
-                configure = partial(compile_executables, session, configured)
-                self._observer.after_specs(invocation.module, applied, configure)
-        # Generate code.
-        if here < last:
-            self._step("generating code")
-            invocation.advance(here, last, _PIPELINES[options.mode])
 
-    def _warn_about_specs(self) -> None:
-        options, application = self._options, self._application
-        reason = options.reason_against_specs
-        if not reason and options.compile_to is Phase.EXECUTABLE_SOURCES:
-            return  # They are embedded, for a later compilation.
-        is_explained = self._observer is not None
-        for diagnostic in (
-            *application.warnings(reason, is_explained=is_explained),
-            *(() if reason else application.flag_warnings(options.flags)),
-            *(() if is_explained else application.remarks()),  # An explanation names them.
-        ):
-            self._report(diagnostic)
+_OUTPUTS: Final = {OutputFormat.BYTECODE: "VMBytecode", OutputFormat.C_SOURCE: "VMCSource"}
+
+
+def compile_executables(
+    session: Session,
+    last: Phase,
+    program: bytes,
+    look: Callable[[mlir.Operation], None] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """Compile a program of executables at `executable-sources` up to a phase. Return the errors."""
+    with session.open(program, "<executables>") as source, Invocation(session) as invocation:
+        try:
+            invocation.parse(source)
+            invocation.advance(Phase.EXECUTABLE_SOURCES, last)
+        except CompileError as failure:
+            return failure.diagnostics
+        if look is not None:
+            look(invocation.module)
+    return ()
 
 
 # --- Programs as sources of the compiler, diagnostics for files that are not programs, and runs of compiler phases
@@ -321,36 +587,34 @@ def refuse_spec(module: mlir.Operation) -> None:
 
 def open_program(session: Session, source: str | bytes, name: str = MEMORY) -> NativeHandle:
     """Open a source of the compiler: MLIR in memory, called `name` in locations, or a file."""
+    beginning = None
     # A file is MLIR, an ONNX model to import, or `-` for standard input.
     if isinstance(source, bytes):
-        _check_is_mlir(source, name)
-        data = without_byte_order_mark(source)
-        return session.wrap(data if is_bytecode(data) else data + b"\0", name)
-    if source == STANDARD_STREAM:
-        return session.open_file(source)
-    if not source:
+        beginning = source[:_BEGINNING]
+    elif not source:
         raise CompileError(error("an input has an empty name; expected a file"))
-    file, beginning = Path(source), None
-    if file.is_file() or file.is_dir() or not file.exists():  # A pipe can be read only once.
-        try:
-            with file.open("rb") as opened:
-                beginning = opened.read(_BEGINNING)
-        except OSError as failure:
-            raise CompileError(cannot("read", file, failure)) from None
-    if source.endswith(_ONNX):
-        return session.wrap(import_onnx(file), source)
-    if beginning is not None:
-        _check_is_mlir(beginning, source)
-        if beginning != without_byte_order_mark(beginning):
-            return open_program(session, file.read_bytes(), source)
-    return session.open_file(source)
-
-
-def _check_is_mlir(beginning: bytes, name: str) -> None:
+    elif source != STANDARD_STREAM:
+        file, name = Path(source), source
+        if file.is_file() or file.is_dir() or not file.exists():  # A pipe can be read only once.
+            try:
+                with file.open("rb") as opened:
+                    beginning = opened.read(_BEGINNING)
+            except OSError as failure:
+                raise CompileError(cannot("read", file, failure)) from None
+        if source.endswith(_ONNX):
+            return session.open(import_onnx(file), source)
+    if beginning is None:
+        return session.open(source)
     if not beginning:
         raise CompileError(error(f"'{name}' is empty; expected a program in MLIR"))
-    if b"\0" in beginning[:_BEGINNING] and not is_bytecode(beginning):
+    if b"\0" in beginning and not is_bytecode(beginning):
         raise CompileError(error(f"'{name}' is neither MLIR text nor MLIR bytecode"))
+    if isinstance(source, str):
+        if beginning == without_byte_order_mark(beginning):
+            return session.open(source)
+        source = Path(source).read_bytes()
+    data = without_byte_order_mark(source)
+    return session.open(data if is_bytecode(data) else data + b"\0", name)
 
 
 _ONNX: Final = ".onnx"
@@ -406,8 +670,7 @@ def compiler_run(
     with (
         Session([flag for flag in flags if flag.partition("=")[0] in available]) as session,
         open_program(session, source, name) as opened,
-        Invocation(session) as invocation,
+        Invocation(session, verify=verify) as invocation,
     ):
-        invocation.configure(verify=verify)
         invocation.parse(opened)
         yield invocation

@@ -1,16 +1,31 @@
-"""The options of a compilation, each with the flag that sets it."""
+"""The options of a compilation, each declared once with the flag that sets it, and the reader of command lines.
+
+One command line combines three kinds of flags. Driver flags (`-o`, `--compile-to`) of `iree-compile` are reimplemented
+here. Flags about specs belong to Tuninglink, or the compiler would read them too late. All other flags are passed to
+the compiler.
+"""
 
 from __future__ import annotations
 
+import re
+import shlex
+import subprocess
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
-from tuninglink.compiler.session import Phase
-from tuninglink.iree import GivenSizes, known_target_names
+from tuninglink.compiler.session import Phase, session_flags
+from tuninglink.compiler.targets import SECONDS, expanded_target, iree_compile, target_names
+from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
+from tuninglink.iree import GivenSizes
 from tuninglink.llvm_flags import (
+    CommandLine,
+    CommandLineError,
     Flag,
     choice,
+    dashed,
     flags_of,
     option,
     read_name,
@@ -18,6 +33,7 @@ from tuninglink.llvm_flags import (
     switch,
     toggle,
 )
+from tuninglink.mlir import error, note
 from tuninglink.specs import spec_names
 
 
@@ -44,15 +60,6 @@ class ExplanationFormat(Enum):
     TABLE = "table"
     JSON = "json"
     HTML = "html"
-
-
-HOST: Final = "host"
-"""The name of this machine's processor, as in flags of the compiler."""
-
-
-def target_names() -> list[str]:
-    """Return the names that `read_target` accepts."""
-    return [HOST, *known_target_names()]
 
 
 def _on_or_off(text: str) -> bool:
@@ -198,18 +205,8 @@ class CompileOptions:
     @property
     def needs_target(self) -> bool:
         """Whether the compilation passes the phase at which the program must have a target."""
-        return (
-            self.mode is Mode.STANDARD
-            and self.compile_from < Phase.EXECUTABLE_SOURCES <= self.compile_to
-        )
-
-    @property
-    def applies_specs(self) -> bool:
-        """Whether the compilation passes the phase at which specs are embedded."""
-        if self.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):
-            return False
-        first, last = self.compile_from, self.compile_to
-        return first <= Phase.EXECUTABLE_SOURCES <= last and first is not last
+        is_passed = self.compile_from < Phase.EXECUTABLE_SOURCES <= self.compile_to
+        return self.mode is Mode.STANDARD and is_passed
 
     @property
     def writes_ir(self) -> bool:
@@ -263,3 +260,186 @@ EXPLAIN_FLAGS: Final = {
     ),
 }
 """The flags that `tuninglink explain` implements."""
+
+
+# --- Command lines -------------------------------------------------------------------------------
+
+
+def compile_options(reader: FlagReader) -> CompileOptions:
+    """Return the options of a compilation with the values of flags."""
+    values: dict[str, Any] = reader.values
+    return CompileOptions(input=reader.input, flags=reader.flags, **values)
+
+
+_SHOWN: Final = 5
+"""The number of inputs to list where one is expected."""
+
+
+class FlagReader:
+    """A parser of command lines with flags of the compiler and of the command.
+
+    Args:
+        own_flags: the command's own flags, by name without dashes.
+        arguments: the arguments after the program's name.
+
+    Attributes:
+        values: the values of the command's own flags, by field, except for the target.
+        target: the name of the target; empty for no target.
+        target_flags: the flags that the target stands for.
+        flags: these and all other flags, each as `--name` or `--name=value`.
+        inputs: the remaining arguments, which are paths.
+
+    Raises:
+        UsageError: a value is malformed or missing, a flag is given twice or unknown, or the target conflicts with it.
+        TargetError: the target is unknown.
+    """
+
+    def __init__(self, own_flags: Mapping[str, Flag], arguments: Iterable[str]) -> None:
+        try:
+            line = CommandLine(own_flags, arguments)
+        except CommandLineError as failure:
+            raise UsageError(error(str(failure))) from None
+        for flag in line.unknown:
+            name = flag.name
+            if name in _TOOL_FLAGS and f"--{name}" not in session_flags():
+                remedy = note("'tuninglink compile' has this flag")
+                raise UsageError(
+                    error(f"'{dashed(name)}' is not a flag of this command", notes=[remedy])
+                )
+            # Most flags belong to sessions. Other flags require the list of all flags.
+            if f"--{name}" not in session_flags() and name not in compiler_options():
+                # A suggestion for an unknown flag. LLVM's many flags are suggested only at a higher similarity.
+                users = [
+                    *own_flags,
+                    *(option for option in compiler_options() if option.startswith("iree-")),
+                ]
+                hint = did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
+                    dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER
+                )
+                raise UsageError(error(f"unknown flag '{dashed(name)}'{hint}"))
+        # A single word is the input. A list of all flags, which takes 20 ms, is not needed then.
+        flags, inputs = line.split(line.unknown, compiler_options if len(line.words) > 1 else dict)
+        self.values = line.values
+        explicit = tuple(f"--{flag.lstrip('-')}" for flag in flags)
+        self.target: str = self.values.pop("target", "")
+        self.target_flags = expanded_target(self.target, explicit) if self.target else ()
+        self.flags = (*self.target_flags, *explicit)
+        self.inputs = inputs
+
+    @property
+    def input(self) -> str | None:
+        """The path of the program, or None.
+
+        Raises:
+            UsageError: there is more than one input.
+        """
+        if len(self.inputs) > 1:
+            listed = ", ".join(f"'{input_}'" for input_ in self.inputs[:_SHOWN])
+            more = ", ..." if len(self.inputs) > _SHOWN else ""
+            raise UsageError(error(f"expected one input, found {len(self.inputs)}: {listed}{more}"))
+        return self.inputs[0] if self.inputs else None
+
+
+_TOOL_FLAGS: Final = frozenset(
+    spelling for name, flag in COMPILE_FLAGS.items() for spelling in (name, flag.short) if spelling
+)
+"""The flags of `iree-compile` that sessions do not have, such as `-o`."""
+
+_LIKE: Final = 0.75
+_HARDLY_ANOTHER: Final = 0.9
+
+
+@cache
+def compiler_options() -> Mapping[str, str]:
+    """Return the names of all options of `iree-compile`, with the kind of the required value; empty for none."""
+    pattern = re.compile(r"^  --?([\w.-]+)(?:[= ]<([^>]*)>)?", re.MULTILINE)
+    return dict(pattern.findall(_listing()))
+
+
+def listed_values() -> Mapping[str, list[str]]:
+    """Return the names of all options of `iree-compile`, with the values that its help lists."""
+    values: dict[str, list[str]] = {}
+    for line in _listing().splitlines():
+        if option := re.match(r"  --?([\w.-]+)", line):
+            listed = values.setdefault(option[1], [])
+        elif values and (value := re.match(r"\s+=([\w.-]+) +- ", line)):
+            listed.append(value[1])
+    return values
+
+
+@cache
+def _listing() -> str:
+    """Return the help text of `iree-compile`, with hidden options."""
+    return subprocess.run(  # noqa: S603 - the compiler's own tool
+        [iree_compile(), "--help-list-hidden"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=SECONDS,
+    ).stdout
+
+
+# --- The flags that a project file which the user did not name may give --------------------------
+#
+# None that runs a program, or reads or writes files. The kind of a flag's value decides, as the compiler's help gives
+# it: a switch, a number or one of several words cannot name a file. Few flags with a text as value are accepted, and
+# few switches are not.
+
+_OWN: Final = frozenset(
+    {"no-default-specs", "no-upgrade", "no-derived-entries", "skip-failing-entries", "prune"}
+)
+"""The flags of Tuninglink about the use of specs."""
+
+_ACTING: Final = re.compile(
+    r"dump|print|list-|plugin|ptxas|metallib|keep-|debug-patch|jit-|trace|break|benchmark|link-embedded|link-static|test"
+)
+"""Switches of which the compiler runs a tool, writes a file, or prints."""
+
+_FILES: Final = re.compile(r"file|path|dir|archive", re.IGNORECASE)
+"""Kinds of values that are files."""
+
+_NAMING: Final = re.compile(
+    r"iree-(cuda|rocm|vulkan)-target(-features)?"
+    r"|iree-hal-(default-device|target-backends|target-device|local-(host|target)-device-backends)"
+    r"|iree-llvmcpu-(target-(abi|cpu|cpu-features|data-layout|triple)|vscale-range|enable-(llvm-)?ukernels)"
+    r"|iree-rocm-(enable-ukernels|encoding-layout-resolver)|iree-input-type"
+)
+"""Flags with a text as value that name a target, a device or a choice."""
+
+_NAME: Final = re.compile(r"[\w.,:+=\[\]-]*")
+"""The values of these. Attributes could name files."""
+
+_PIPELINE: Final = "iree-preprocessing-pass-pipeline"
+_PASSES: Final = re.compile(
+    r"([\w.]+\(|\)|,|\s|canonicalize|cse|(iree-(linalg-ext|preprocessing|global-opt|dispatch-creation)-[\w-]+))*"
+)
+"""Pipelines of passes without options, which `tune` writes into response files."""
+
+
+def check_found_flags(flags: Iterable[str], path: str) -> None:
+    """Check the flags of a project file at `path` that was found, each with its value.
+
+    Raises:
+        TuninglinkError: a flag could run a program, or read or write a file.
+    """
+    for flag in flags:
+        written, _, value = flag.partition("=")
+        name, kind = re.sub("^--?", "", written), None
+        if name in _OWN:
+            continue
+        if written.startswith("-") and name.startswith("iree-"):
+            kind = compiler_options().get(name)
+        if name == "target" or (kind is not None and _NAMING.fullmatch(name)):
+            is_harmless = _NAME.fullmatch(value) is not None
+        elif kind is not None and name == _PIPELINE:
+            is_harmless = _PASSES.fullmatch(value) is not None
+        else:
+            is_file = kind is None or kind == "string" or _FILES.search(kind)
+            is_harmless = not is_file and not _ACTING.search(name)
+        if not is_harmless:
+            remedy = note(f"if you trust it, name it: --project {shlex.quote(path)}")
+            reason = "it could run a program, read or write a file, or is unknown"
+            message = (
+                f"{path}: '{flag}' is not accepted from a project file that is not named: {reason}"
+            )
+            raise TuninglinkError(error(message, notes=[remedy]))

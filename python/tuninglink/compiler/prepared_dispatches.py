@@ -14,15 +14,14 @@ A dispatch fails because of its spec if it compiles alone without the spec but n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.compiler.session import Invocation, Phase, Session
-from tuninglink.errors import CompileError, Diagnostic
-from tuninglink.iree import containers, find_dispatches, read_executable_target
+from tuninglink.errors import CompileError
+from tuninglink.iree import Dispatch, containers, find_dispatches
 from tuninglink.mlir import (
     collect,
     collected_diagnostics,
@@ -57,15 +56,11 @@ class DispatchSources:
     """
 
     def __init__(self, program: mlir.Operation) -> None:
-        self._executables = {
+        self.executables: Mapping[str, bytes] = {
             symbol_name(container) or "": to_bytecode(container)
             for container in containers(program)
             if container.name == names.EXECUTABLE
         }
-
-    def names(self) -> Collection[str]:
-        """Return the names of the executables."""
-        return self._executables.keys()
 
     def program(self, executables: Iterable[str]) -> mlir.Module:
         """Return a program with some of the executables, without specs, in the context of the calling thread."""
@@ -73,7 +68,7 @@ class DispatchSources:
         with context, mlir.Location.unknown():
             module = mlir.Module.create()
             for name in executables:
-                parsed = mlir.Module.parse(self._executables[name], context)
+                parsed = mlir.Module.parse(self.executables[name], context)
                 parsed.body.operations[0].operation.clone(mlir.InsertionPoint(module.body))
         for container in containers(module.operation):
             if names.EMBEDDED_SPEC in container.attributes:
@@ -81,62 +76,45 @@ class DispatchSources:
         return module
 
 
-class PreparedDispatches:
-    """The dispatches of a program as matchers saw them.
-
-    Args:
-        configured: the program at `executable-configurations`.
-        sources: its executables at `executable-sources`.
-        dispatch_names: the names of the required dispatches.
+class PreparedDispatches(NamedTuple):
+    """Dispatches as matchers saw them.
 
     Attributes:
+        modules: the module of each dispatch, None if it is unknown.
         unsure: the reason why dispatches cannot be shown for backends that change them after matching; empty if they
             can be shown.
+        program: keeps the modules alive.
     """
 
-    def __init__(
-        self, configured: mlir.Operation, sources: DispatchSources, dispatch_names: Collection[str]
-    ) -> None:
-        self.unsure = ""
-        backends: dict[mlir.Attribute, str] = {}
+    modules: Mapping[str, mlir.Operation | None]
+    unsure: str
+    program: mlir.Module
 
-        def backend_of(module: mlir.Operation) -> str:
-            """Return the compiler's name of the backend of a dispatch; empty without a target."""
-            around = module.parent
-            if around is None or around.operation.name != names.EXECUTABLE_VARIANT:
-                return ""
-            target = around.operation.attributes["target"]
-            if target not in backends:
-                read = read_executable_target(target)
-                backends[target] = read.backend if read else ""
-            return backends[target]
 
-        self._changed = {
-            dispatch.name: executable_name(dispatch.name)
-            for dispatch in find_dispatches(configured)
-            if dispatch.name in dispatch_names and backend_of(dispatch.module) in _CPU_BACKENDS
-        }
-        available = (name for name in self._changed.values() if name in sources.names())
-        self._program = sources.program(dict.fromkeys(available))
-        context = self._program.context
-        with collected_diagnostics(context):
-            try:
-                PassManager.parse(_BEFORE_MATCHERS, context).run(self._program.operation)
-            except (mlir.MLIRError, ValueError) as failure:
-                lines = str(failure).strip().splitlines()
-                self.unsure = f"the input of matchers cannot be shown: {lines[0]}"
-        self._prepared = {
-            dispatch.name: dispatch.module for dispatch in find_dispatches(self._program.operation)
-        }
-
-    def module(self, name: str, configured: mlir.Operation) -> mlir.Operation | None:
-        """Return the module of a dispatch as matchers saw it, or None if it is unknown.
-
-        `configured` is its module in the configured program.
-        """
-        if name not in self._changed:
-            return configured
-        return None if self.unsure else self._prepared.get(name)
+def prepare_dispatches(
+    dispatches: Iterable[Dispatch], sources: DispatchSources
+) -> PreparedDispatches:
+    """Return dispatches of a program at `executable-configurations` as matchers saw them, given their sources."""
+    modules: dict[str, mlir.Operation | None] = {}
+    changed: list[str] = []
+    for dispatch in dispatches:
+        modules[dispatch.name] = dispatch.module
+        around, target = dispatch.module.parent, dispatch.target
+        is_in_variant = around is not None and around.operation.name == names.EXECUTABLE_VARIANT
+        if is_in_variant and target is not None and target.backend in _CPU_BACKENDS:
+            changed.append(dispatch.name)
+    executables = dict.fromkeys(map(executable_name, changed))
+    program = sources.program(name for name in executables if name in sources.executables)
+    unsure = ""
+    with collected_diagnostics(program.context):
+        try:
+            PassManager.parse(_BEFORE_MATCHERS, program.context).run(program.operation)
+        except (mlir.MLIRError, ValueError) as failure:
+            lines = str(failure).strip().splitlines()
+            unsure = f"the input of matchers cannot be shown: {lines[0]}"
+    prepared = {dispatch.name: dispatch.module for dispatch in find_dispatches(program.operation)}
+    modules |= {name: None if unsure else prepared.get(name) for name in changed}
+    return PreparedDispatches(modules, unsure, program)
 
 
 def executable_name(dispatch: str) -> str:
@@ -150,41 +128,6 @@ def functions(module: mlir.Operation) -> tuple[str, ...]:
     return tuple(
         symbol_name(function) or "" for function in functions_ if function.regions[0].blocks
     )
-
-
-def failing_dispatches(session: Session, executables: list[bytes]) -> dict[str, Diagnostic]:
-    """Return the dispatches that fail because of their specs, with their first errors."""
-    failing: dict[str, Diagnostic] = {}
-    for content in executables:
-        module = mlir.Module.parse(content, thread_context()).operation
-        errors = compile_executables(session, Phase.EXECUTABLE_TARGETS, to_bytecode(module))
-        if not errors:
-            continue
-        dispatches = find_dispatches(module)
-        for dispatch in dispatches:
-            if names.EMBEDDED_SPEC in dispatch.module.attributes:
-                del dispatch.module.attributes[names.EMBEDDED_SPEC]
-        if not compile_executables(session, Phase.EXECUTABLE_TARGETS, to_bytecode(module)):
-            failing |= {dispatch.name: errors[0] for dispatch in dispatches}
-    return failing
-
-
-def compile_executables(
-    session: Session,
-    last: Phase,
-    program: bytes,
-    look: Callable[[mlir.Operation], None] | None = None,
-) -> tuple[Diagnostic, ...]:
-    """Compile a program of executables at `executable-sources` up to a phase. Return the errors."""
-    with session.wrap(program, "<executables>") as source, Invocation(session) as invocation:
-        try:
-            invocation.parse(source)
-            invocation.advance(Phase.EXECUTABLE_SOURCES, last)
-        except CompileError as failure:
-            return failure.diagnostics
-        if look is not None:
-            look(invocation.module)
-    return ()
 
 
 _PIPELINE: Final = f"builtin.module(func.func({names.MATERIALIZE_ENCODINGS}))"
@@ -217,14 +160,9 @@ def materialize_encodings(program: mlir.Operation) -> None:
 
 def has_encodings(module: mlir.Operation) -> bool:
     """Return whether an operation of a dispatch has a result with an encoding."""
-    encoded: list[mlir.Operation] = []
-
-    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
-        for result in operation.results:
-            if isinstance(result.type, mlir.RankedTensorType) and result.type.encoding is not None:
-                encoded.append(operation)
-                return mlir.WalkResult.INTERRUPT
-        return None
-
-    visit(module, visitor)
-    return bool(encoded)
+    operations: list[mlir.Operation] = []
+    visit(module, operations.append)
+    types = (result.type for operation in operations for result in operation.results)
+    return any(
+        isinstance(type_, mlir.RankedTensorType) and type_.encoding is not None for type_ in types
+    )

@@ -6,7 +6,7 @@ import ctypes
 import os
 import re
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from ctypes import (
     CFUNCTYPE,
     Structure,
@@ -23,10 +23,10 @@ from ctypes import (
 )
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
-from functools import cache
+from functools import cache, total_ordering
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Final, Self, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from iree.compiler import _mlir_libs, ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -49,11 +49,12 @@ from tuninglink.mlir import (
 from tuninglink.specs import PREPROCESSING_FLAG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     Report = Callable[[Diagnostic], None]
 
 
+@total_ordering
 class Phase(Enum):
     """A phase, named as in `--compile-to`. Phases compare by their position in the pipeline."""
 
@@ -75,9 +76,6 @@ class Phase(Enum):
     def __lt__(self, other: Phase) -> bool:
         return _POSITIONS[self] < _POSITIONS[other]
 
-    def __le__(self, other: Phase) -> bool:
-        return _POSITIONS[self] <= _POSITIONS[other]
-
 
 _POSITIONS = {phase: position for position, phase in enumerate(Phase)}
 
@@ -91,24 +89,15 @@ class Pipeline(IntEnum):
     VM = 3
 
 
-class NativeHandle:
+class NativeHandle(ExitStack):
     """An object of the C interface that is destroyed at the end of its `with` block and keeps `keep` alive."""
 
     def __init__(self, pointer: int | None, destroy: str, keep: object = None) -> None:
+        super().__init__()
         self.pointer = pointer or 0
-        self._destroy = destroy
         self._keep = keep
-
-    def close(self) -> None:
-        pointer, self.pointer = self.pointer, 0
         if pointer:
-            call(self._destroy, pointer)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+            self.callback(call, destroy, pointer)
 
 
 class Session(NativeHandle):
@@ -125,41 +114,42 @@ class Session(NativeHandle):
     """
 
     def __init__(self, flags: Sequence[str] = ()) -> None:
-        defaults = _default_flags()
+        defaults = session_flags()
         pointer = call("ireeCompilerSessionCreate", result=c_void_p)
         super().__init__(pointer, "ireeCompilerSessionDestroy")
         leaked = [name for name, value in _flags(pointer).items() if defaults[name] != value]
         try:
-            self._set(*(f"{name}={defaults[name]}" for name in leaked))
-            of_process = f"{PREPROCESSING_FLAG}={defaults[PREPROCESSING_FLAG]}"
-            self._set(*_with_current_specs((of_process, *flags)))
+            own = [f"{PREPROCESSING_FLAG}={defaults[PREPROCESSING_FLAG]}", *flags]
+            for position, flag in enumerate(own):
+                copy, _ = _upgraded_spec(flag)
+                if copy is not None:
+                    own[position] = f"{PREPROCESSING_FLAG}=/dev/fd/{copy.fileno()}"
+            for group in ([f"{name}={defaults[name]}" for name in leaked], own):
+                arguments = (c_char_p * len(group))(*map(os.fsencode, group))
+                name = "ireeCompilerSessionSetFlags"
+                failure = call(name, self.pointer, len(group), arguments, result=c_void_p)
+                check(failure, "malformed flag")
         except CompileError:
             self.close()
             raise
 
-    def _set(self, *flags: str) -> None:
-        arguments = (c_char_p * len(flags))(*map(os.fsencode, flags))
-        name = "ireeCompilerSessionSetFlags"
-        check(call(name, self.pointer, len(flags), arguments, result=c_void_p), "malformed flag")
-
-    def open_file(self, path: str) -> NativeHandle:
-        """Open a source file, or standard input for `-`.
+    def open(self, source: str | bytes, name: str = "") -> NativeHandle:
+        """Open a source: a file, `-` for standard input, or bytecode or null-terminated text called `name` in locations.
 
         Raises:
             CompileError: the file cannot be opened.
         """
-        show_lines_of(path)
-        return self._source("ireeCompilerSourceOpenFile", os.fsencode(path))
-
-    def wrap(self, data: bytes, name: str) -> NativeHandle:
-        """Create a source from bytecode or null-terminated text, called `name` in locations."""
-        arguments = (os.fsencode(name), data, len(data), data.endswith(b"\0"))
-        return self._source("ireeCompilerSourceWrapBuffer", *arguments, keep=data)
-
-    def _source(self, create: str, *arguments: object, keep: object = None) -> NativeHandle:
-        source = c_void_p()
-        check(call(create, self.pointer, *arguments, byref(source), result=c_void_p))
-        return NativeHandle(source.value, _DESTROY_SOURCE, keep)
+        if isinstance(source, str):
+            show_lines_of(source)
+            create = "OpenFile"
+            arguments: tuple[object, ...] = (os.fsencode(source),)
+        else:
+            create, is_text = "WrapBuffer", source.endswith(b"\0")
+            arguments = (os.fsencode(name), source, len(source), is_text)
+        pointer = c_void_p()
+        create = f"ireeCompilerSource{create}"
+        check(call(create, self.pointer, *arguments, byref(pointer), result=c_void_p))
+        return NativeHandle(pointer.value, _DESTROY_SOURCE, source)
 
 
 _DESTROY_SOURCE: Final = "ireeCompilerSourceDestroy"
@@ -183,7 +173,7 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
     if not any(flag.startswith(QUOTE_OPERATIONS) for flag in flags):
         flags = (f"{QUOTE_OPERATIONS}=false", *flags)
     set_global_flags((program, *flags))
-    _default_flags.cache_clear()
+    session_flags.cache_clear()
     # For a malformed pass pipeline, the compiler prints an error and goes on without the pipeline.
     for flag in flags:
         name, _, text = flag.partition("=")
@@ -202,51 +192,36 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
 _PREPROCESSING_PIPELINE: Final = "--iree-preprocessing-pass-pipeline"
 
 
-def session_flags() -> frozenset[str]:
-    """Return the names of the flags of sessions, with their dashes."""
-    return frozenset(_default_flags())
-
-
 @cache
-def _default_flags() -> dict[str, str]:
+def session_flags() -> Mapping[str, str]:
+    """Return the names of the flags of sessions, with their dashes, and their defaults."""
     pointer = call("ireeCompilerSessionCreate", result=c_void_p)
     with NativeHandle(pointer, "ireeCompilerSessionDestroy"):
         return _flags(pointer)
 
 
 def _flags(session: int) -> dict[str, str]:
-    flags: dict[str, str] = {}
-
-    def keep(data: int, length: int, _: int | None) -> None:
-        name, _equals, value = ctypes.string_at(data, length).decode().partition("=")
-        flags[name] = value
-
-    callback = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)(keep)
+    flags: list[str] = []
+    callback = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)(
+        lambda data, length, _: flags.append(ctypes.string_at(data, length).decode())
+    )
     call("ireeCompilerSessionGetFlags", session, False, callback, None)  # noqa: FBT003 - not only non-default ones
-    return flags
+    return dict(flag.partition("=")[::2] for flag in flags)
 
 
 @cache
 def registered_backends() -> tuple[str, ...]:
     """Return the sorted names of the target backends in this build of the compiler."""
-    backends: list[str] = []
-
-    def keep(name: bytes, _: int | None) -> None:
-        backends.append(name.decode())
-
-    callback = CFUNCTYPE(None, c_char_p, c_void_p)(keep)
+    names: list[bytes] = []
+    callback = CFUNCTYPE(None, c_char_p, c_void_p)(lambda name, _: names.append(name))
     call("ireeCompilerEnumerateRegisteredHALTargetBackends", callback, None)
-    return tuple(sorted(backends))
+    return tuple(sorted(name.decode() for name in names))
 
 
 def split(source: NativeHandle) -> list[NativeHandle]:
     """Return the parts of a source between `// -----` lines as sources."""
     parts: list[int] = []
-
-    def keep(part: int, _: int | None) -> None:
-        parts.append(part)
-
-    callback = CFUNCTYPE(None, c_void_p, c_void_p)(keep)
+    callback = CFUNCTYPE(None, c_void_p, c_void_p)(lambda part, _: parts.append(part))
     check(call("ireeCompilerSourceSplit", source.pointer, callback, None, result=c_void_p))
     return [NativeHandle(part, _DESTROY_SOURCE) for part in parts]
 
@@ -267,11 +242,26 @@ class SavedProgram:
 class Invocation(NativeHandle):
     """A program inside the compiler. Each `advance` continues where the previous one ended.
 
-    The session must outlive the invocation, which passes warnings and remarks to `report` as the compiler emits them.
-    A step raises a `CompileError` if the compiler has reported an error, whatever it returns, or if it failed.
+    The session must outlive the invocation. A step raises a `CompileError` if the compiler has reported an error, whatever
+    it returns, or if it failed. Handles to operations of the module must not be used after the end of the invocation.
+
+    Args:
+        session: the session.
+        report: receives warnings and remarks as the compiler emits them.
+        verify: whether to verify the IR after each pass.
+        phase_dumps: a directory for the IR after each phase; empty for no dumps.
+        remarks: a pattern of remarks to write, and their file.
     """
 
-    def __init__(self, session: Session, report: Report = lambda _: None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        report: Report = lambda _: None,
+        *,
+        verify: bool = True,
+        phase_dumps: str = "",
+        remarks: tuple[str, str] | None = None,
+    ) -> None:
         pointer = call("ireeCompilerInvocationCreate", session.pointer, result=c_void_p)
         super().__init__(pointer, "ireeCompilerInvocationDestroy")
         self._report = report
@@ -279,24 +269,28 @@ class Invocation(NativeHandle):
         self._errors: list[Diagnostic] = []
         self._failures: list[BaseException] = []
         context = call("ireeCompilerSessionBorrowContext", session.pointer, result=c_void_p)
-        self._detach = _attach(context, self._handle)
+        self.enter_context(_attached(context, self._handle))
+        call("ireeCompilerInvocationSetVerifyIR", pointer, verify)
+        dumps = os.fsencode(phase_dumps)
+        call("ireeCompilerInvocationSetDumpCompilationPhasesTo", pointer, dumps)
+        if remarks:
+            call("ireeCompilerInvocationSetupRemarks", pointer, *map(os.fsencode, remarks))
 
-    def close(self) -> None:
-        """Destroy the invocation and its module. Handles to operations in the module must not be used afterwards."""
-        if not self.pointer:
-            return
-        super().close()
-        if self._module:
-            call("mlirOperationDestroy", self._module)
-        self._detach()
-
-    def _handle(self, pointer: int) -> None:
+    def _handle(self, pointer: int, _: int | None) -> int:
+        """Keep or report a diagnostic, with a remedy if it is about a microkernel, or an operator of PyTorch or ONNX."""
         try:
-            diagnostic = _with_remedy(_read_diagnostic(pointer, callers))
+            diagnostic, remedy = _read_diagnostic(pointer, callers), ""
+            if "no ukernel provider found" in diagnostic.message:
+                remedy = f"microkernels of tensors need '{TENSOR_UKERNELS_FLAG}'"
+            elif match := _UNSUPPORTED.search(diagnostic.message):
+                remedy = _REMEDIES[match[1]].format(match[2])
+            if remedy:
+                diagnostic = replace(diagnostic, notes=(note(remedy), *diagnostic.notes))
             is_error = diagnostic.severity is Severity.ERROR
             (self._errors.append if is_error else self._report)(diagnostic)
         except BaseException as failure:  # noqa: BLE001 - exceptions must not pass through C++
             self._failures.append(failure)
+        return 1
 
     def _check(self, succeeded: bool, doing: str) -> None:  # noqa: FBT001 - a result of the C interface
         if self._failures:
@@ -305,23 +299,6 @@ class Invocation(NativeHandle):
             raise CompileError(*self._errors)
         if not succeeded:
             raise CompileError(error(f"the compiler failed {doing}"))
-
-    def configure(
-        self, *, verify: bool = True, phase_dumps: str = "", remarks: tuple[str, str] | None = None
-    ) -> None:
-        """Set options of the run.
-
-        Args:
-            verify: whether to verify the IR after each pass.
-            phase_dumps: a directory for the IR after each phase; empty for no dumps.
-            remarks: a pattern of remarks to write, and their file.
-        """
-        call("ireeCompilerInvocationSetVerifyIR", self.pointer, verify)
-        dumps = os.fsencode(phase_dumps)
-        call("ireeCompilerInvocationSetDumpCompilationPhasesTo", self.pointer, dumps)
-        if remarks:
-            paths = map(os.fsencode, remarks)
-            call("ireeCompilerInvocationSetupRemarks", self.pointer, *paths)
 
     def parse(self, source: NativeHandle) -> None:
         """Parse and verify the source."""
@@ -350,14 +327,17 @@ class Invocation(NativeHandle):
         if not self._module:
             name = "ireeCompilerInvocationExportStealModule"
             self._module = call(name, self.pointer, result=c_void_p)
+            self.callback(call, "mlirOperationDestroy", self._module)
         return object_at(mlir.Operation, self._module)
 
     def write(self, output: Output, kind: str, *arguments: int) -> None:
         """Write the module as a kind of output of the C interface, such as `VMBytecode`."""
         name = f"ireeCompilerInvocationOutput{kind}"
         failure = call(name, self.pointer, output.pointer, *arguments, result=c_void_p)
-        reason = None if failure is None else _take_message(failure)
-        self._check(failure is None, f"writing the output: {reason}")
+        try:
+            check(failure, "the compiler failed writing the output")
+        finally:
+            self._check(succeeded=True, doing="")  # What the compiler reported says more.
 
     def save(self, phase: Phase) -> SavedProgram:
         """Return the program in its current state, after `phase`.
@@ -404,29 +384,7 @@ _REMEDIES: Final = {
 """Remedies for operators of frameworks that the compiler does not support, by the prefix of their names."""
 
 
-def _with_remedy(diagnostic: Diagnostic) -> Diagnostic:
-    """Return a diagnostic with a note if it is about a microkernel, or an operator of PyTorch or ONNX."""
-    if "no ukernel provider found" in diagnostic.message:
-        remedy = note(f"microkernels of tensors need '{TENSOR_UKERNELS_FLAG}'")
-        return replace(diagnostic, notes=(remedy, *diagnostic.notes))
-    match = _UNSUPPORTED.search(diagnostic.message)
-    if match is None:
-        return diagnostic
-    remedy = note(_REMEDIES[match[1]].format(match[2]))
-    return replace(diagnostic, notes=(remedy, *diagnostic.notes))
-
-
 # --- Preprocessing specs, which the compiler reads from files: old ones are upgraded in a copy
-
-
-def _with_current_specs(flags: Iterable[str]) -> list[str]:
-    """Return flags of the compiler with copies in place of old preprocessing specs."""
-    result = []
-    for flag in flags:
-        spec = _content(flag)
-        copy = _read(*spec)[0] if spec else None
-        result.append(flag if copy is None else f"{PREPROCESSING_FLAG}=/dev/fd/{copy.fileno()}")
-    return result
 
 
 def spec_diagnostics(flags: Iterable[str], *, upgrade: bool = True) -> list[Diagnostic]:
@@ -434,26 +392,28 @@ def spec_diagnostics(flags: Iterable[str], *, upgrade: bool = True) -> list[Diag
 
     Old specs are upgraded, or otherwise rejected.
     """
-    specs = filter(None, map(_content, flags))
-    return [diagnostic for spec in specs for diagnostic in _read(*spec, upgrade=upgrade)[1]]
+    specs = (_upgraded_spec(flag, upgrade=upgrade) for flag in flags)
+    return [diagnostic for _, diagnostics in specs for diagnostic in diagnostics]
 
 
-def _content(flag: str) -> tuple[str, bytes] | None:
-    """Return the path and the content of the spec that a flag names; None for other flags and for directories."""
+def _upgraded_spec(
+    flag: str, *, upgrade: bool = True
+) -> tuple[IO[bytes] | None, tuple[Diagnostic, ...]]:
+    """Return a copy of the spec that a flag names if it is old, and the diagnostics about its upgrade."""
     name, _, path = flag.partition("=")
     if name != PREPROCESSING_FLAG or not path or Path(path).is_dir():
-        return None
+        return None, ()
     try:
-        return path, Path(path).read_bytes()
+        data = Path(path).read_bytes()
     except OSError as failure:
         raise CompileError(cannot("read the preprocessing spec", path, failure)) from None
+    return _read(path, data, upgrade=upgrade)
 
 
 @cache
 def _read(
     path: str, data: bytes, *, upgrade: bool = True
 ) -> tuple[IO[bytes] | None, tuple[Diagnostic, ...]]:
-    """Return a copy of a spec if it is old, and the diagnostics about its upgrade."""
     # The copy has no name, so it vanishes with the process. Its locations are those of the original.
     from tuninglink.specs import preprocessing_spec  # noqa: PLC0415 - rarely needed
 
@@ -502,11 +462,9 @@ class PrintedText:
 
     def __init__(self) -> None:
         self._parts = parts = list[bytes]()
-
-        def take(part: StringRef, _: object) -> None:
-            parts.append(part.copy())
-
-        self.callback = CFUNCTYPE(None, StringRef, c_void_p)(take)
+        self.callback = CFUNCTYPE(None, StringRef, c_void_p)(
+            lambda part, _: parts.append(part.copy())
+        )
 
     def __str__(self) -> str:
         return b"".join(self._parts).decode(errors="replace")
@@ -567,28 +525,25 @@ _SEVERITIES: Final = (Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.
 @contextmanager
 def handled(context: mlir.Context, handle: Callable[[Diagnostic], None]) -> Iterator[None]:
     """Pass the compiler's diagnostics about IR in `context` to a function while the block runs."""
-    detach = _attach(pointer_of(context), lambda pointer: handle(_read_diagnostic(pointer)))
+
+    def called(pointer: int, _: int | None) -> int:
+        handle(_read_diagnostic(pointer))
+        return 1
+
+    with _attached(pointer_of(context), called):
+        yield
+
+
+@contextmanager
+def _attached(context: int, handle: Callable[[int, int | None], int]) -> Iterator[None]:
+    """Call a function with a pointer to each diagnostic of a context while the block runs."""
+    callback = CFUNCTYPE(c_int8, c_void_p, c_void_p)(handle)
+    arguments = (context, callback, None, None)
+    number = call("mlirContextAttachDiagnosticHandler", *arguments, result=c_uint64)
     try:
         yield
     finally:
-        detach()
-
-
-def _attach(context: int, handle: Callable[[int], None]) -> Callable[[], None]:
-    """Call a function with a pointer to each diagnostic of a context. Return the function that detaches it."""
-
-    def called(diagnostic: int, _: int | None) -> int:
-        handle(diagnostic)
-        return 1
-
-    callback = CFUNCTYPE(c_int8, c_void_p, c_void_p)(called)
-    arguments = (context, callback, None, None)
-    number = call("mlirContextAttachDiagnosticHandler", *arguments, result=c_uint64)
-
-    def detach(_: object = callback) -> None:  # the default argument keeps the callback alive
         call("mlirContextDetachDiagnosticHandler", context, number)
-
-    return detach
 
 
 def _read_diagnostic(
@@ -607,15 +562,10 @@ def _read_diagnostic(
     return Diagnostic(severity, str(message).rstrip("\n"), place_of(location), notes)
 
 
-def _take_message(failure: int) -> str:
-    """Return the message of an error, and destroy the error."""
-    message: bytes = call("ireeCompilerErrorGetMessage", failure, result=c_char_p)
-    call("ireeCompilerErrorDestroy", failure)
-    return message.decode(errors="replace")
-
-
 def check(failure: int | None, doing: str = "") -> None:
     """Raise the error that a function of the interface returned, if any. `doing` describes the operation."""
     if failure is not None:
-        message = _take_message(failure)
+        text: bytes = call("ireeCompilerErrorGetMessage", failure, result=c_char_p)
+        message = text.decode(errors="replace")
+        call("ireeCompilerErrorDestroy", failure)
         raise CompileError(error(f"{doing}: {message}" if doing else message))

@@ -28,7 +28,6 @@ from tuninglink.specs import (
     DERIVED,
     FAILURES_PROPAGATE,
     Anatomy,
-    Binding,
     LinkForm,
     annotate,
     any_op,
@@ -61,10 +60,6 @@ if TYPE_CHECKING:
     )
 
 
-KEPT: Final = "the dispatch keeps the configuration that it had before"
-"""The reason why a dispatch that was configured before ignores a `compilation_info`."""
-
-
 @dataclass(frozen=True)
 class Applied:
     """An operation that an entry configured, or the function of an operation that an entry rewrote.
@@ -83,7 +78,10 @@ class Applied:
         is_own: whether the configuration that code generation uses came from the entry; None if it did as far as known,
             and the entry is unknown or computes its configuration.
         ignored: the reason why code generation does not use what the entry set; empty if it does.
-        binding: the targets that the entry (or the spec, if the entry is unknown) is bound to; None if it is unbound.
+        is_kept: whether the dispatch had a configuration before, and keeps it.
+        derivation: the entry that this one was derived from, with the changes; empty for an entry of the spec itself.
+        like_target: the targets of the entry if it applies to `target` only by similarity; otherwise empty.
+        rewriting: a description of the entry's rewriting of the op; empty if the entry configures the op instead.
     """
 
     dispatch: str
@@ -97,29 +95,10 @@ class Applied:
     entry: Entry | None
     is_own: bool | None
     ignored: str
-    binding: Binding
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the dispatch had a configuration before, and keeps it."""
-        return self.ignored == KEPT
-
-    @property
-    def derivation(self) -> str:
-        """The entry that this one was derived from, with the changes; empty for an entry of the spec itself."""
-        if self.entry is None:
-            return ""
-        return str(provenance_of(self.entry.anatomy.table, self.entry.matcher).get(DERIVED, ""))
-
-    @property
-    def like_target(self) -> str:
-        """The targets of the entry if it applies to `target` only by similarity; otherwise empty."""
-        return "" if covers(self.binding, self.target) else ", ".join(self.binding or ())
-
-    @property
-    def rewriting(self) -> str:
-        """A description of the entry's rewriting of the op; empty if the entry configures the op instead."""
-        return rewriting_words(self.entry.anatomy.table, self.entry.action) if self.entry else ""
+    is_kept: bool
+    derivation: str
+    like_target: str
+    rewriting: str
 
     def __str__(self) -> str:
         entry = f"entry '{self.entry.matcher}' of " if self.entry else ""
@@ -130,17 +109,18 @@ class Applied:
 def take_tags(
     dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool, search_from: int
 ) -> list[tuple[mlir.Operation, Applied]]:
-    """Read and remove the tags in a configured dispatch. Return the effects with their operations."""
-    # `kept` is whether the dispatch had a configuration before. Entries of specs from the position `search_from` on
-    # that were not traced exactly are found by their configurations.
-    tagged_ops: list[tuple[mlir.Operation, Origin]] = []
+    """Read and remove the tags in a configured dispatch. Return the effects with their operations.
 
-    def visitor(operation: mlir.Operation) -> None:
-        tag = operation.attributes.get(TAG)
-        if isinstance(tag, mlir.IntegerAttr):
-            tagged_ops.append((operation, tagged.origins[tag.value]))
-
-    visit(dispatch.module, visitor)
+    `kept` is whether the dispatch had a configuration before. Entries of specs from the position `search_from` on that
+    were not traced exactly are found by their configurations.
+    """
+    operations: list[mlir.Operation] = []
+    visit(dispatch.module, operations.append)
+    tagged_ops = [
+        (operation, tagged.origins[tag.value])
+        for operation in operations
+        if isinstance(tag := operation.attributes.get(TAG), mlir.IntegerAttr)
+    ]
     # Did an action set the `translation_info` of the function? The compiler removes the `compilation_info` of an op
     # when it applies it.
     has_pipeline = kept or any(
@@ -152,43 +132,8 @@ def take_tags(
     applied: list[tuple[mlir.Operation, Applied]] = []
     for operation, origin in tagged_ops:
         del operation.attributes[TAG]
-        is_function = operation.name == names.FUNCTION
-        # The function around the operation is a direct child of a module.
-        function = operation
-        for ancestor in (operation, *ancestors(operation)):
-            if ancestor.parent is not None and ancestor.parent.operation.name == names.MODULE:
-                function = ancestor
-                break
-        entry, spec = origin.entry, origin.spec
-        if entry is None and origin.position >= search_from:
-            entry = _entry_of(operation, function, spec)
-        # Find out why code generation does not use what the action set.
-        has_info = names.COMPILATION_INFO in operation.attributes
-        if names.COMPILATION_INFO in origin.sets and has_info:
-            ignored = KEPT
-        elif has_pipeline and origin.sets == {names.LOWERING_CONFIG} and not is_function:
-            ignored = ""  # the compiler chose nothing
-        else:
-            ignored = reason_without_effect(origin.sets, is_function=is_function)
-        is_own: bool | None = False
-        if not ignored:
-            settings = settings_of(spec, entry) if entry else None
-            is_own = None if settings is None else _has(operation, function, settings)
-            ignored = "another configuration took effect" if is_own is False else ""
-        effect = Applied(
-            dispatch=dispatch.name,
-            function=symbol_name(function) or "",
-            target=dispatch.target,
-            operation=operation.name,
-            place=place_of(operation.location),
-            position=origin.position,
-            spec=spec.source,
-            spec_name=spec.name,
-            entry=entry,
-            is_own=is_own,
-            ignored=ignored,
-            binding=entry_binding(entry) if entry else binding_of(spec.module),
-        )
+        is_searched = origin.position >= search_from
+        effect = _effect(dispatch, operation, origin, has_pipeline, is_searched)
         applied.append((operation, effect))
     # An entry that annotates an op and its function is reported at the op.
     at_ops = [(item.position, item.entry) for op, item in applied if op.name != names.FUNCTION]
@@ -198,6 +143,59 @@ def take_tags(
         if not (op.name == names.FUNCTION and origin.sets)
         or (item.position, item.entry) not in at_ops
     ]
+
+
+def _effect(
+    dispatch: Dispatch,
+    operation: mlir.Operation,
+    origin: Origin,
+    has_pipeline: bool,  # noqa: FBT001 - a fact about the dispatch
+    is_searched: bool,  # noqa: FBT001
+) -> Applied:
+    """Return the effect of the origin of a tag on an operation."""
+    is_function = operation.name == names.FUNCTION
+    spec, entry = origin.spec, origin.entry
+    # The function around the operation is a direct child of a module.
+    function = operation
+    for ancestor in (operation, *ancestors(operation)):
+        if ancestor.parent is not None and ancestor.parent.operation.name == names.MODULE:
+            function = ancestor
+            break
+    if entry is None and is_searched:
+        entry = _entry_of(operation, function, spec)
+    # Find out why code generation does not use what the action set.
+    has_info = names.COMPILATION_INFO in operation.attributes
+    is_kept = names.COMPILATION_INFO in origin.sets and has_info
+    if is_kept:
+        ignored = "the dispatch keeps the configuration that it had before"
+    elif has_pipeline and origin.sets == {names.LOWERING_CONFIG} and not is_function:
+        ignored = ""  # the compiler chose nothing
+    else:
+        ignored = reason_without_effect(origin.sets, is_function=is_function)
+    is_own: bool | None = False
+    if not ignored:
+        settings = settings_of(spec, entry) if entry else None
+        is_own = None if settings is None else _has(operation, function, settings)
+        ignored = "another configuration took effect" if is_own is False else ""
+    binding = entry_binding(entry) if entry else binding_of(spec.module)
+    provenance = provenance_of(entry.anatomy.table, entry.matcher) if entry else {}
+    return Applied(
+        dispatch=dispatch.name,
+        function=symbol_name(function) or "",
+        target=dispatch.target,
+        operation=operation.name,
+        place=place_of(operation.location),
+        position=origin.position,
+        spec=spec.source,
+        spec_name=spec.name,
+        entry=entry,
+        is_own=is_own,
+        ignored=ignored,
+        is_kept=is_kept,
+        derivation=str(provenance.get(DERIVED, "")),
+        like_target="" if covers(binding, dispatch.target) else ", ".join(binding or ()),
+        rewriting=rewriting_words(entry.anatomy.table, entry.action) if entry else "",
+    )
 
 
 def _entry_of(operation: mlir.Operation, function: mlir.Operation, spec: Spec) -> Entry | None:
@@ -421,6 +419,5 @@ def _function_around(operation: Handle) -> Handle:
 
 
 def configures(annotation: mlir.Operation) -> bool:
-    """Return whether an annotation sets a configuration."""
     name = annotation.attributes["name"]
     return isinstance(name, mlir.StringAttr) and name.value in CONFIGURATIONS

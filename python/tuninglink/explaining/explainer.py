@@ -20,11 +20,11 @@ from tuninglink.compiler import (
     PreparedDispatches,
     SpecChoice,
     functions,
-    program_name,
+    prepare_dispatches,
     program_source,
     read_request,
 )
-from tuninglink.errors import CompileError, Diagnostic
+from tuninglink.errors import CompileError, Diagnostic, printable
 from tuninglink.explaining.catalog import (
     Catalog,
     CompilersChoices,
@@ -127,17 +127,17 @@ class Explainer(Observer):
         sources, self._applied = self._sources, {}
         for operation, application in applied:
             self._applied.setdefault(application.dispatch, []).append((operation, application))
-        dispatches = find_dispatches(program) if sources.names() else []
+        dispatches = find_dispatches(program) if sources.executables else []
         names = [dispatch.name for dispatch in dispatches]
-        prepared = PreparedDispatches(program, sources, set(names))
+        prepared = prepare_dispatches(dispatches, sources)
         self._step("explaining the dispatches")
         tuned = [name for name in names if self._status_of(name) is Status.TUNED]
         choices = CompilersChoices(sources, tuned, configure)
         self._dispatches += [self._report(dispatch, prepared, choices) for dispatch in dispatches]
-        if self._is_detailed and sources.names():
+        if self._is_detailed and sources.executables:
             # Keep all dispatches before configuration and with the compiler's own configurations.
             self._step("configuring without specs")
-            before = to_bytecode(sources.program(sources.names()).operation)
+            before = to_bytecode(sources.program(sources.executables).operation)
             after: list[bytes] = []
             if not configure(before, lambda program: after.append(to_bytecode(program))):
                 self._plain.append((before, after[0], self._calls))
@@ -168,7 +168,7 @@ class Explainer(Observer):
     def _report(
         self, dispatch: Dispatch, prepared: PreparedDispatches, choices: CompilersChoices
     ) -> DispatchReport:
-        ops = self._find(dispatch, prepared.module(dispatch.name, dispatch.module))
+        ops = self._find(dispatch, prepared.modules[dispatch.name])
         status = self._status_of(dispatch.name) if ops else Status.NOT_TUNABLE
         catalog = self._catalog.of(dispatch.target)
         operations = []
@@ -318,13 +318,14 @@ def explain(
         upgrade=upgrade,
     )
     options = until_configured(asked.options)
-    program = program_name(source, name)
+    program = program_source(source)
     choice = replace(asked.choice, prune=options.prune)
     given = (*asked.options.sizes, *map(GivenSizes.parse, several(sizes, "sizes")))
-    explainer = Explainer(choice, program, sizes=given)
+    shown = printable(program) if isinstance(program, str) else name
+    explainer = Explainer(choice, shown, sizes=given)
     report = diagnostics.emit if diagnostics else None
     compiler = Compiler(options, choice, options.flags, report, asked.warnings, observer=explainer)
-    compiler.compile(program_source(source), name)
+    compiler.compile(program, name)
     return with_times(explainer.explanation(), times)
 
 

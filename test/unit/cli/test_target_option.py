@@ -9,7 +9,7 @@ import pytest
 from tuninglink.cli.project_options import read_flags, with_project
 from tuninglink.cli.terminal import Verbosity, set_verbosity
 from tuninglink.cli.usage import SUMMARIES, usage_of
-from tuninglink.compiler import COMPILE_FLAGS, FlagReader, parse_arguments
+from tuninglink.compiler import COMPILE_FLAGS, FlagReader
 from tuninglink.errors import TargetError, UsageError
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ def test_a_target_is_a_set_of_flags(name: str) -> None:
 
 
 def test_a_flag_that_is_also_given_is_not_repeated() -> None:
-    options = parse_arguments(["--target=gfx942", HIP])
+    options = FlagReader(COMPILE_FLAGS, ["--target=gfx942", HIP])
     assert sorted(options.flags) == sorted(FLAGS["gfx942"])
 
 
 def test_a_family_may_be_refined() -> None:
-    options = parse_arguments(["--target=llvm-cpu", "--iree-llvmcpu-target-cpu=host"])
+    options = FlagReader(COMPILE_FLAGS, ["--target=llvm-cpu", "--iree-llvmcpu-target-cpu=host"])
     assert options.flags == HOST
 
 
@@ -67,7 +67,7 @@ def test_a_family_may_be_refined() -> None:
 )
 def test_a_flag_that_names_another_target_is_one_error(name: str, flag: str) -> None:
     with pytest.raises(UsageError) as caught:
-        parse_arguments(["--target", name, flag])
+        FlagReader(COMPILE_FLAGS, ["--target", name, flag])
     (diagnostic,) = caught.value.diagnostics
     flags = " ".join(FLAGS[name])
     assert diagnostic.message == f"--target {name} conflicts with {flag}; it stands for {flags}"
@@ -76,7 +76,7 @@ def test_a_flag_that_names_another_target_is_one_error(name: str, flag: str) -> 
 
 def test_an_unknown_target_is_an_error() -> None:
     with pytest.raises(TargetError, match="unknown target 'gfx9420'; did you mean 'gfx942'"):
-        parse_arguments(["--target=gfx9420"])
+        FlagReader(COMPILE_FLAGS, ["--target=gfx9420"])
 
 
 def test_a_verbose_command_shows_what_the_target_stands_for(
@@ -119,4 +119,4 @@ def test_the_target_of_a_command_overrides_that_of_the_project(
     (tmp_path / "tuninglink.toml").write_text(f"flags = [{project}]\n")
     monkeypatch.chdir(tmp_path)
     own, _ = with_project(["in.mlir", *given])
-    assert parse_arguments(own).flags == flags
+    assert FlagReader(COMPILE_FLAGS, own).flags == flags

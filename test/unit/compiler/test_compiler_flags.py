@@ -6,11 +6,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.compiler import CompileOptions, Mode, OutputFormat, Phase, parse_arguments
+from tuninglink.compiler import (
+    COMPILE_FLAGS,
+    CompileOptions,
+    FlagReader,
+    Mode,
+    OutputFormat,
+    Phase,
+    compile_options,
+)
 from tuninglink.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def parse_arguments(arguments: list[str]) -> CompileOptions:
+    return compile_options(FlagReader(COMPILE_FLAGS, arguments))
 
 
 def test_nothing_is_the_defaults() -> None:

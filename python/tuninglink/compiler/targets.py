@@ -1,48 +1,31 @@
-"""The arguments of `iree-compile` and of Tuninglink.
-
-One command line combines three kinds of flags. Driver flags (`-o`, `--compile-to`) of `iree-compile` are reimplemented
-here. Flags about specs belong to Tuninglink, or the compiler would read them too late. All other flags are passed to
-the compiler.
-"""
+"""The targets to compile for: their names, the flags that they stand for, and trials of unknown ones in another process."""
 
 from __future__ import annotations
 
 import os
 import platform
-import re
-import shlex
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from iree.compiler import _mlir_libs, ir as mlir
 
-from tuninglink.compiler.options import COMPILE_FLAGS, HOST, CompileOptions
-from tuninglink.compiler.session import (
-    Invocation,
-    Phase,
-    Session,
-    registered_backends,
-    session_flags,
-)
-from tuninglink.errors import (
-    CompileError,
-    TargetError,
-    TuninglinkError,
-    UsageError,
-    did_you_mean,
-)
-from tuninglink.iree import Target, read_executable_target, targets
-from tuninglink.llvm_flags import (
-    CommandLine,
-    CommandLineError,
-    Flag,
-    dashed,
-)
+from tuninglink.compiler.session import Invocation, Phase, Session, registered_backends
+from tuninglink.errors import CompileError, TargetError, UsageError
+from tuninglink.iree import Target, known_target_names, read_executable_target, targets
 from tuninglink.mlir import children, error, note, parameters, thread_context
+
+HOST: Final = "host"
+"""The name of this machine's processor, as in flags of the compiler."""
+
+
+def target_names() -> list[str]:
+    """Return the names that `read_target` accepts."""
+    return [HOST, *known_target_names()]
+
 
 _EMPTY_PROGRAM: Final = b"module {}\0"
 """A program whose only relevant parts are its devices. The null ends its text."""
@@ -51,9 +34,7 @@ _EMPTY_PROGRAM: Final = b"module {}\0"
 def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attribute:
     """Return the `#hal.executable.target`, or the first of several, that the compiler derives from flags.
 
-    Args:
-        flags: flags of sessions that name a target, each `--name=value`.
-        context: the context of the attribute.
+    `context` is that of the attribute.
 
     Raises:
         CompileError: the target is unknown, or the flags name none.
@@ -67,7 +48,7 @@ def _executable_target(flags: tuple[str, ...]) -> str:
     check_targets(flags)
     with (
         Session(flags) as session,
-        session.wrap(_EMPTY_PROGRAM, "target.mlir") as program,
+        session.open(_EMPTY_PROGRAM, "target.mlir") as program,
         Invocation(session) as invocation,
     ):
         invocation.parse(program)
@@ -247,103 +228,6 @@ NAMING_FLAGS: Final = {
 """The flags that name a target, with their backend; empty for any."""
 
 
-# --- The arguments of `iree-compile` and of Tuninglink -------------------------------------------
-
-
-def parse_arguments(arguments: Iterable[str]) -> CompileOptions:
-    """Read the arguments of `tuninglink compile` after the program's name.
-
-    Raises:
-        UsageError: a value is malformed or missing, a flag is given twice, there is more than one input,
-            or a flag is unknown.
-    """
-    return compile_options(FlagReader(COMPILE_FLAGS, arguments))
-
-
-def compile_options(reader: FlagReader) -> CompileOptions:
-    """Return the options of a compilation with the values of flags."""
-    values: dict[str, Any] = reader.values
-    return CompileOptions(input=reader.input, flags=reader.flags, **values)
-
-
-_SHOWN: Final = 5
-"""The number of inputs to list where one is expected."""
-
-
-class FlagReader:
-    """A parser of command lines with flags of the compiler and of the command.
-
-    Args:
-        own_flags: the command's own flags, by name without dashes.
-        arguments: the arguments after the program's name.
-
-    Attributes:
-        values: the values of the command's own flags, by field, except for the target.
-        target: the name of the target; empty for no target.
-        target_flags: the flags that the target stands for.
-        flags: these and all other flags, each as `--name` or `--name=value`.
-        inputs: the remaining arguments, which are paths.
-
-    Raises:
-        UsageError: a value is malformed or missing, a flag is given twice or unknown, or the target conflicts with it.
-        TargetError: the target is unknown.
-    """
-
-    def __init__(self, own_flags: Mapping[str, Flag], arguments: Iterable[str]) -> None:
-        try:
-            line = CommandLine(own_flags, arguments)
-        except CommandLineError as failure:
-            raise UsageError(error(str(failure))) from None
-        for flag in line.unknown:
-            name = flag.name
-            if name in _TOOL_FLAGS and f"--{name}" not in session_flags():
-                remedy = note("'tuninglink compile' has this flag")
-                raise UsageError(
-                    error(f"'{dashed(name)}' is not a flag of this command", notes=[remedy])
-                )
-            # Most flags belong to sessions. Other flags require the list of all flags.
-            if f"--{name}" not in session_flags() and name not in compiler_options():
-                # A suggestion for an unknown flag. LLVM's many flags are suggested only at a higher similarity.
-                users = [
-                    *own_flags,
-                    *(option for option in compiler_options() if option.startswith("iree-")),
-                ]
-                hint = did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
-                    dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER
-                )
-                raise UsageError(error(f"unknown flag '{dashed(name)}'{hint}"))
-        # A single word is the input. A list of all flags, which takes 20 ms, is not needed then.
-        flags, inputs = line.split(line.unknown, compiler_options if len(line.words) > 1 else dict)
-        self.values = line.values
-        explicit = tuple(f"--{flag.lstrip('-')}" for flag in flags)
-        self.target: str = self.values.pop("target", "")
-        self.target_flags = expanded_target(self.target, explicit) if self.target else ()
-        self.flags = (*self.target_flags, *explicit)
-        self.inputs = inputs
-
-    @property
-    def input(self) -> str | None:
-        """The path of the program, or None.
-
-        Raises:
-            UsageError: there is more than one input.
-        """
-        if len(self.inputs) > 1:
-            listed = ", ".join(f"'{input_}'" for input_ in self.inputs[:_SHOWN])
-            more = ", ..." if len(self.inputs) > _SHOWN else ""
-            raise UsageError(error(f"expected one input, found {len(self.inputs)}: {listed}{more}"))
-        return self.inputs[0] if self.inputs else None
-
-
-_TOOL_FLAGS: Final = frozenset(
-    spelling for name, flag in COMPILE_FLAGS.items() for spelling in (name, flag.short) if spelling
-)
-"""The flags of `iree-compile` that sessions do not have, such as `-o`."""
-
-_LIKE: Final = 0.75
-_HARDLY_ANOTHER: Final = 0.9
-
-
 # --- Runs of `iree-compile` in a separate process, for flags that could terminate the current process
 
 _PROBED_PROGRAM: Final = """
@@ -369,7 +253,7 @@ _PROBED: Final = {
 }
 """Flags whose values may crash the compiler, and the backend that reads them."""
 
-_SECONDS: Final = 120
+SECONDS: Final = 120
 """The time limit of the compiler's own tool."""
 
 _CUDA_TARGETS: Final = frozenset({"sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89"})
@@ -379,42 +263,6 @@ _CUDA_TARGETS: Final = frozenset({"sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "
 def iree_compile() -> Path:
     """Return the path of the `iree-compile` that belongs to the loaded compiler."""
     return Path(_mlir_libs.__path__[0]) / "iree-compile"
-
-
-@cache
-def compiler_options() -> Mapping[str, bool]:
-    """Return the names of all options of `iree-compile`, and whether each requires a value."""
-    return {name: bool(kind) for name, kind in option_kinds().items()}
-
-
-@cache
-def option_kinds() -> Mapping[str, str]:
-    """Return the names of all options of `iree-compile`, with the kind of the required value; empty for none."""
-    pattern = re.compile(r"^  --?([\w.-]+)(?:[= ]<([^>]*)>)?", re.MULTILINE)
-    return dict(pattern.findall(_listing()))
-
-
-def listed_values() -> Mapping[str, list[str]]:
-    """Return the names of all options of `iree-compile`, with the values that its help lists."""
-    values: dict[str, list[str]] = {}
-    for line in _listing().splitlines():
-        if option := re.match(r"  --?([\w.-]+)", line):
-            listed = values.setdefault(option[1], [])
-        elif values and (value := re.match(r"\s+=([\w.-]+) +- ", line)):
-            listed.append(value[1])
-    return values
-
-
-@cache
-def _listing() -> str:
-    """Return the help text of `iree-compile`, with hidden options."""
-    return subprocess.run(  # noqa: S603 - the compiler's own tool
-        [iree_compile(), "--help-list-hidden"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=_SECONDS,
-    ).stdout
 
 
 def check_targets(flags: Sequence[str]) -> None:
@@ -444,20 +292,21 @@ def _are_known(flags: tuple[str, ...]) -> bool:
     if len(given) != len(flags) or instruction_set not in targets.CPUS:
         return False
     cpus = ("generic", "host", *targets.CPUS[instruction_set].split())
-
-    def is_known(name: str, value: str) -> bool:
+    for name, value in given.items():
         match name:
             case "--iree-cuda-target":
-                return value in _CUDA_TARGETS
+                is_known = value in _CUDA_TARGETS
             case "--iree-llvmcpu-target-triple":
-                return True
+                is_known = True
             case "--iree-llvmcpu-target-cpu":
-                return value in cpus
+                is_known = value in cpus
             case "--iree-llvmcpu-target-cpu-features":
-                return all(word[:1] in ("+", "-") for word in value.split(","))
-        return False
-
-    return all(map(is_known, given, given.values()))
+                is_known = all(word[:1] in ("+", "-") for word in value.split(","))
+            case _:
+                is_known = False
+        if not is_known:
+            return False
+    return True
 
 
 @cache
@@ -470,10 +319,10 @@ def _probe(backend: str, flags: tuple[str, ...]) -> None:
             capture_output=True,
             text=True,
             check=False,
-            timeout=_SECONDS,
+            timeout=SECONDS,
         )
     except subprocess.TimeoutExpired:
-        message = f"the compiler did not finish within {_SECONDS} s with {' '.join(flags)}"
+        message = f"the compiler did not finish within {SECONDS} s with {' '.join(flags)}"
         raise CompileError(error(message)) from None
     if result.returncode:
         # The compiler's first error, without its location in the tiny program.
@@ -482,72 +331,3 @@ def _probe(backend: str, flags: tuple[str, ...]) -> None:
         own = (reason for reason in reasons if reason and not reason.startswith(noise))
         reason = next(own, f"it exits with status {result.returncode}")
         raise CompileError(error(f"the compiler rejects {' '.join(flags)}: {reason}"))
-
-
-# --- The flags that a project file which the user did not name may give --------------------------
-#
-# None that runs a program, or reads or writes files. The kind of a flag's value decides, as the compiler's help gives
-# it: a switch, a number or one of several words cannot name a file. Few flags with a text as value are accepted, and
-# few switches are not.
-
-_OWN: Final = frozenset(
-    {"no-default-specs", "no-upgrade", "no-derived-entries", "skip-failing-entries", "prune"}
-)
-"""The flags of Tuninglink about the use of specs."""
-
-_ACTING: Final = re.compile(
-    r"dump|print|list-|plugin|ptxas|metallib|keep-|debug-patch|jit-|trace|break|benchmark|link-embedded|link-static|test"
-)
-"""Switches of which the compiler runs a tool, writes a file, or prints."""
-
-_FILES: Final = re.compile(r"file|path|dir|archive", re.IGNORECASE)
-"""Kinds of values that are files."""
-
-_NAMING: Final = re.compile(
-    r"iree-(cuda|rocm|vulkan)-target(-features)?"
-    r"|iree-hal-(default-device|target-backends|target-device|local-(host|target)-device-backends)"
-    r"|iree-llvmcpu-(target-(abi|cpu|cpu-features|data-layout|triple)|vscale-range|enable-(llvm-)?ukernels)"
-    r"|iree-rocm-(enable-ukernels|encoding-layout-resolver)|iree-input-type"
-)
-"""Flags with a text as value that name a target, a device or a choice."""
-
-_NAME: Final = re.compile(r"[\w.,:+=\[\]-]*")
-"""The values of these. Attributes could name files."""
-
-_PIPELINE: Final = "iree-preprocessing-pass-pipeline"
-_PASSES: Final = re.compile(
-    r"([\w.]+\(|\)|,|\s|canonicalize|cse|(iree-(linalg-ext|preprocessing|global-opt|dispatch-creation)-[\w-]+))*"
-)
-"""Pipelines of passes without options, which `tune` writes into response files."""
-
-
-def check_found_flags(flags: Iterable[str], path: str) -> None:
-    """Check the flags of a project file at `path` that was found, each with its value.
-
-    Raises:
-        TuninglinkError: a flag could run a program, or read or write a file.
-    """
-
-    def is_harmless(flag: str, value: str) -> bool:
-        name = re.sub("^--?", "", flag)
-        if name in _OWN:
-            return True
-        if name == "target":
-            return bool(_NAME.fullmatch(value))
-        kind = option_kinds().get(name)
-        if kind is None or not flag.startswith("-") or not name.startswith("iree-"):
-            return False
-        if name == _PIPELINE:
-            return bool(_PASSES.fullmatch(value))
-        if _NAMING.fullmatch(name):
-            return bool(_NAME.fullmatch(value))
-        return kind != "string" and not _FILES.search(kind) and not _ACTING.search(name)
-
-    for flag in flags:
-        if not is_harmless(*flag.partition("=")[::2]):
-            remedy = note(f"if you trust it, name it: --project {shlex.quote(path)}")
-            reason = "it could run a program, read or write a file, or is unknown"
-            message = (
-                f"{path}: '{flag}' is not accepted from a project file that is not named: {reason}"
-            )
-            raise TuninglinkError(error(message, notes=[remedy]))
