@@ -32,7 +32,7 @@ LIMITS: Final = {
     "spaces.spirv": (844, 36),
     "specs.verification": (1738, 73),
     "comparing": (490, 28),
-    "compiler": (3261, 165),
+    "compiler": (3083, 118),
     "payloads": (2200, 129),
     "spaces": (2001, 106),
     "checking": (1713, 77),
@@ -56,8 +56,8 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 263
-SHORTEST_MEAN: Final = 11.8
+MOST_FILES: Final = 262
+SHORTEST_MEAN: Final = 11.9
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
