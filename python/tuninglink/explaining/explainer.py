@@ -262,9 +262,6 @@ class Explainer(Observer):
         return replace(report, cannot_tell=tuple(unsure))
 
 
-# --- Explanation of the effects of specs on a program, dispatch by dispatch ----------------------
-
-
 def explain(
     source: str | os.PathLike[str] | Content,
     *,
