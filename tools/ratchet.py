@@ -40,7 +40,7 @@ LIMITS: Final = {
     "tuning.problems": (2079, 133),
     "opt": (2225, 119),
     "tuning.programs": (2329, 99),
-    "explaining": (1799, 97),
+    "explaining": (1797, 97),
     "tuning.candidates": (1399, 74),
     "tuning.devices": (3641, 249),
     "tuning.references": (2456, 122),
