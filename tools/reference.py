@@ -215,6 +215,13 @@ def rules() -> str:
     )
 
 
+REPOSITORIES: Final = {
+    "iree": "iree-org/iree",
+    "llvm": "llvm/llvm-project",
+    "amd-shark-ai": "nod-ai/amd-shark-ai",
+}
+
+
 def upgrade_rules() -> str:
     """Return the table of the upgrade rules."""
     rows = [
@@ -225,8 +232,14 @@ def upgrade_rules() -> str:
     ]
     for rule in RULES.values():
         major, minor = rule.since
-        links = ", ".join(f"[{title}]({address})" for title, address in rule.links())
-        rows.append(f"| `{rule.name}` | {major}.{minor} | {rule.summary} | {links} |")
+        links = []
+        for source in rule.evidence:
+            repository, kind, what = re.split("([#@])", source, maxsplit=1)
+            address = f"https://github.com/{REPOSITORIES[repository]}"
+            is_change = kind == "#"
+            path = f"pull/{what}" if is_change else f"blob/{what.replace(':', '/')}"
+            links.append(f"[{what if is_change else 'source'}]({address}/{path})")
+        rows.append(f"| `{rule.name}` | {major}.{minor} | {rule.summary} | {', '.join(links)} |")
     return "\n".join((*rows, ""))
 
 

@@ -59,7 +59,7 @@ def test_the_start_of_a_process_precedes_the_compiler(module: str) -> None:
 def test_a_command_loads_neither_plug_ins_nor_readers_of_old_specs_at_its_start(
     command: str,
 ) -> None:
-    late = {"importlib.metadata", "tomllib", "http", "tuninglink.upgrading.outline"}
+    late = {"importlib.metadata", "tomllib", "http", "tuninglink.upgrading.upgrader"}
     assert late.isdisjoint(modules_after_importing(f"cli.{command}"))
 
 

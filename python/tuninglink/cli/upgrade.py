@@ -34,7 +34,7 @@ from tuninglink.specs import (
     load_spec,
     preprocessing_spec,
 )
-from tuninglink.upgrading import render_report, upgrade_bytes
+from tuninglink.upgrading import render_report, upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,7 +136,7 @@ def upgrade_command(arguments: Sequence[str]) -> int:
             raise SpecError(*failure.diagnostics, error(message, place)) from None
     else:
         with progress("upgrading"):
-            upgraded = upgrade_bytes(data, name, written_for=options.written_for)
+            upgraded = upgrade(data, name, written_for=options.written_for)
         data = upgraded.text.encode()
         parts.append(render_report(upgraded))
     # Check that it can be linked, unless it is a library without an entry point.

@@ -12,7 +12,6 @@ with lazy_imports(globals()):
         check_repeated_matchers as check_repeated_matchers,
         read_module as read_module,
     )
-    from tuninglink.upgrading.outline import SpecOutline as SpecOutline
     from tuninglink.upgrading.rule_definition import (
         AttributeRewriter as AttributeRewriter,
         KeptOut as KeptOut,
@@ -30,4 +29,4 @@ with lazy_imports(globals()):
         SpecText as SpecText,
     )
     from tuninglink.upgrading.trees import parse as parse
-    from tuninglink.upgrading.upgrader import upgrade as upgrade, upgrade_bytes as upgrade_bytes
+    from tuninglink.upgrading.upgrader import upgrade as upgrade

@@ -26,6 +26,7 @@ from tuninglink.upgrading.trees import (
     Leaf,
     Node,
     as_node,
+    copied,
     enumerator,
     integer,
     integers,
@@ -230,7 +231,7 @@ def waves_per_eu(site: AttributeSite) -> None:
             attributes = Node("", "{")
             field.key, field.value = "llvm_func_attrs", attributes
         else:
-            node.remove_field(field)
+            node.remove(field)
         if attributes.find(_WAVES.strip('"')) is None:
             attributes.add(_WAVES, f'"{count}"')
         site.changed(f"'{name} = {count}' is the function attribute {_WAVES}")
@@ -274,7 +275,7 @@ def pipeline_options(site: AttributeSite) -> None:
         first = fields.pop(0)
         first.key, first.equals, first.value = "gpu_pipeline_options", " = ", options
     for field in fields:
-        site.node.remove_field(field)
+        site.node.remove(field)
     for name, value in moved:
         if options.find(name) is None:
             options.add(name, value)
@@ -290,7 +291,7 @@ def reorder_workgroups(site: AttributeSite) -> None:
         return
     name = enumerator(field.value)
     if name == "Swizzle":
-        site.node.remove_field(field)
+        site.node.remove(field)
         site.decided(
             "the compiler does not swizzle workgroups any longer: the strategy is gone, and the compiler's default applies"
         )
@@ -312,7 +313,7 @@ def prefetch_num_stages(site: AttributeSite) -> None:
     if stages is None:
         return
     if site.node.find("prefetch_num_stages") is not None:
-        site.node.remove_field(field)
+        site.node.remove(field)
     else:
         field.key, field.value = "prefetch_num_stages", Leaf(stages)
         site.changed(f"'prefetch_shared_memory = {old}' is 'prefetch_num_stages = {stages}'")
@@ -448,18 +449,16 @@ def mma_schedule(site: AttributeSite) -> None:
     # Move the intrinsic and the subgroup counts.
     intrinsic = schedule.value("intrinsic")
     if intrinsic is not None and levels.find("mma_kind") is None:
-        levels.insert(0, "mma_kind", intrinsic.copy())
+        levels.add("mma_kind", copied(intrinsic), is_first=True)
     for name in SUBGROUP_COUNTS:
         count = schedule.value(name)
         if count is not None and levels.find(name) is None:
-            levels.add(name, count.copy())
+            levels.add(name, copied(count))
     # Remove the schedule, and options that become empty.
     options.remove("mma_schedule")
     if not options.fields:
         fields = info.translation.fields
-        info.translation.remove_field(
-            next(field for field in fields if as_node(field.value) is options)
-        )
+        info.translation.remove(next(field for field in fields if as_node(field.value) is options))
     site.changed("intrinsic and subgroup counts moved from 'mma_schedule' into the lowering config")
 
 
@@ -497,7 +496,7 @@ def subgroup_basis(site: AttributeSite) -> None:
     # The loops of rows and of columns.
     space = site.find_space()
     if space is not None and space.is_contraction_like:
-        rank, roles = max(space.loops, len(sizes)), (space.m, space.n)
+        rank, roles = max(space.loops, len(sizes)), (space.product.rows, space.product.columns)
     else:
         reduced = integers(levels.value("reduction")) or []
         tiled = [
@@ -547,7 +546,9 @@ def attention_basis(site: AttributeSite) -> None:
         is_first = name == "qk_attrs"
         # The loops of the attention, and those of the product.
         space = site.find_space()
-        if space is None or not space.is_attention or not space.query_rows:
+        query, key, value = space.used[:3] if space is not None else (frozenset(),) * 3
+        query_rows = sorted(query - key - value)
+        if space is None or not space.is_attention or not query_rows:
             rank = _BATCHES + 4
             *batches, rows, columns, k1, k2 = range(rank)
             site.decided("the loops of the attention are assumed to be two batches, M, N, K1, K2")
@@ -555,10 +556,10 @@ def attention_basis(site: AttributeSite) -> None:
         else:
             if space.is_assumed:
                 site.decided("the loops of the attention are assumed to be batches, M, N, K1, K2")
-            loops = space.query_key if is_first else space.probability_value
-            rank, rows = space.loops, space.query_rows[-1]
-            results = [loop for loop in space.probability_value if loop not in space.query_key]
-            columns = results[-1] if results else -1
+            probability = (query - key) | (query & key & value)
+            loops = tuple(sorted(query | key if is_first else probability | value))
+            results = sorted((probability | value) - query - key)
+            rank, rows, columns = space.loops, query_rows[-1], results[-1] if results else -1
         m_count, n_count = counts
         if not m_count or not n_count:
             raise Refusal("subgroup counts of an attention are not numbers")

@@ -14,11 +14,10 @@ from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree import ProductLoops, loops_in
 from tuninglink.mlir import collected_diagnostics, names, parse_attribute, thread_context
-from tuninglink.upgrading.spec_text import Dag, Edit, Edits, Mark, NamedSequence, SpecText
+from tuninglink.upgrading.spec_text import Edit, Edits
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.outline import SpecOutline
-    from tuninglink.upgrading.spec_text import Token
+    from tuninglink.upgrading.spec_text import Dag, NamedSequence, SpecText, Token
 
 
 _MATCHERS: Final = frozenset(
@@ -42,7 +41,12 @@ Dimensions = tuple[frozenset[int], ...]
 
 @dataclass(frozen=True)
 class IterationSpace:
-    """The loops of an operation."""
+    """The loops of an operation.
+
+    Attributes:
+        maps: the loops that index each dimension of each operand.
+        is_assumed: whether only the rank of the query is known.
+    """
 
     loops: int
     maps: tuple[Dimensions, ...]
@@ -50,54 +54,43 @@ class IterationSpace:
     is_assumed: bool = False
 
     @cached_property
-    def _used(self) -> tuple[frozenset[int], ...]:
-        return tuple(frozenset().union(*results) for results in self.maps)
+    def used(self) -> tuple[frozenset[int], ...]:
+        """The loops that index each operand."""
+        return tuple(frozenset().union(*dimensions) for dimensions in self.maps)
 
     @cached_property
-    def _product(self) -> ProductLoops:
-        return ProductLoops.of(self._used[0], self._used[1], self._used[-1])
+    def product(self) -> ProductLoops:
+        return ProductLoops.of(self.used[0], self.used[1], self.used[-1])
 
     @cached_property
     def is_contraction_like(self) -> bool:
-        return len(self.maps) == _OPERANDS and bool(self.m and self.n and self.reductions)
+        has_roles = bool(self.product.rows and self.product.columns and self.reductions)
+        return len(self.maps) == _OPERANDS and has_roles
 
     @cached_property
     def reductions(self) -> tuple[int, ...]:
-        return tuple(loop for loop in range(self.loops) if loop not in self._used[-1])
-
-    @cached_property
-    def m(self) -> tuple[int, ...]:
-        return self._product.rows
-
-    @cached_property
-    def n(self) -> tuple[int, ...]:
-        return self._product.columns
-
-    @cached_property
-    def query_key(self) -> tuple[int, ...]:
-        return tuple(sorted(self._used[0] | self._used[1]))
-
-    @cached_property
-    def probability_value(self) -> tuple[int, ...]:
-        query, key, value = self._used[:3]
-        rows = (query - key) | (query & key & value)
-        return tuple(sorted(rows | value))
-
-    @cached_property
-    def query_rows(self) -> tuple[int, ...]:
-        query, key, value = self._used[:3]
-        return tuple(sorted(query - key - value))
+        return tuple(loop for loop in range(self.loops) if loop not in self.used[-1])
 
 
-@dataclass
 class IterationSpaces:
     """The iteration spaces of the operations that the sequences of a spec match or configure."""
 
-    outline: SpecOutline
-    generalization: Generalization
-
-    def __post_init__(self) -> None:
+    def __init__(self, spec: SpecText, generalization: Generalization) -> None:
+        self._spec = spec
+        self._generalization = generalization
         self._spaces: dict[int, IterationSpace | None] = {}
+
+    @cached_property
+    def _matchers(self) -> dict[tuple[int, str], list[NamedSequence]]:
+        """The matchers paired with each action, by scope and name."""
+        matchers: dict[tuple[int, str], list[NamedSequence]] = {}
+        for sequence in self._spec.sequences:
+            for foreach_match in sequence.foreach_matches:
+                for pair in foreach_match.pairs:
+                    matcher = self._spec.by_name.get((sequence.scope, pair.matcher))
+                    if matcher is not None:
+                        matchers.setdefault((sequence.scope, pair.action), []).append(matcher)
+        return matchers
 
     def of(self, sequence: NamedSequence | None) -> IterationSpace | None:
         """Return the iteration space of the operation that a sequence matches or configures, if the text shows it."""
@@ -106,10 +99,8 @@ class IterationSpaces:
         if sequence.start not in self._spaces:
             space = self._matched(sequence, {sequence.name})
             if space is None:
-                matched = {
-                    self._matched(matcher, {matcher.name})
-                    for matcher in self.outline.matchers_of(sequence)
-                }
+                matchers = self._matchers.get((sequence.scope, sequence.name), ())
+                matched = {self._matched(matcher, {matcher.name}) for matcher in matchers}
                 space = matched.pop() if len(matched) == 1 else None
             self._spaces[sequence.start] = space
         return self._spaces[sequence.start]
@@ -119,7 +110,7 @@ class IterationSpaces:
         for matched in self._shown(sequence):
             if matched is not None:
                 return matched
-        for callee in self.outline.includes(sequence):
+        for callee in self._spec.includes(sequence):
             if callee.name not in seen and len(seen) < _DEEPEST_INCLUDE:
                 seen.add(callee.name)
                 matched = self._matched(callee, seen)
@@ -129,26 +120,32 @@ class IterationSpaces:
 
     def _shown(self, sequence: NamedSequence) -> Iterator[IterationSpace | None]:
         """Yield the iteration spaces in the operations of a sequence."""
-        is_attention = False
-        for mark in self.outline.marks(sequence.start, sequence.end):
+        spec, is_attention = self._spec, False
+        for mark in spec.marks(sequence.start, sequence.end):
             if mark.text == names.MATCH_OPERATION_NAME:
-                is_attention = is_attention or _names_attention(self.outline.source, mark)
+                listed = next((token for token in spec.following(mark) if token.text == "["), None)
+                op_names = spec.text[listed.start : listed.end] if listed is not None else ""
+                is_attention = is_attention or "attention" in op_names
             elif mark.text == names.MATCH_TYPE and is_attention:
-                yield _usual_attention(self.outline.source, mark)
-            elif mark.text == names.MATCH_DAG:
-                dag = self.outline.dag(mark)
-                yield self._of_dag(dag) if dag is not None else None
+                # The type of the query shows only the number of batches.
+                type_ = next((token for token in spec.following(mark) if token.text == "<"), None)
+                rank = spec.text.count("x", type_.start, type_.end) if type_ is not None else 0
+                if rank in _QUERY_RANKS:
+                    *batches, m, n, k1, k2 = range(rank + 2)
+                    operands = ((m, k1), (k2, k1), (n, k2), (m, n))
+                    maps = tuple(
+                        tuple(frozenset({loop}) for loop in (*batches, *loops))
+                        for loops in operands
+                    )
+                    yield IterationSpace(rank + 2, maps, is_attention=True, is_assumed=True)
+            elif mark.text == names.MATCH_DAG and (dag := spec.dag(mark)) is not None:
+                # The root op of a DAG is as it is written, or else as it is generalized.
+                attributes = spec.tokens(dag.root.end, dag.region.end - 1)
+                space = _space(spec.maps(attributes)[0], "attention" in dag.root.text)
+                generic = self._generalization.dags.get(dag.region.start) if space is None else None
+                yield space if generic is None else _space(generic.maps, is_attention=False)
             elif mark.text in _MATCHERS:
-                brackets = self.outline.map_brackets(self.outline.source.following(mark))
-                yield _space(self.outline.maps(brackets), "attention" in mark.text)
-
-    def _of_dag(self, dag: Dag) -> IterationSpace | None:
-        """Return the iteration space of the root op of a DAG."""
-        is_attention = "attention" in dag.root.text
-        attributes = self.outline.source.tokens(dag.root.end, dag.region.end - 1)
-        space = _space(self.outline.maps(self.outline.map_brackets(attributes)), is_attention)
-        generic = self.generalization.dags.get(dag.region.start) if space is None else None
-        return space if generic is None else _space(generic.maps, is_attention=False)
+                yield _space(spec.maps(spec.following(mark))[0], "attention" in mark.text)
 
 
 def _space(maps: Sequence[str], is_attention: bool) -> IterationSpace | None:  # noqa: FBT001
@@ -158,26 +155,6 @@ def _space(maps: Sequence[str], is_attention: bool) -> IterationSpace | None:  #
     if len(valid) < max(least, len(read)):
         return None
     return IterationSpace(valid[-1][0], tuple(map_[1] for map_ in valid), is_attention)
-
-
-def _names_attention(source: SpecText, mark: Mark) -> bool:
-    listed = next((token for token in source.following(mark) if token.text == "["), None)
-    return listed is not None and "attention" in source.text[listed.start : listed.end]
-
-
-def _usual_attention(source: SpecText, mark: Mark) -> IterationSpace | None:
-    """Return the iteration space of an attention whose query type is checked at `mark`."""
-    type_ = next((token for token in source.following(mark) if token.text == "<"), None)
-    rank = source.text.count("x", type_.start, type_.end) if type_ is not None else 0
-    if rank not in _QUERY_RANKS:
-        return None
-    *batches, m, n, k1, k2 = range(rank + 2)
-
-    def operand(*loops: int) -> Dimensions:
-        return tuple(frozenset({loop}) for loop in (*batches, *loops))
-
-    maps = (operand(m, k1), operand(k2, k1), operand(n, k2), operand(m, n))
-    return IterationSpace(rank + 2, maps, is_attention=True, is_assumed=True)
 
 
 @lru_cache(maxsize=1024)
@@ -221,17 +198,14 @@ class GenericDag:
 
 @dataclass(frozen=True)
 class _NamedDag:
-    """A DAG with a named root op: its name after the edits so far, its arguments, and the start of its body."""
+    """A DAG with a named root op: its name after the edits so far, its arguments, and its body with the edits."""
 
     dag: Dag
     name: str
     arguments: Token
     start: int
+    body: str
     sequence: NamedSequence
-
-    @property
-    def end(self) -> int:
-        return self.dag.region.end - 1
 
 
 class Generalization:
@@ -240,130 +214,113 @@ class Generalization:
     All edits of operation names must be present before the first access.
     """
 
-    def __init__(self, outline: SpecOutline, edits: Edits) -> None:
-        self._outline = outline
+    def __init__(self, spec: SpecText, edits: Edits) -> None:
+        self._spec = spec
         self._edits = edits
 
     @cached_property
-    def dags(self) -> dict[int, GenericDag]:
-        """The generalized DAGs, by the offset of their region."""
-        named = list(self._named_dags())
-        generic = zip(named, self._generalized(named), strict=True)
-        return {dag.dag.region.start: form for dag, form in generic if form is not None}
-
-    @cached_property
-    def _sorted_edits(self) -> list[Edit]:
-        return sorted(self._edits.edits)
-
-    def _edits_in(self, start: int, end: int) -> list[Edit]:
-        """Return the edits of a part of the text, relative to its start."""
-        first = bisect_left(self._sorted_edits, start, key=lambda edit: edit.start)
-        last = bisect_left(self._sorted_edits, end, key=lambda edit: edit.start)
-        return [
-            Edit(edit.start - start, edit.end - start, edit.text)
-            for edit in self._sorted_edits[first:last]
-        ]
-
-    def configures_gpu(self, sequence: NamedSequence) -> bool:
-        """Return whether a sequence, or one that includes it, configures for a GPU."""
-        return sequence.start in self._gpu_sequences
-
-    @cached_property
-    def _gpu_sequences(self) -> set[int]:
+    def gpu_sequences(self) -> set[int]:
         """The offsets of the sequences that configure for a GPU, and of the sequences that these include."""
-        outline, text = self._outline, self._outline.source.text
+        spec = self._spec
         gpu_aliases = {
             alias.name
-            for alias in outline.aliases.values()
-            if _FOR_GPU.search(text, alias.value, alias.end)
+            for alias in spec.aliases.values()
+            if _FOR_GPU.search(spec.text, alias.value, alias.end)
         }
         pending = [
             sequence
-            for sequence in outline.sequences
-            if _FOR_GPU.search(text, sequence.start, sequence.end)
-            or any(mark.text in gpu_aliases for mark in outline.marks(sequence.start, sequence.end))
+            for sequence in spec.sequences
+            if _FOR_GPU.search(spec.text, sequence.start, sequence.end)
+            or any(mark.text in gpu_aliases for mark in spec.marks(sequence.start, sequence.end))
         ]
         gpu_sequences = {sequence.start for sequence in pending}
         while pending:
-            for callee in outline.includes(pending.pop()):
+            for callee in spec.includes(pending.pop()):
                 if callee.start not in gpu_sequences:
                     gpu_sequences.add(callee.start)
                     pending.append(callee)
         return gpu_sequences
 
-    def _named_dags(self) -> Iterator[_NamedDag]:
-        outline = self._outline
-        for sequence in outline.sequences:
-            for dag in outline.dags(sequence):
-                renamed = self._edits_in(dag.root.start, dag.root.end)
-                name = renamed[0].text.partition(" ")[0] if renamed else dag.root.text
-                if not is_named_operation(name):
+    @cached_property
+    def dags(self) -> dict[int, GenericDag]:
+        """The generalized DAGs, by the offset of their region."""
+        spec, edits = self._spec, sorted(self._edits.edits)
+
+        def edits_in(start: int, end: int) -> list[Edit]:
+            first = bisect_left(edits, start, key=lambda edit: edit.start)
+            last = bisect_left(edits, end, key=lambda edit: edit.start)
+            return [
+                Edit(edit.start - start, edit.end - start, edit.text) for edit in edits[first:last]
+            ]
+
+        named = []
+        for sequence in spec.sequences:
+            for mark in spec.marks(sequence.start, sequence.end):
+                dag = spec.dag(mark) if mark.text == names.MATCH_DAG else None
+                if dag is None:
                     continue
-                tokens = outline.source.tokens(dag.region.start + 1, dag.region.end - 1)
+                renamed = edits_in(dag.root.start, dag.root.end)
+                name = renamed[0].text.partition(" ")[0] if renamed else dag.root.text
+                tokens = spec.inside(dag.region)
                 block, arguments, colon = (next(tokens, None) for _ in range(3))
-                if block and arguments and colon and block.text[0] == "^" and colon.text == ":":
-                    yield _NamedDag(dag, name, arguments, colon.end, sequence)
+                if not (is_named_operation(name) and block and arguments and colon):
+                    continue
+                if block.text[0] == "^" and colon.text == ":":
+                    start, end = colon.end, dag.region.end - 1
+                    body = Edits(edits_in(start, end)).apply(spec.text[start:end]).text
+                    named.append(_NamedDag(dag, name, arguments, start, body, sequence))
+        generic = zip(named, self._generalized(named) if named else [], strict=True)
+        return {dag.dag.region.start: form for dag, form in generic if form is not None}
 
     def _generalized(self, dags: Sequence[_NamedDag]) -> list[GenericDag | None]:
         """Return the generalized forms of DAGs, with None where the compiler fails."""
-        if not dags:
-            return []
-        with mlir.Context() as context, collected_diagnostics(context):
-            context.allow_unregistered_dialects = True
-            try:
-                return list(self._run(dags, context))
-            except mlir.MLIRError:
-                if len(dags) == 1:
-                    return [None]
-        return [self._generalized([dag])[0] for dag in dags]
-
-    def _run(self, dags: Sequence[_NamedDag], context: mlir.Context) -> Iterator[GenericDag | None]:
-        text = self._outline.source.text
+        text = self._spec.text
         aliases = "".join(
             f"{alias.name} = {text[alias.value : alias.end]}\n"
-            for alias in self._outline.aliases.values()
+            for alias in self._spec.aliases.values()
             if text.startswith("affine_map<", alias.value)
         )
         # Each DAG is the body of a function.
         functions = "".join(
             f"func.func @f{index}{text[dag.arguments.start : dag.arguments.end]} {{\n"
-            f"{Edits(self._edits_in(dag.start, dag.end)).apply(text[dag.start : dag.end]).text}\n"
-            "return\n}\n"
+            f"{dag.body}\nreturn\n}}\n"
             for index, dag in enumerate(dags)
         )
-        module = mlir.Module.parse(aliases + functions, context)
-        blocks = [operation.operation.regions[0].blocks[0] for operation in module.body.operations]
-        for block in blocks:
-            *_, last, terminator = block.operations
-            with terminator.operation.location, mlir.InsertionPoint(terminator):
-                mlir.Operation.create(_KEEP, operands=list(last.operation.results))
-        PassManager.parse(_PIPELINE, context).run(module.operation)
-        for dag, block in zip(dags, blocks, strict=True):
-            operations = [op.operation for op in block.operations][:-2]
-            if operations[-1].name != "linalg.generic":
-                yield None
-                continue
-            body = self._printed(dag, block, operations)
-            maps = tuple(map(str, operations[-1].attributes["indexing_maps"]))
-            yield GenericDag(dag.name, dag.start, dag.end, body, maps)
+        with mlir.Context() as context, collected_diagnostics(context):
+            context.allow_unregistered_dialects = True
+            try:
+                module = mlir.Module.parse(aliases + functions, context)
+                blocks = [op.operation.regions[0].blocks[0] for op in module.body.operations]
+                for block in blocks:
+                    *_, last, terminator = block.operations
+                    with terminator.operation.location, mlir.InsertionPoint(terminator):
+                        mlir.Operation.create(_KEEP, operands=list(last.operation.results))
+                PassManager.parse(_PIPELINE, context).run(module.operation)
+                return list(map(self._generic, dags, blocks))
+            except mlir.MLIRError:
+                if len(dags) == 1:
+                    return [None]
+        return [self._generalized([dag])[0] for dag in dags]
 
-    def _printed(
-        self, named: _NamedDag, block: mlir.Block, operations: list[mlir.Operation]
-    ) -> str:
-        """Return operations as text, with the matcher's value names."""
-        source = self._outline.source
-        inside = source.tokens(named.arguments.start + 1, named.arguments.end - 1)
-        arguments = [token.text for token in inside if token.text[0] == "%"]
+    def _generic(self, named: _NamedDag, block: mlir.Block) -> GenericDag | None:
+        """Return the generalized form of a DAG, with the matcher's value names; None for another operation."""
+        operations = [op.operation for op in block.operations][:-2]
+        root_op = operations[-1]
+        if root_op.name != "linalg.generic":
+            return None
+        # The names of the arguments and results, and a prefix for others that no value name of the sequence uses.
+        spec, root, end = self._spec, named.dag.root, named.dag.region.end - 1
+        arguments = [token.text for token in spec.inside(named.arguments) if token.text[0] == "%"]
+        _, results = spec.results(root.start)
         renamed = {
-            argument.get_name(): name
-            for argument, name in zip(block.arguments, arguments, strict=True)
+            **{old.get_name(): new for old, new in zip(block.arguments, arguments, strict=True)},
+            **{old.get_name(): new for old, new in zip(root_op.results, results, strict=False)},
         }
-        root = named.dag.root
-        _, results = source.results(root.start)
-        renamed.update(
-            zip((result.get_name() for result in operations[-1].results), results, strict=False)
-        )
-        prefix = self._unused_prefix(named.sequence)
+        matches = _VALUE.finditer(spec.text, named.sequence.start, named.sequence.end)
+        used = {match["value"] or "" for match in matches}
+        prefix = "%dag_"
+        while any(name.startswith(prefix) for name in used):
+            prefix = prefix[:-1] + "x_"
 
         def rename(match: re.Match[str]) -> str:
             name = match["value"]
@@ -377,18 +334,8 @@ class Generalization:
             if line.strip()
         ]
         shift = min(len(line) - len(line.lstrip()) for line in lines)
-        indent = source.indent(root.start)
-        body = "".join("\n" + indent + line[shift:] for line in lines)
-        before_bracket = source.text[source.line_start(named.end) : named.end]
-        return body + "\n" + (before_bracket if not before_bracket.strip() else "")
-
-    def _unused_prefix(self, sequence: NamedSequence) -> str:
-        """Return a prefix that no value name of a sequence uses."""
-        text = self._outline.source.text
-        used = {
-            match["value"] or "" for match in _VALUE.finditer(text, sequence.start, sequence.end)
-        }
-        prefix = "%dag_"
-        while any(name.startswith(prefix) for name in used):
-            prefix = prefix[:-1] + "x_"
-        return prefix
+        body = "".join("\n" + spec.indent(root.start) + line[shift:] for line in lines)
+        before_bracket = spec.text[spec.line_start(end) : end]
+        body += "\n" + (before_bracket if not before_bracket.strip() else "")
+        maps = tuple(map(str, mlir.ArrayAttr(root_op.attributes["indexing_maps"])))
+        return GenericDag(named.name, named.start, end, body, maps)

@@ -138,18 +138,16 @@ def _check_matchers_differ(data: bytes, name: str) -> None:
     lists = map(_MATCHERS.findall, data.split(b"foreach_match")[1:])
     if all(len(set(matchers)) == len(matchers) for matchers in lists):
         return
-    from tuninglink.upgrading.outline import SpecOutline  # noqa: PLC0415 - rarely needed
-    from tuninglink.upgrading.spec_text import SpecText  # noqa: PLC0415
+    from tuninglink.upgrading.spec_text import SpecText  # noqa: PLC0415 - rarely needed
 
     # The entries may be in a comment.
-    source = SpecText(decode(data, name), name)
-    outline = SpecOutline(source)
-    for sequence in outline.sequences:
-        for foreach_match in outline.foreach_matches(sequence):
+    spec = SpecText(decode(data, name), name)
+    for sequence in spec.sequences:
+        for foreach_match in sequence.foreach_matches:
             first: set[str] = set()
             for pair in foreach_match.pairs:
                 if pair.matcher in first:
-                    raise SpecError(repeated_matcher(pair.matcher, source.place(pair.start)))
+                    raise SpecError(repeated_matcher(pair.matcher, spec.place(pair.start)))
                 first.add(pair.matcher)
 
 
@@ -182,10 +180,10 @@ def _upgraded(data: bytes, name: str, context: mlir.Context) -> tuple[Upgraded, 
     # upgraded.
     # Most specs need no rules.
     from tuninglink.upgrading.attribute_rules import RULES  # noqa: PLC0415
-    from tuninglink.upgrading.upgrader import upgrade_bytes  # noqa: PLC0415
+    from tuninglink.upgrading.upgrader import upgrade  # noqa: PLC0415
 
     try:
-        upgraded = upgrade_bytes(data, name, context=context)
+        upgraded = upgrade(data, name, context=context)
     except SpecError:
         return None
     for change in upgraded.changes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import dropwhile, islice, pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.iree import HAS_ATTENTION_PROPERTIES, HAS_BARE_KINDS, elementwise_op
 from tuninglink.mlir import names
@@ -17,10 +17,6 @@ from tuninglink.upgrading.loops import is_named_operation, read_affine_map
 from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.spec_text import VALUE, Dag, Token
 from tuninglink.upgrading.trees import Leaf, Node, enumerator, parse
-
-if TYPE_CHECKING:
-    from tuninglink.upgrading.outline import SpecOutline
-    from tuninglink.upgrading.spec_text import NamedSequence
 
 _LINALG_EXT: Final = "compiler/src/iree/compiler/Dialect/LinalgExt/IR/LinalgExtOps.td"
 _PRODUCTS: Final = (names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION)
@@ -77,7 +73,7 @@ _NAMED_KIND: Final = ["kind", "=", "#linalg.elementwise_kind", "<"]
 )
 def elementwise_operations(site: OperationSite) -> None:
     """`linalg.exp` and the other elementwise operations became `linalg.elementwise <exp>`."""
-    mark, following = site.mark, list(islice(site.tokens(), 4))
+    mark, following = site.mark, list(islice(site.spec.following(site.mark), 4))
     if mark.text == _ELEMENTWISE:
         if [token.text for token in following] == _NAMED_KIND and HAS_BARE_KINDS:
             site.edits.replace(following[0].start, following[2].end, "")
@@ -87,7 +83,7 @@ def elementwise_operations(site: OperationSite) -> None:
     if mark.text.startswith("linalg.elemwise_") and following and following[0].text == "{":
         end = following[0].end
         # The function in the attributes of an operation.
-        attributes = parse(site.source, following[0].start, end)
+        attributes = parse(site.spec, following[0].start, end)
         assert isinstance(attributes, Node)
         cast = attributes.value("cast")
         if isinstance(cast, Leaf) or (cast is not None and "cast_unsigned" in cast.render()):
@@ -109,7 +105,7 @@ def packs(site: OperationSite) -> None:
         site.edits.replace(site.mark.start, site.mark.end, _PACKS[site.mark.text])
         site.changed(f"'{site.mark.text}' is '{_PACKS[site.mark.text]}'")
         return
-    for token in site.matched_name_tokens():
+    for token in site.matched_names()[1]:
         old = token.text.strip('"')
         if old in _PACKS:
             site.edits.replace(token.start, token.end, f'"{_PACKS[old]}"')
@@ -127,10 +123,10 @@ def packs(site: OperationSite) -> None:
 )
 def attention_properties(site: OperationSite) -> None:
     """The properties of attention operations are in `<{…}>`."""
-    first = next(site.tokens(), None)
+    first = next(site.spec.following(site.mark), None)
     if not HAS_ATTENTION_PROPERTIES or first is None or first.text != "{":
         return
-    attributes = parse(site.source, first.start, first.end)
+    attributes = parse(site.spec, first.start, first.end)
     assert isinstance(attributes, Node)
     properties = Node("", "{")
     for name in [item.name for item in attributes.fields]:
@@ -191,14 +187,14 @@ def strict_properties(site: OperationSite) -> None:
         previous = group.end
     if group is None or group.text != "{":
         return
-    tree = parse(site.source, group.start, group.end)
+    tree = parse(site.spec, group.start, group.end)
     assert isinstance(tree, Node)
     taken = [field for field in tree.fields if field.name in _PROPERTIES[operation]]
     if not taken:
         return
     spelled = []
     for field in taken:
-        tree.remove_field(field)
+        tree.remove(field)
         text = str(field.name)
         if field.key is not None:
             value = field.value.render()
@@ -226,15 +222,15 @@ def strict_properties(site: OperationSite) -> None:
 @operation_rule(*_PRODUCTS, since=(3, 8), evidence=("iree#21981", "iree#22201"))
 def matcher_types(site: OperationSite) -> None:
     """`match.contraction` and `match.convolution` have one type for all their results, without parentheses."""
-    tokens = dropwhile(lambda token: token.text != ":", site.tokens())
+    tokens = dropwhile(lambda token: token.text != ":", site.spec.following(site.mark))
     signature = list(islice(tokens, 4))
     if [token.text for token in signature] != [":", "(", "->", "("]:
         return
-    source, (_, operand, _, results) = site.source, signature
-    types = {word.strip() for word in source.text[results.start + 1 : results.end - 1].split(",")}
+    spec, (_, operand, _, results) = site.spec, signature
+    types = {word.strip() for word in spec.text[results.start + 1 : results.end - 1].split(",")}
     if len(types) != 1:
         raise Refusal(f"the results of '{site.mark.text}' have different types")
-    operand_type = source.text[operand.start + 1 : operand.end - 1].strip()
+    operand_type = spec.text[operand.start + 1 : operand.end - 1].strip()
     site.edits.replace(operand.start, results.end, f"{operand_type} -> {types.pop()}")
     site.changed(f"the results of '{site.mark.text}' have one type")
 
@@ -260,12 +256,12 @@ def gone_operations(site: OperationSite) -> None:
 
     An entry that needs `match_callback` or `take_first` is excluded.
     """
-    name, source = site.mark.text, site.source
+    name, spec = site.mark.text, site.spec
     if name in _REMOVED:
         raise Refusal(f"'{name}' is gone: {_REMOVED[name]}")
     # Its end: `emit_remark` has operands and their type.
     start, end, is_type = site.mark.start, site.mark.end, False
-    for token in site.tokens() if name == _EMIT_REMARK else ():
+    for token in site.spec.following(site.mark) if name == _EMIT_REMARK else ():
         if token.is_transform and not is_type:
             break
         end = token.end
@@ -273,9 +269,9 @@ def gone_operations(site: OperationSite) -> None:
             break
         is_type = token.text == ":"
     # Remove its line if nothing else is on it.
-    line, stop = source.line_start(start), source.line_end(end)
-    is_alone = not source.text[line:start].strip() and not source.text[end:stop].strip()
-    if is_alone and stop < len(source.text):
+    line, stop = spec.line_start(start), spec.line_end(end)
+    is_alone = not spec.text[line:start].strip() and not spec.text[end:stop].strip()
+    if is_alone and stop < len(spec.text):
         start, end = line, stop + 1
     site.edits.replace(start, end, "")
     site.decided(f"'{name}' is removed: {_WITHOUT_EFFECT[name]}")
@@ -294,17 +290,17 @@ def entry_points(site: OperationSite) -> None:
 
     Without the mark, it is silently dropped next to another spec.
     """
-    sequence = site.sequence
+    spec, sequence = site.spec, site.sequence
     if sequence is None or sequence.body is None or sequence.start != site.mark.start:
         return
-    if not is_entry_point(site.outline, sequence):
+    if not sequence.is_entry_point:
         return
     # Annotate the argument.
     group = sequence.arguments
-    tokens = list(site.source.tokens(group.start + 1, group.end - 1))
+    tokens = list(spec.inside(group))
     if [token.text for token in tokens[1:3]] != [":", _ANY_OP]:
         return
-    matches = list(site.outline.foreach_matches(sequence))
+    matches = sequence.foreach_matches
     if len(tokens) == 3:  # noqa: PLR2004 - `%root : type`, and no attributes
         ownership = names.CONSUMED if matches else names.READONLY
         site.edits.insert(tokens[2].end, f" {{{ownership}}}")
@@ -314,7 +310,7 @@ def entry_points(site: OperationSite) -> None:
     body = sequence.body
     yields = [
         mark
-        for mark in site.outline.marks(body.start, body.end)
+        for mark in spec.marks(body.start, body.end)
         if mark.text == names.YIELD and mark.inside == body.start
     ]
     if sequence.results is None and yields:
@@ -322,7 +318,7 @@ def entry_points(site: OperationSite) -> None:
         for match in matches:
             value = match.result or ""
             if not value:
-                taken = set(VALUE.findall(site.source.text[body.start : body.end]))
+                taken = set(VALUE.findall(spec.text[body.start : body.end]))
                 value, number = "%updated", 0
                 while value in taken:
                     value, number = f"%updated_{number}", number + 1
@@ -331,35 +327,17 @@ def entry_points(site: OperationSite) -> None:
         addition = f" -> {_ANY_OP}"
         site.changed("the entry point returns its argument")
     # Add the mark.
-    if not _is_marked(site.outline, sequence):
+    if not sequence.is_marked:
         attributes = sequence.attributes
         if attributes is None:
             addition += f" attributes {{ {names.ENTRY_POINT} }}"
         else:
-            inside = site.source.text[attributes.start + 1 : attributes.end - 1].strip()
+            inside = spec.text[attributes.start + 1 : attributes.end - 1].strip()
             comma = ", " if inside else ""
             site.edits.insert(attributes.start + 1, names.ENTRY_POINT + comma)
         site.changed(f"the entry point is marked '{names.ENTRY_POINT}'")
     if addition:
         site.edits.insert(end, addition)
-
-
-def unmarked(outline: SpecOutline) -> Iterator[NamedSequence]:
-    """Yield entry points that today's compiler recognizes only by their name."""
-    for sequence in outline.sequences:
-        is_runnable = sequence.name == names.KERNEL_CONFIG and sequence.body is not None
-        if is_runnable and not _is_marked(outline, sequence):
-            yield sequence
-
-
-def is_entry_point(outline: SpecOutline, sequence: NamedSequence) -> bool:
-    """Return whether a sequence is an entry point, by its marker or its name."""
-    return sequence.name == names.KERNEL_CONFIG or _is_marked(outline, sequence)
-
-
-def _is_marked(outline: SpecOutline, sequence: NamedSequence) -> bool:
-    group = sequence.attributes
-    return group is not None and names.ENTRY_POINT in outline.source.text[group.start : group.end]
 
 
 # --- Matchers of attention -----------------------------------------------------------------------
@@ -378,33 +356,33 @@ def attention_dags(site: OperationSite) -> None:
     The types of query, key and value are checked separately.
     """
     # Read the DAG, and refuse one whose results are used.
-    dag = site.outline.dag(site.mark)
+    dag = site.spec.dag(site.mark)
     if dag is None or dag.root.text != names.ATTENTION:
         return
-    source, sequence = site.source, site.sequence
-    start, results = source.results(site.mark.start)
-    operand = next(source.tokens(site.mark.end, dag.region.start), None)
-    signature = list(source.tokens(dag.region.end, source.closers[site.mark.inside]))[:4]
+    spec, sequence = site.spec, site.sequence
+    start, results = spec.results(site.mark.start)
+    operand = next(spec.tokens(site.mark.end, dag.region.start), None)
+    signature = list(spec.tokens(dag.region.end, spec.closers[site.mark.inside]))[:4]
     if not results or operand is None or sequence is None or len(signature) < 4:  # noqa: PLR2004 - `: () -> ()`
         raise Refusal("the DAG of the attention cannot be read")
     end = signature[-1].end
     for name in results:
-        if re.search(re.escape(name) + r"(?![\w$.\-])", source.text[end : sequence.end]):
+        if re.search(re.escape(name) + r"(?![\w$.\-])", spec.text[end : sequence.end]):
             raise Refusal(
                 "the results of the DAG are used later, and 'match.online_attention' has no such results"
             )
     # Write the matcher op, and checks of the operand types.
     types = _operand_types(site, dag)
-    maps, row = _maps_of_attention(site, source.tokens(dag.root.end, dag.region.end - 1))
+    maps, row = _maps_of_attention(site, spec.tokens(dag.root.end, dag.region.end - 1))
     elements = [(type_.partition("<")[2].removesuffix(">") or type_) for type_ in types[:4]]
     attributes = [
         f"{name}_type = {element.rpartition('x')[2].strip()}"
         for name, element in zip(_OPERANDS, elements, strict=False)
     ]
     attributes.append("output_type = f32, max_type = f32, sum_type = f32")
-    attributes.append(f"indexing_maps = {source.text[maps.start : maps.end - 1]}, {row}, {row}]")
+    attributes.append(f"indexing_maps = {spec.text[maps.start : maps.end - 1]}, {row}, {row}]")
     # Values are named with a prefix that the sequence does not use.
-    text = source.text[sequence.start : sequence.end]
+    text = spec.text[sequence.start : sequence.end]
 
     def fresh(*suffixes: str) -> list[str]:
         prefix = "%"
@@ -420,7 +398,7 @@ def attention_dags(site: OperationSite) -> None:
             f"{value} = {names.GET_OPERAND} {operand.text}[{number}] : (!transform.any_op) -> {_ANY_VALUE}",
             f"{names.MATCH_TYPE} {value} = {type_} : {_ANY_VALUE}",
         )
-    separator = "\n" + source.indent(start)
+    separator = "\n" + spec.indent(start)
     site.edits.replace(start, end, separator.join(lines))
     site.changed(
         "the DAG of an attention is 'match.online_attention' with the same maps and the same types of query, key "
@@ -430,29 +408,29 @@ def attention_dags(site: OperationSite) -> None:
 
 def _operand_types(site: OperationSite, dag: Dag) -> list[str]:
     """Return the types of the operands of an attention, or refuse a DAG that a matcher cannot express."""
-    source, region = site.source, dag.region
+    spec, region = site.spec, dag.region
     # The types of the arguments of the block.
-    label, *rest = source.tokens(region.start + 1, region.end - 1)
+    label, *rest = spec.inside(region)
     arguments: dict[str, str] = {}
     name, start = "", -1
     has_arguments = label.text.startswith("^")
-    for token in source.tokens(rest[0].start + 1, rest[0].end - 1) if has_arguments else ():
+    for token in spec.inside(rest[0]) if has_arguments else ():
         if token.text.startswith("%"):
             name, start = token.text, -1
         elif token.text not in {":", ","}:
             start = token.start if start < 0 else start
-            arguments[name] = source.text[start : token.end]
+            arguments[name] = spec.text[start : token.end]
     # The operands of the attention, in order, and the operations around and inside it.
-    tokens = list(source.tokens(dag.root.end, dag.region.end - 1))
+    tokens = list(spec.tokens(dag.root.end, dag.region.end - 1))
     used = [
         value
         for word, operands in pairwise(tokens)
         if word.text in {"ins", "outs"} and operands.text == "("
-        for value in VALUE.findall(source.text[operands.start : operands.end].partition(":")[0])
+        for value in VALUE.findall(spec.text[operands.start : operands.end].partition(":")[0])
     ]
     operations = [
         mark
-        for mark in site.outline.marks(region.start, region.end)
+        for mark in site.spec.marks(region.start, region.end)
         if mark.inside == region.start and not mark.text.startswith("#")
     ]
     if len(operations) != 1 or not set(used) <= set(arguments):
@@ -460,7 +438,7 @@ def _operand_types(site: OperationSite, dag: Dag) -> list[str]:
     if len(used) != len(_OPERANDS):
         raise Refusal("a DAG of an attention with a mask has no counterpart")
     bodies = [token for token in tokens if token.text == "{"]
-    body = source.tokens(bodies[-1].start + 1, bodies[-1].end - 1) if bodies else ()
+    body = spec.inside(bodies[-1]) if bodies else ()
     if [token.text for token in body if token.kind == "word" and "." in token.text] not in (
         [],
         ["iree_linalg_ext.yield"],
@@ -486,7 +464,7 @@ def online_attention(site: OperationSite) -> None:
     A matcher for `iree_linalg_ext.attention` matches nothing.
     """
     if site.mark.text == names.MATCH_OPERATION_NAME:
-        name_tokens = site.matched_name_tokens()
+        name_tokens = site.matched_names()[1]
         for token in name_tokens:
             if token.text == _OLD and all(other.text != _NEW for other in name_tokens):
                 site.edits.replace(token.start, token.end, _NEW)
@@ -505,7 +483,7 @@ def online_attention(site: OperationSite) -> None:
         return
     # Add the scale, and maximum and sum of each row.
     maps, output, value = fields["indexing_maps"], fields["output_type"], fields["value_type"]
-    _, rows = _maps_of_attention(site, site.tokens())
+    _, rows = _maps_of_attention(site, site.spec.following(site.mark))
     site.edits.replace(site.mark.start, site.mark.end, names.MATCH_ONLINE_ATTENTION)
     if "scale_type" not in fields:
         query = fields.get("query_type", value)
@@ -525,8 +503,7 @@ def _maps_of_attention(site: OperationSite, tokens: Iterator[Token]) -> tuple[To
 
     The latter is that of the result without its columns.
     """
-    brackets = site.outline.map_brackets(tokens)
-    maps = site.outline.maps(brackets)
+    maps, brackets = site.spec.maps(tokens)
     query = read_affine_map(maps[0]) if maps else None
     result = read_affine_map(maps[-1]) if len(maps) > 1 else None
     if brackets is not None and query is not None and result is not None:
@@ -556,18 +533,18 @@ def matched_names(site: OperationSite) -> None:
     Next to a DAG or a matcher of its form, the name becomes `linalg.generic`. Otherwise the entry would match nothing,
     and is excluded.
     """
-    listed, sequence = site.name_list(), site.sequence
+    (listed, tokens), sequence = site.matched_names(), site.sequence
     if listed is None or sequence is None:
         return
-    op_names = [token.text.strip('"') for token in site.matched_name_tokens()]
+    op_names = [token.text.strip('"') for token in tokens]
     gone = [name for name in op_names if name in _KINDS or name in _MAPS]
     named = [name for name in op_names if is_named_operation(name)]
-    is_for_gpu = site.generalization.configures_gpu(sequence)
+    is_for_gpu = sequence.start in site.generalization.gpu_sequences
     if not gone and not (is_for_gpu and named and len(named) == len(op_names)):
         return
     # Another matcher op identifies the operation, or the entry is excluded.
     old = (gone or named)[0]
-    other_ops = {mark.text for mark in site.outline.marks(sequence.start, sequence.end)}
+    other_ops = {mark.text for mark in site.spec.marks(sequence.start, sequence.end)}
     change = f"'{old}' is {_GENERIC} on a GPU when it is matched; the "
     if is_for_gpu and names.MATCH_DAG in other_ops:
         site.edits.replace(listed.start, listed.end, f"[{_GENERIC}]")
@@ -596,8 +573,8 @@ def generalized_operations(site: OperationSite) -> None:
 
     A matcher for the named form matches nothing. The compiler's own generalization writes the new form.
     """
-    dag, sequence = site.outline.dag(site.mark), site.sequence
-    if dag is None or sequence is None or not site.generalization.configures_gpu(sequence):
+    dag, sequence = site.spec.dag(site.mark), site.sequence
+    if dag is None or sequence is None or sequence.start not in site.generalization.gpu_sequences:
         return
     generic = site.generalization.dags.get(dag.region.start)
     if generic is not None:

@@ -6,7 +6,6 @@ docstring the documentation of the rule. Rules apply in the order of their defin
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from tuninglink.upgrading.trees import (
     Node,
     Value,
     as_node,
+    copied,
     parse,
     shown,
 )
@@ -32,17 +32,10 @@ from tuninglink.upgrading.trees import (
 if TYPE_CHECKING:
     from tuninglink.errors import Diagnostic, Place
     from tuninglink.upgrading.loops import Generalization, IterationSpace, IterationSpaces
-    from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.spec_text import Mark, NamedSequence, SpecText, Token
 
 REGISTRY: Final[dict[str, UpgradeRule]] = {}
 """The imported rules, by name. `attribute_rules.RULES` contains all of them."""
-
-_REPOSITORIES: Final = {
-    "iree": "iree-org/iree",
-    "llvm": "llvm/llvm-project",
-    "amd-shark-ai": "nod-ai/amd-shark-ai",
-}
 
 _Rewrite = TypeVar("_Rewrite", bound="Callable[..., None]")
 
@@ -75,40 +68,29 @@ class UpgradeRule:
     is_for_attributes: bool
     rewrite: Callable[[Any], None]
 
-    def links(self) -> Iterator[tuple[str, str]]:
-        """Yield the title and the address of each reference."""
-        for reference in self.evidence:
-            repository, kind, what = re.split("([#@])", reference, maxsplit=1)
-            address = f"https://github.com/{_REPOSITORIES[repository]}"
-            if kind == "#":
-                yield what, f"{address}/pull/{what}"
-            else:
-                yield "source", f"{address}/blob/{what.replace(':', '/')}"
 
-
-def attribute_rule(
-    *targets: str, since: tuple[int, int], evidence: tuple[str, ...]
+def _rule(
+    *targets: str,
+    is_for_attributes: bool,
+    since: tuple[int, int],
+    evidence: tuple[str, ...],
+    is_decisive: bool = True,
 ) -> Callable[[_Rewrite], _Rewrite]:
-    """Register a function as a rule for attributes. For the arguments see `UpgradeRule`."""
-    return partial(_registered, (since, evidence, targets), (True, True))
+    """Register a function as a rule. For the arguments see `UpgradeRule`."""
+
+    def register(function: _Rewrite) -> _Rewrite:
+        name = function.__name__.replace("_", "-")
+        summary = " ".join(cleandoc(function.__doc__ or "").split())
+        REGISTRY[name] = UpgradeRule(
+            name, summary, since, evidence, targets, is_decisive, is_for_attributes, function
+        )
+        return function
+
+    return register
 
 
-def operation_rule(
-    *targets: str, since: tuple[int, int], evidence: tuple[str, ...], is_decisive: bool = True
-) -> Callable[[_Rewrite], _Rewrite]:
-    """Register a function as a rule for operations. For the arguments see `UpgradeRule`."""
-    return partial(_registered, (since, evidence, targets), (is_decisive, False))
-
-
-def _registered(
-    facts: tuple[tuple[int, int], tuple[str, ...], tuple[str, ...]],
-    flags: tuple[bool, bool],
-    function: _Rewrite,
-) -> _Rewrite:
-    name = function.__name__.replace("_", "-")
-    summary = " ".join(cleandoc(function.__doc__ or "").split())
-    REGISTRY[name] = UpgradeRule(name, summary, *facts, *flags, function)
-    return function
+attribute_rule = partial(_rule, is_for_attributes=True)
+operation_rule = partial(_rule, is_for_attributes=False)
 
 
 @dataclass
@@ -138,38 +120,26 @@ class OperationSite(Site):
     """An operation that a rule applies to, by its name in the text."""
 
     mark: Mark
-    outline: SpecOutline
+    spec: SpecText
     edits: Edits
     generalization: Generalization
 
     @property
-    def source(self) -> SpecText:
-        return self.outline.source
-
-    @property
     def sequence(self) -> NamedSequence | None:
-        return self.outline.sequence_at(self.mark.start)
-
-    def tokens(self) -> Iterator[Token]:
-        """Yield the tokens after the name, up to the end of the block."""
-        return self.source.following(self.mark)
+        return self.spec.sequence_at(self.mark.start)
 
     def head(self) -> Iterator[Token]:
         """Yield the tokens after the name of a transform operation, up to its types."""
-        for token in self.tokens():
+        for token in self.spec.following(self.mark):
             if token.text == ":" or token.is_transform:
                 return
             yield token
 
-    def name_list(self) -> Token | None:
-        """Return the brackets with the operation names of a `transform.match.operation_name`."""
-        return next((token for token in self.head() if token.text == "["), None)
-
-    def matched_name_tokens(self) -> list[Token]:
-        """Return the operation names of a `transform.match.operation_name`."""
-        listed = self.name_list()
-        inside = self.source.tokens(listed.start + 1, listed.end - 1) if listed else ()
-        return [token for token in inside if token.kind == "string"]
+    def matched_names(self) -> tuple[Token | None, list[Token]]:
+        """Return the brackets of a `transform.match.operation_name`, and the operation names in them."""
+        listed = next((token for token in self.head() if token.text == "["), None)
+        inside = self.spec.inside(listed) if listed else ()
+        return listed, [token for token in inside if token.kind == "string"]
 
 
 # --- The results of an upgrade, and the parts that could not be upgraded -------------------------
@@ -299,7 +269,7 @@ class Rewrites:
         is_old: whether a rule changed or refused something.
     """
 
-    outline: SpecOutline
+    spec: SpecText
     edits: Edits = field(default_factory=Edits)
     changes: list[RuleChange] = field(default_factory=list)
     refused: dict[int, tuple[str, int]] = field(default_factory=dict)
@@ -308,18 +278,18 @@ class Rewrites:
 
     def record(self, rule: str, offset: int, notes: Iterable[tuple[str, bool]]) -> None:
         """Record the changes of a rule at `offset`."""
-        sequence = self.outline.sequence_at(offset)
+        sequence = self.spec.sequence_at(offset)
         name = sequence.name if sequence is not None else None
         for message, is_decision in notes:
-            place = self.outline.source.place(offset)
+            place = self.spec.place(offset)
             self.changes.append(RuleChange(rule, message, place, is_decision, name))
             self.is_old = True
 
     def refuse(self, offset: int, reason: str) -> None:
         """Record that the part at `offset` cannot be upgraded, and neither can its sequence."""
-        sequence = self.outline.sequence_at(offset)
+        sequence = self.spec.sequence_at(offset)
         if sequence is not None:
-            self.refused.setdefault(self.outline.index_of(sequence), (reason, offset))
+            self.refused.setdefault(sequence.index, (reason, offset))
         self.is_old = True
 
     def add(self, other: Rewrites) -> None:
@@ -345,17 +315,19 @@ _ELIDED: Final = {
 }
 
 
-@dataclass
 class AttributeRewriter:
     """The application of rules, in order, to all attributes of a spec."""
 
-    outline: SpecOutline
-    rules: Sequence[UpgradeRule]
-    spaces: IterationSpaces
-    _definitions: dict[str, Node] = field(default_factory=dict)
-    _trees: dict[str, Node | None] = field(default_factory=dict)
-    _sizes: dict[str, int] = field(default_factory=dict)
-    _expanded: int = 0
+    def __init__(
+        self, spec: SpecText, rules: Sequence[UpgradeRule], spaces: IterationSpaces
+    ) -> None:
+        self._spec = spec
+        self._rules = rules
+        self._spaces = spaces
+        self._definitions: dict[str, Node] = {}
+        self._trees: dict[str, Node | None] = {}
+        self._sizes: dict[str, int] = {}
+        self._expanded = 0
 
     def rewrite(self, rewrites: Rewrites) -> None:
         """Add the changes to `rewrites`.
@@ -363,75 +335,71 @@ class AttributeRewriter:
         Raises:
             SpecError: the expansion of aliases exceeds its limit.
         """
-        source = self.outline.source
-        roots = [
-            (start, end, self._expand(parse(source, start, end))) for start, end in self._spans()
-        ]
+        spec, aliases = self._spec, self._spec.aliases
+        # 1. Expand the outermost attributes to which rules apply, except for the definitions of aliases.
+        roots: list[tuple[int, int, Value]] = []
+        done = 0
+        for mark in spec.marks():
+            if mark.start < done:
+                continue
+            alias, closer, start = aliases.get(mark.text), spec.closers.get(mark.end), mark.start
+            if alias is not None and start == alias.start:
+                done = alias.end
+                continue
+            if alias is not None:
+                done = mark.end
+            elif mark.text.startswith(_DIALECTS) and closer is not None:
+                done = closer + 1
+            elif mark.text == names.PARAM_CONSTANT:
+                token = next(spec.tokens(mark.end, len(spec.text)), None)
+                if token is None or token.text != "{":
+                    continue
+                start, done = token.start, token.end
+            else:
+                continue
+            roots.append((start, done, self._expand(parse(spec, start, done))))
+        # 2. Upgrade them, and the values of unused aliases, the last first, since later ones may use earlier ones.
         upgraded = [root for root in roots if self._upgrade(root[2], root[0], rewrites)]
-        # Upgrade the values of unused aliases, the last first, since later aliases may use earlier ones.
-        for alias in reversed(self.outline.aliases.values()):
+        for alias in reversed(aliases.values()):
             tree = None if alias.name in self._definitions else self._tree(alias.name)
             if tree is not None:
                 self._upgrade(self._use(alias.name, tree), alias.value, rewrites, is_alias=True)
+        # 3. Write those that changed.
         parts = [(start, end, shown(root)) for start, end, root in upgraded]
-        for alias in self.outline.aliases.values():
+        for alias in aliases.values():
             tree = self._definitions.get(alias.name)
             if tree is not None:
                 parts.append((alias.value, alias.end, tree.render()))
         for start, end, fresh in parts:
-            if fresh != source.text[start:end]:
+            if fresh != spec.text[start:end]:
                 rewrites.edits.replace(start, end, fresh)
-
-    def _spans(self) -> Iterator[tuple[int, int]]:
-        """Yield the spans of outermost attributes to which rules apply, except for the definitions of aliases."""
-        source, aliases = self.outline.source, self.outline.aliases
-        done = 0
-        for mark in source.marks:
-            if mark.start < done:
-                continue
-            alias = aliases.get(mark.text)
-            closer = source.closers.get(mark.end)
-            if alias is not None and mark.start == alias.start:
-                done = alias.end
-            elif alias is not None:
-                done = mark.end
-                yield mark.start, done
-            elif mark.text.startswith(_DIALECTS) and closer is not None:
-                done = closer + 1
-                yield mark.start, done
-            elif mark.text == names.PARAM_CONSTANT:
-                token = next(source.tokens(mark.end, len(source.text)), None)
-                if token is not None and token.text == "{":
-                    done = token.end
-                    yield token.start, done
 
     def _tree(self, alias: str) -> Node | None:
         """Return the value of an alias, or None if rules do not apply to it."""
         if alias not in self._trees:
             self._trees[alias] = None  # ends the recursion for an alias that uses itself
-            definition = self.outline.aliases[alias]
-            source = self.outline.source
-            before = self._expanded
-            is_relevant = source.text.startswith((*_DIALECTS, "{"), definition.value)
-            value = parse(source, definition.value, definition.end) if is_relevant else None
-            self._trees[alias] = as_node(self._expand(value)) if value is not None else None
+            spec, definition, before = self._spec, self._spec.aliases[alias], self._expanded
+            if spec.text.startswith((*_DIALECTS, "{"), definition.value):
+                value = parse(spec, definition.value, definition.end)
+                self._trees[alias] = as_node(self._expand(value))
             self._sizes[alias] = definition.end - definition.value + self._expanded - before
         return self._trees[alias]
 
     def _use(self, alias: str, tree: Node) -> Node:
-        return replace(tree.copy(), alias=alias, definitions=self._definitions)
+        copy = copied(tree)
+        assert isinstance(copy, Node)
+        return replace(copy, alias=alias, definitions=self._definitions)
 
     def _expand(self, value: Value) -> Value:
         """Replace aliases with their values."""
-        if isinstance(value, Leaf) and value.text in self.outline.aliases:
+        if isinstance(value, Leaf) and value.text in self._spec.aliases:
             tree = self._tree(value.text)
             if tree is None:
                 return value
-            alias = self.outline.aliases[value.text]
+            alias = self._spec.aliases[value.text]
             self._expanded += self._sizes[alias.name]
-            limit = _LEAST_EXPANSION + _MOST_EXPANSION * len(self.outline.source.text)
-            if self._expanded > limit:
-                place = self.outline.source.place(alias.start)
+            if self._expanded > _LEAST_EXPANSION + _MOST_EXPANSION * len(self._spec.text):
+                place = self._spec.place(alias.start)
                 raise SpecError(error(f"'{alias.name}' is used too often to be expanded", place))
             return self._use(value.text, tree)
         if isinstance(value, Node):
@@ -443,15 +411,15 @@ class AttributeRewriter:
         self, root: Value, start: int, rewrites: Rewrites, *, is_alias: bool = False
     ) -> bool:
         """Apply the rules to one attribute, and return whether none refused it."""
-        sequence = self.outline.sequence_at(start)
+        sequence = self._spec.sequence_at(start)
         uses = list(_uses(root))  # Rules may remove some.
         # Nodes are collected again after each rule that changed something.
         kinds, last_count, count = _kinds(root), 0, 0
-        for rule in self.rules:
+        for rule in self._rules:
             if count != last_count:
                 kinds, last_count = _kinds(root), count
             for node in [node for target in rule.targets for node in kinds.get(target, ())]:
-                site = AttributeSite(node, count > 0, lambda: self.spaces.of(sequence))
+                site = AttributeSite(node, count > 0, lambda: self._spaces.of(sequence))
                 try:
                     rule.rewrite(site)
                 except Refusal as refusal:
@@ -463,7 +431,7 @@ class AttributeRewriter:
                     count += len(site.notes)
         # Combinations that still fail in code generation are reported as failures.
         for node in _kinds(root).get("iree_codegen.compilation_info", ()) if count else ():
-            failure = _known_failure(node, lambda: self.spaces.of(sequence))
+            failure = _known_failure(node, lambda: self._spaces.of(sequence))
             if failure is not None:
                 rewrites.failures.append((start, failure))
         for use in uses:

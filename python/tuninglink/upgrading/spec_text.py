@@ -1,21 +1,21 @@
-"""A lossless tokenizer of specs: brackets, comments and strings with their positions.
+"""The text of a spec, tokenized without loss: brackets, aliases, named sequences, entries and references; and its edits.
 
-It is independent of the meaning of specs. Everything is linear in the length of the text, and the depth of recursion
-does not depend on the text.
+Everything is linear in the length of the text, and the depth of recursion does not depend on the text.
 """
 
 from __future__ import annotations
 
 import heapq
 import re
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, groupby, islice
 from typing import Final, NamedTuple, NoReturn
 
 from tuninglink.errors import Diagnostic, Place, SpecError
-from tuninglink.mlir import error, note
+from tuninglink.mlir import error, names, note
 
 MAX_DEPTH: Final = 128
 """The greatest nesting of brackets. Specs need a dozen levels. The compiler's recursive parser ends the process at
@@ -43,6 +43,7 @@ _WORDS: Final = tuple(
         r"tensor\.(?:un)?pack\b",
         r"(?:util|func)\.func\b",
         r"module\b",
+        r"#[A-Za-z_$][\w$.\-]*",
     )
 )
 _INSIDE_WORD: Final = frozenset(
@@ -68,6 +69,24 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 
+FUNCTIONS: Final = ("util.func", "func.func")
+"""Other operations with symbols: programs that replace matched operations."""
+
+_LONGEST_HEADER: Final = 9
+"""The tokens of a named sequence: visibility, name, arguments, arrow, type with parameters, attributes, body."""
+
+_FOREACH_WORDS: Final = frozenset({"restrict_root", "flatten_results", "in"})
+
+_PAYLOADS: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
+"""The dialects of operations that can be the root op of a DAG."""
+
+_AFTER_MAPS: Final = frozenset({"ins", "outs", ":"})
+"""What follows the indexing maps of an operation."""
+
+_REFERENCE: Final = re.compile(
+    r'//[^\n]*|(?P<name>@(?:[A-Za-z_$][\w$.\-]*|"(?:[^"\\\n]|\\.)*")|[#!][A-Za-z_$][\w$.\-]*)|"(?:[^"\\\n]|\\.)*"'
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -83,23 +102,8 @@ class Token:
         return self.kind == "word" and self.text.startswith("transform.")
 
 
-class Cursor:
-    """A cursor over tokens."""
-
-    def __init__(self, tokens: Iterator[Token]) -> None:
-        self._tokens = tokens
-        self._next = next(tokens, None)
-
-    def take(self, text: str | None = None) -> Token | None:
-        """Return the next token if it has the given text, and advance."""
-        token = self._next
-        if token is None or text not in (None, token.text):
-            return None
-        self._next = next(self._tokens, None)
-        return token
-
-    def take_kind(self, kind: str) -> Token | None:
-        return self.take() if self._next is not None and self._next.kind == kind else None
+_NO_TOKEN: Final = Token("", 0, 0, "")
+"""A placeholder after the last token."""
 
 
 class Mark(NamedTuple):
@@ -112,8 +116,79 @@ class Mark(NamedTuple):
     inside: int
 
 
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """The definition of an alias: `#name = value`."""
+
+    name: str
+    start: int
+    value: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A `matcher -> action` pair of a `foreach_match`."""
+
+    matcher: str
+    action: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForeachMatch:
+    """A `transform.foreach_match`."""
+
+    start: int
+    end: int
+    pairs: tuple[Pair, ...]
+    result: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSequence:
+    """A `transform.named_sequence`, or a function.
+
+    Attributes:
+        index: its position in `SpecText.sequences`.
+        scope: the offset of the brackets around it, which its symbol is defined in.
+        is_marked: whether it has the marker of an entry point.
+    """
+
+    name: str
+    index: int
+    start: int
+    end: int
+    scope: int
+    arguments: Token
+    results: tuple[int, int] | None
+    attributes: Token | None
+    body: Token | None
+    is_marked: bool
+    foreach_matches: tuple[ForeachMatch, ...]
+
+    @property
+    def is_entry_point(self) -> bool:
+        """Whether it is an entry point, by its marker or its name."""
+        return self.is_marked or self.name == names.KERNEL_CONFIG
+
+
+@dataclass(frozen=True, slots=True)
+class Dag:
+    """The DAG of a `match.cast_compatible_dag_from_root`: the name of its last operation, and the region's braces."""
+
+    root: Mark
+    region: Token
+
+
+def plain(symbol: str) -> str:
+    """Return a symbol without `@` and quotes."""
+    return symbol[1:].strip('"')
+
+
 class SpecText:
-    """The text of a spec with matched brackets.
+    """The text of a spec, its brackets, and its parts with their positions.
 
     Attributes:
         closers: for the offset of each opening bracket that of its closing bracket.
@@ -126,70 +201,47 @@ class SpecText:
         self.text = text
         self.name = name
         self.closers: dict[int, int] = {}
+        self._marks: list[Mark] = []
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         stack: list[int] = []
-        for match in _STRUCTURE.finditer(self.text):
-            start, first = match.start(), match.group()[0]
+        words = heapq.merge(
+            *(pattern.finditer(text) for pattern in _WORDS), key=lambda match: match.start()
+        )
+        word, done = next(words, None), 0
+        spans = (match.span() for match in _STRUCTURE.finditer(text))
+        for start, end in chain(spans, [(len(text), len(text))]):
+            # Words before this part of the structure are marks, except in a string or a comment, which ends at `done`.
+            while word is not None and (at := word.start()) < start:
+                if at >= done and (not at or text[at - 1] not in _INSIDE_WORD):
+                    inside = stack[-1] if stack else -1
+                    self._marks.append(Mark(word.group(), at, word.end(), len(stack), inside))
+                word = next(words, None)
+            first = text[start : start + 1]
             if first in _OPENERS:
                 stack.append(start)
                 if len(stack) > MAX_DEPTH:
                     self._fail(start, f"brackets are nested deeper than {MAX_DEPTH} levels")
             elif first in _OPENED_BY:
-                if stack and self.text[stack[-1]] == _OPENED_BY[first]:
+                if stack and text[stack[-1]] == _OPENED_BY[first]:
                     self.closers[stack.pop()] = start
+                elif first == ">":
+                    continue  # the operator of an affine constraint: `d0 >= 0`
                 elif not stack:
-                    # An unmatched `>` is the operator of an affine constraint: `d0 >= 0`.
-                    if first != ">":
-                        self._fail(start, f"unmatched '{first}'")
-                elif first != ">":
-                    opener = self.text[stack[-1]]
+                    self._fail(start, f"unmatched '{first}'")
+                else:
+                    opener = text[stack[-1]]
                     remedy = note(f"to close this '{opener}'", self.place(stack[-1]))
                     self._fail(start, f"expected '{_OPENERS[opener]}' before '{first}'", remedy)
-            elif first == '"' and match.end() == start + 1:
+            elif first == '"' and end == start + 1:
                 self._fail(start, "the string that begins here is not closed on its line")
+            elif first != "#":
+                done = end
         if stack:
-            what = self.text[stack[-1]]
+            what = text[stack[-1]]
             self._fail(stack[-1], f"'{what}' is never closed; the spec may be cut off")
-
-    @cached_property
-    def marks(self) -> list[Mark]:
-        """The words at the beginning of parts that may be old, in order."""
-        marks: list[Mark] = []
-        stack: list[int] = []
-        words = heapq.merge(
-            *(pattern.finditer(self.text) for pattern in _WORDS), key=lambda match: match.start()
-        )
-        waiting = next(words, None)
-        for match in _STRUCTURE.finditer(self.text):
-            start, end = match.span()
-            # Words before this part of the structure are marks.
-            while waiting is not None and waiting.start() < start:
-                marks += self._mark(waiting, stack)
-                waiting = next(words, None)
-            if start in self.closers:
-                stack.append(start)
-            elif stack and self.closers[stack[-1]] == start:
-                stack.pop()
-            elif self.text[start] == "#":
-                marks += self._mark(match, stack)
-            else:  # a string, a comment or an arrow, in which words are not marks
-                while waiting is not None and waiting.start() < end:
-                    waiting = next(words, None)
-        while waiting is not None:
-            marks += self._mark(waiting, stack)
-            waiting = next(words, None)
-        return marks
-
-    def _mark(self, word: re.Match[str], stack: list[int]) -> Iterator[Mark]:
-        start, end = word.span()
-        if not start or self.text[start - 1] not in _INSIDE_WORD:
-            yield Mark(word.group(), start, end, len(stack), stack[-1] if stack else -1)
 
     def _fail(self, offset: int, message: str, *notes: Diagnostic) -> NoReturn:
         raise SpecError(error(message, self.place(offset), notes))
-
-    @cached_property
-    def _lines(self) -> list[int]:
-        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def place(self, offset: int) -> Place:
         """Return the place of an offset. Its column counts bytes, as the compiler's does."""
@@ -246,60 +298,189 @@ class SpecText:
             if match.lastgroup != "space":
                 yield Token(match.lastgroup or "", match.start(), position, match.group())
 
+    def inside(self, brackets: Token) -> Iterator[Token]:
+        """Yield the tokens in brackets."""
+        return self.tokens(brackets.start + 1, brackets.end - 1)
 
-# --- The parts of a spec's text, with their offsets, and edits of a text -------------------------
+    def marks(self, start: int = 0, end: int | None = None) -> Sequence[Mark]:
+        """Return the words that begin parts that may be old, from `start` to `end`, in order."""
+        first = bisect_left(self._marks, start, key=lambda mark: mark.start)
+        last = None if end is None else bisect_left(self._marks, end, key=lambda mark: mark.start)
+        return self._marks[first:last]
+
+    @cached_property
+    def aliases(self) -> dict[str, Alias]:
+        """The definitions of attribute aliases, by name, `#` included."""
+        aliases: dict[str, Alias] = {}
+        for mark in self._marks:
+            if mark.depth == 0 and mark.text[0] == "#":
+                tokens = self.tokens(mark.end, len(self.text))
+                equals, first, group = (next(tokens, None) for _ in range(3))
+                if equals is not None and equals.text == "=" and first is not None:
+                    is_bracketed = group and group.kind == "group" and group.start == first.end
+                    end = group.end if group is not None and is_bracketed else first.end
+                    alias = Alias(mark.text, mark.start, first.start, end)
+                    aliases.setdefault(alias.name, alias)
+        return aliases
+
+    @cached_property
+    def sequences(self) -> tuple[NamedSequence, ...]:
+        """The named sequences in order, including those of nested modules.
+
+        A sequence includes everything inside it. Functions among them are treated as sequences without matchers and
+        includes.
+        """
+        sequences: list[NamedSequence] = []
+        for mark in self._marks:
+            is_nested = sequences and mark.start < sequences[-1].end
+            if is_nested or mark.text not in (names.NAMED_SEQUENCE, *FUNCTIONS):
+                continue
+            tokens = [
+                *islice(self.following(mark), _LONGEST_HEADER),
+                *[_NO_TOKEN] * _LONGEST_HEADER,
+            ]
+            # The visibility, if it is given, the name and the arguments.
+            if tokens[0].kind == "word":
+                del tokens[0]
+            symbol, arguments, arrow, first, parameters = tokens[:5]
+            if symbol.kind != "symbol" or arguments.text != "(":
+                continue
+            del tokens[:2]
+            # The type of the result.
+            results, end = None, arguments.end
+            if arrow.text == "->":
+                if first is _NO_TOKEN:
+                    continue
+                is_parametric = parameters.text == "<"
+                end = parameters.end if is_parametric else first.end
+                results = first.start, end
+                del tokens[: 3 if is_parametric else 2]
+            # The attributes and the body.
+            attributes = body = None
+            if tokens[0].text == "attributes":
+                attributes = tokens[1] if tokens[1] is not _NO_TOKEN else None
+                del tokens[:2]
+            if tokens[0].text == "{":
+                body = tokens[0]
+            last = body or attributes
+            written = self.text[attributes.start : attributes.end] if attributes else ""
+            sequences.append(
+                NamedSequence(
+                    name=plain(symbol.text),
+                    index=len(sequences),
+                    start=mark.start,
+                    end=last.end if last is not None else end,
+                    scope=mark.inside,
+                    arguments=arguments,
+                    results=results,
+                    attributes=attributes,
+                    body=body,
+                    is_marked=names.ENTRY_POINT in written,
+                    foreach_matches=tuple(self._foreach_matches(body)) if body else (),
+                )
+            )
+        return tuple(sequences)
+
+    def _foreach_matches(self, body: Token) -> Iterator[ForeachMatch]:
+        """Yield the `foreach_match` operations in a body."""
+        for mark in self.marks(body.start, body.end):
+            if mark.text != names.FOREACH_MATCH:
+                continue
+            tokens = []
+            for token in self.tokens(mark.end, body.end - 1):
+                if token.text == "=" or (token.kind == "word" and token.text not in _FOREACH_WORDS):
+                    break
+                tokens.append(token)
+            texts = [token.text for token in tokens]
+            if "in" not in texts or not any(text[0] == "%" for text in texts[texts.index("in") :]):
+                continue
+            start = texts.index("in")
+            colon = texts.index(":", start) if ":" in texts[start:] else len(tokens) - 1
+            end = tokens[colon].end
+            if texts[colon + 2 : colon + 3] == ["->"] and texts[colon + 3 :]:  # `: (types) -> type`
+                end = tokens[colon + 3].end
+            # Read the pairs.
+            pairs = []
+            for is_comma, piece in groupby(
+                tokens[start : colon + 1], key=lambda token: token.text == ","
+            ):
+                path = [
+                    token for token in piece if token.kind == "symbol" or token.text in {"::", "->"}
+                ]
+                arrows = [index for index, token in enumerate(path) if token.text == "->"]
+                if not is_comma and len(arrows) == 1 and 0 < arrows[0] < len(path) - 1:
+                    words = [
+                        plain(token.text) if token.kind == "symbol" else token.text
+                        for token in path
+                    ]
+                    matcher, action = "".join(words[: arrows[0]]), "".join(words[arrows[0] + 1 :])
+                    pairs.append(Pair(matcher, action, path[0].start, path[-1].end))
+            results = self.results(mark.start)[1]
+            yield ForeachMatch(mark.start, end, tuple(pairs), results[0] if results else None)
+
+    def sequence_at(self, offset: int) -> NamedSequence | None:
+        """Return the sequence at an offset, or None."""
+        index = bisect_right(self.sequences, offset, key=lambda sequence: sequence.start) - 1
+        if index < 0 or offset >= self.sequences[index].end:
+            return None
+        return self.sequences[index]
+
+    @cached_property
+    def by_name(self) -> dict[tuple[int, str], NamedSequence]:
+        """The sequences by scope and name."""
+        return {(sequence.scope, sequence.name): sequence for sequence in reversed(self.sequences)}
+
+    def includes(self, sequence: NamedSequence) -> Iterator[NamedSequence]:
+        """Yield the sequences that a sequence includes."""
+        for mark in self.marks(sequence.start, sequence.end):
+            if mark.text == names.INCLUDE:
+                target = next(self.tokens(mark.end, sequence.end), None)
+                symbol = plain(target.text) if target is not None else ""
+                callee = self.by_name.get((sequence.scope, symbol))
+                if callee is not None and callee.body is not None:
+                    yield callee
+
+    def dag(self, mark: Mark) -> Dag | None:
+        """Return the DAG of the operation at `mark`."""
+        for region in self.following(mark):
+            if region.text == "{":
+                roots = [
+                    candidate
+                    for candidate in self.marks(region.start, region.end)
+                    if candidate.inside == region.start and candidate.text.startswith(_PAYLOADS)
+                ]
+                return Dag(roots[-1], region) if roots else None
+            if region.kind == "word" or region.text == "=":
+                return None
+        return None
+
+    def maps(self, tokens: Iterable[Token]) -> tuple[list[str], Token | None]:
+        """Return the indexing maps of an operation, among its tokens or in its attributes, and their brackets."""
+        previous = ""
+        for token in tokens:
+            if token.text == "[" and previous == "indexing_maps":
+                pieces = groupby(self.inside(token), key=lambda inner: inner.text == ",")
+                parts = [list(piece) for _, piece in pieces][::2]
+                texts = [self.text[part[0].start : part[-1].end] for part in parts]
+                aliases = [(text, self.aliases.get(text)) for text in texts]
+                return [self.text[at.value : at.end] if at else text for text, at in aliases], token
+            if token.text in _AFTER_MAPS or token.is_transform:
+                break
+            if token.text in {"{", "<"}:
+                maps, brackets = self.maps(self.inside(token))
+                if brackets is not None:
+                    return maps, brackets
+            if token.text != "=":
+                previous = token.text
+        return [], None
+
+    def references(self, start: int, end: int) -> set[str]:
+        """Return the symbols, attribute and type aliases that a part of the text refers to: `@x`, `#x` and `!x`."""
+        matches = _REFERENCE.finditer(self.text, start, end)
+        return {match["name"] for match in matches if match["name"]}
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """The definition of an alias: `#name = value`."""
-
-    name: str
-    start: int
-    value: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class NamedSequence:
-    """A `transform.named_sequence`."""
-
-    name: str
-    start: int
-    end: int
-    scope: int
-    arguments: Token
-    results: tuple[int, int] | None
-    attributes: Token | None
-    body: Token | None
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A `matcher -> action` pair of a `foreach_match`."""
-
-    matcher: str
-    action: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class ForeachMatch:
-    """A `transform.foreach_match`."""
-
-    start: int
-    end: int
-    pairs: tuple[Pair, ...]
-    result: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Dag:
-    """The DAG of a `match.cast_compatible_dag_from_root`: the name of its last operation, and the region's braces."""
-
-    root: Mark
-    region: Token
+# --- Edits of a text -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, order=True)

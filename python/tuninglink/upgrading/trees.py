@@ -21,9 +21,6 @@ class Leaf:
     def render(self) -> str:
         return self.text
 
-    def copy(self) -> Leaf:
-        return self
-
 
 @dataclass
 class Field:
@@ -72,11 +69,6 @@ class Node:
         inside = "".join(item.render() for item in self.fields)
         return f"{self.head}{self.bracket}{inside}{self.tail}{_CLOSERS[self.bracket]}"
 
-    def copy(self) -> Node:
-        return replace(
-            self, fields=[replace(item, value=item.value.copy()) for item in self.fields]
-        )
-
     def find(self, name: str) -> Field | None:
         return next((item for item in self.fields if item.name == name), None)
 
@@ -90,42 +82,33 @@ class Node:
     def positional(self) -> Field | None:
         return next((item for item in self.fields if item.key is None), None)
 
-    def remove(self, name: str) -> Field | None:
-        """Remove a field, with a comma that becomes redundant, and return it."""
-        removed = self.find(name)
-        if removed is not None:
-            self.remove_field(removed)
-        return removed
-
-    def remove_field(self, gone: Field) -> None:
-        """Remove a field, with a comma that becomes redundant."""
-        position = next(at for at, item in enumerate(self.fields) if item is gone)
+    def remove(self, item: str | Field) -> Field | None:
+        """Remove a field, or the one with a name, with a comma that becomes redundant, and return it."""
+        removed = self.find(item) if isinstance(item, str) else item
+        if removed is None:
+            return None
+        position = next(at for at, field_ in enumerate(self.fields) if field_ is removed)
         del self.fields[position]
         if position < len(self.fields):
             if position == 0:
-                self.fields[0].lead = gone.lead
+                self.fields[0].lead = removed.lead
         elif self.fields:
-            self.fields[-1].trail, self.fields[-1].comma = gone.trail, ""
+            self.fields[-1].trail, self.fields[-1].comma = removed.trail, ""
+        return removed
 
-    def add(self, key: str | None, value: Value | str) -> None:
-        self.insert(len(self.fields), key, value)
-
-    def insert(self, position: int, key: str | None, value: Value | str) -> None:
-        """Insert a field before the one at `position`, with its value as a tree or as text."""
+    def add(self, key: str | None, value: Value | str, *, is_first: bool = False) -> None:
+        """Add a field at the end, or as the first one, with its value as a tree or as text."""
         fresh = Field(Leaf(value) if isinstance(value, str) else value, key)
-        if position < len(self.fields):
-            following = self.fields[position]
+        if is_first and self.fields:
+            following = self.fields[0]
             fresh.lead, fresh.comma = following.lead, ","
-            if not following.lead:
-                following.lead = " "
-        if position > 0:
-            previous = self.fields[position - 1]
+            following.lead = following.lead or " "
+        elif self.fields:
+            previous = self.fields[-1]
             if not previous.comma:
                 previous.trail, previous.comma = previous.trail.rstrip(), ","
-            fresh.lead = previous.lead
-            if "//" in previous.lead or not previous.lead:
-                fresh.lead = " "
-        self.fields.insert(position, fresh)
+            fresh.lead = " " if "//" in previous.lead else previous.lead or " "
+        self.fields.insert(0 if is_first else len(self.fields), fresh)
 
 
 Value: TypeAlias = Leaf | Node
@@ -144,20 +127,24 @@ def shown(value: Value) -> str:
     return value.render()
 
 
-def parse(source: SpecText, start: int, end: int) -> Value:
+def copied(value: Value) -> Value:
+    """Return a copy of a tree, which can be changed."""
+    if isinstance(value, Leaf):
+        return value
+    return replace(value, fields=[replace(item, value=copied(item.value)) for item in value.fields])
+
+
+def parse(spec: SpecText, start: int, end: int) -> Value:
     """Parse the attribute in a part of the text, from its first to its last character."""
-    return _value(source, list(source.tokens(start, end)))
-
-
-def _value(source: SpecText, tokens: list[Token]) -> Value:
-    text, (*head, last) = source.text, tokens
+    text = spec.text
+    *head, last = tokens = list(spec.tokens(start, end))
     is_named = [token.end == last.start and token.kind in {"name", "word"} for token in head]
     if last.kind != "group" or is_named not in ([], [True]):
         return Leaf(text[tokens[0].start : last.end])
     node = Node(text[tokens[0].start : last.start], last.text)
     position = last.start + 1
     # Each field keeps the text between its tokens.
-    for key, equals, value, comma in _pieces(list(source.tokens(position, last.end - 1))):
+    for key, equals, value, comma in _pieces(list(spec.inside(last))):
         first = key or (value[0] if value else comma)
         assert first is not None
         fresh = Field(Leaf(""), lead=text[position : first.start])
@@ -167,8 +154,8 @@ def _value(source: SpecText, tokens: list[Token]) -> Value:
             # A missing value is reported by the compiler.
             fresh.equals = text[key.end : value[0].start if value else equals.end]
         if value:
-            fresh.value = _value(source, value)
             position = value[-1].end
+            fresh.value = parse(spec, value[0].start, position)
         if comma is not None:
             fresh.trail, fresh.comma = text[position : comma.start], ","
             position = comma.end

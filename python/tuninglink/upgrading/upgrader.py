@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -13,18 +15,10 @@ from iree.compiler import ir as mlir
 from tuninglink.arguments import Content, described
 from tuninglink.errors import Diagnostic, Place, Severity, SpecError, printable
 from tuninglink.files import cannot
-from tuninglink.mlir import decode, error, names, thread_context
+from tuninglink.mlir import decode, error, names, parse_module, thread_context
 from tuninglink.rules import Rule
 from tuninglink.upgrading.attribute_rules import RULES
 from tuninglink.upgrading.loops import Generalization, IterationSpaces
-from tuninglink.upgrading.operation_rules import is_entry_point, unmarked
-from tuninglink.upgrading.outline import (
-    Exclusion,
-    SpecOutline,
-    exclude,
-    find_rejected,
-    parse_failure,
-)
 from tuninglink.upgrading.rule_definition import (
     AttributeRewriter,
     KeptOut,
@@ -36,7 +30,15 @@ from tuninglink.upgrading.rule_definition import (
     UpgradedEntry,
     UpgradeRule,
 )
-from tuninglink.upgrading.spec_text import Edited, Edits, SpecText
+from tuninglink.upgrading.spec_text import (
+    FUNCTIONS,
+    Alias,
+    Edited,
+    Edits,
+    NamedSequence,
+    SpecText,
+    plain,
+)
 
 
 def upgrade(
@@ -52,7 +54,7 @@ def upgrade(
     changed at all. Parts that cannot be upgraded become comments with the reason.
 
     Args:
-        source: the spec: text, its path, or text as bytes.
+        source: the spec: text, its path, or text in UTF-8 as bytes.
         name: its name in diagnostics and reports; by default its path, or `<memory>`.
         written_for: the version of the compiler that it was written for, if known. Rules for changes up to that
             version are not applied.
@@ -78,58 +80,42 @@ def upgrade(
     else:
         raise TypeError(f"a spec is text, a path, or bytes; found {described(source)}")
     text = content if isinstance(content, str) else decode(bytes(content), name)
-    return _upgraded(text, name, written_for, context)
+    rewrites = rewrite(SpecText(text, name), written_for or (0, 0))
+    return _verified(rewrites, context or thread_context())
 
 
-def _upgraded(
-    text: str, name: str, written_for: tuple[int, int] | None, context: mlir.Context | None
-) -> Upgraded:
-    rewrites = rewrite(SpecOutline(SpecText(text, name)), written_for or (0, 0))
-    upgraded = _verified(rewrites, context or thread_context())
-    kept_out = {part.what for part in upgraded.kept_out}
-    return replace(upgraded, hints=tuple(_hints(rewrites, kept_out)))
-
-
-def upgrade_bytes(
-    data: bytes,
-    name: str = "<memory>",
-    *,
-    written_for: tuple[int, int] | None = None,
-    context: mlir.Context | None = None,
-) -> Upgraded:
-    """Upgrade a spec given as bytes, such as the content of a file.
-
-    Raises:
-        SpecError: as for `upgrade`, and if the bytes are not text.
-    """
-    return _upgraded(decode(data, name), name, written_for, context)
-
-
-def rewrite(outline: SpecOutline, written_for: tuple[int, int]) -> Rewrites:
+def rewrite(spec: SpecText, written_for: tuple[int, int]) -> Rewrites:
     """Apply the rules for changes after a version. Rules that are not decisive apply to old specs only."""
     # A preprocessing spec does not see ops as they are in dispatches.
-    has_main = any(sequence.name == names.TRANSFORM_MAIN for sequence in outline.sequences)
-    is_preprocessing = has_main and not any(
-        is_entry_point(outline, sequence) for sequence in outline.sequences
-    )
-    excluded = _OF_DISPATCHES if is_preprocessing else frozenset()
+    has_main = any(sequence.name == names.TRANSFORM_MAIN for sequence in spec.sequences)
+    is_preprocessing = has_main and not any(sequence.is_entry_point for sequence in spec.sequences)
     rules = [
-        rule for rule in RULES.values() if rule.since > written_for and rule.name not in excluded
+        rule
+        for rule in RULES.values()
+        if rule.since > written_for and not (is_preprocessing and rule.name in _OF_DISPATCHES)
     ]
-    operation_rules = [rule for rule in rules if not rule.is_for_attributes]
-    rewrites, attributes, dependent = Rewrites(outline), Rewrites(outline), Rewrites(outline)
-    # Decisive rules determine whether the spec is old.
-    generalization = Generalization(outline, rewrites.edits)
-    decisive = [rule for rule in operation_rules if rule.is_decisive]
-    _rewrite_operations(decisive, rewrites, generalization)
-    attribute_rules = [rule for rule in rules if rule.is_for_attributes]
-    spaces = IterationSpaces(outline, generalization)
-    AttributeRewriter(outline, attribute_rules, spaces).rewrite(attributes)
-    # The other rules apply to old specs only.
-    if rewrites.is_old or attributes.is_old:
-        rest = [rule for rule in operation_rules if not rule.is_decisive]
-        _rewrite_operations(rest, dependent, generalization)
-    rewrites.add(dependent)
+    rewrites, attributes = Rewrites(spec), Rewrites(spec)
+    generalization = Generalization(spec, rewrites.edits)
+    spaces = IterationSpaces(spec, generalization)
+    # The decisive rules and those for attributes determine whether the spec is old. The others apply to old specs only.
+    for is_decisive in (True, False):
+        by_target: dict[str, list[UpgradeRule]] = {}
+        for rule in rules:
+            if not rule.is_for_attributes and rule.is_decisive is is_decisive:
+                for target in rule.targets:
+                    by_target.setdefault(target, []).append(rule)
+        for mark in spec.marks() if is_decisive or rewrites.is_old or attributes.is_old else ():
+            for rule in by_target.get(mark.text, ()):
+                site = OperationSite(mark, spec, rewrites.edits, generalization)
+                try:
+                    rule.rewrite(site)
+                except Refusal as refusal:
+                    rewrites.refuse(mark.start, str(refusal))
+                finally:
+                    rewrites.record(rule.name, mark.start, site.notes)
+        if is_decisive:
+            for_attributes = [rule for rule in rules if rule.is_for_attributes]
+            AttributeRewriter(spec, for_attributes, spaces).rewrite(attributes)
     rewrites.add(attributes)
     return rewrites
 
@@ -138,65 +124,39 @@ _OF_DISPATCHES: Final = frozenset({"attention-dags", "online-attention"})
 """Rules for ops as they are in dispatches, which preprocessing specs do not see."""
 
 
-def _rewrite_operations(
-    rules: Iterable[UpgradeRule], rewrites: Rewrites, generalization: Generalization
-) -> None:
-    outline = rewrites.outline
-    by_target: dict[str, list[UpgradeRule]] = {}
-    for rule in rules:
-        for target in rule.targets:
-            by_target.setdefault(target, []).append(rule)
-    for mark in outline.source.marks:
-        for rule in by_target.get(mark.text, ()):
-            site = OperationSite(mark, outline, rewrites.edits, generalization)
-            try:
-                rule.rewrite(site)
-            except Refusal as refusal:
-                rewrites.refuse(mark.start, str(refusal))
-            finally:
-                rewrites.record(rule.name, mark.start, site.notes)
+# --- Verification: the parts that today's compiler rejects become comments ------------------------
 
 
-def _hints(rewrites: Rewrites, kept_out: set[str]) -> Iterator[Diagnostic]:
-    """Yield warnings about failing configurations, or remarks on unmarked entry points of a current spec."""
-    outline = rewrites.outline
-    for offset, reason in rewrites.failures:
-        sequence = outline.sequence_at(offset)
-        if sequence is None or f"@{sequence.name}" not in kept_out:
-            message = f"the configuration is upgraded, and does not compile: {reason}"
-            place, rule = outline.source.place(offset), Rule.DOES_NOT_COMPILE
-            yield Diagnostic(Severity.WARNING, message, place, rule=rule)
-    for sequence in unmarked(outline) if not rewrites.is_old else ():
-        message = (
-            f"'@{sequence.name}' is not marked as an entry point: today's compiler runs it alone, and silently "
-            f"drops it next to another spec; mark it '{names.ENTRY_POINT}' and return an operation, or use "
-            "'tuninglink link'"
-        )
-        place, rule = outline.source.place(sequence.start), Rule.ENTRY_POINT
-        yield Diagnostic(Severity.REMARK, message, place, rule=rule)
+@dataclass(frozen=True)
+class _Exclusion:
+    """A spec without the parts that cannot be upgraded, and the reasons by sequence and by alias."""
+
+    edited: Edited
+    excluded: dict[int, str]
+    aliases: dict[str, str]
 
 
 def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:
     """Return the upgraded spec without the parts that today's compiler rejects."""
-    original, refused = rewrites.outline, rewrites.refused
-    name = original.source.name
+    original, refused = rewrites.spec, rewrites.refused
+    name = original.name
     # Exclude the parts that rules refused.
-    edited = rewrites.edits.apply(original.source.text)
-    outline = SpecOutline(SpecText(edited.text, name)) if refused else None
-    exclusion = Exclusion(Edits().apply(edited.text), {}, {})
-    if outline is not None:
-        exclusion = exclude(outline, original, refused, {})
+    edited = rewrites.edits.apply(original.text)
+    spec = SpecText(edited.text, name) if refused else None
+    exclusion = _Exclusion(Edits().apply(edited.text), {}, {})
+    if spec is not None:
+        exclusion = _exclude(spec, original, refused, {})
     # Exclude the parts that the compiler rejects, until it accepts the rest.
-    failure = parse_failure(exclusion.edited.text, name, context)
+    failure = _parse_failure(exclusion.edited.text, name, context)
     while failure is not None:
-        outline = outline or SpecOutline(SpecText(edited.text, name))
-        sequences, aliases = find_rejected(exclusion, outline, context)
+        spec = spec or SpecText(edited.text, name)
+        sequences, aliases = _find_rejected(exclusion, spec, context)
         if not sequences and not aliases:
             break
         for index, (reason, offset) in sequences.items():
             refused.setdefault(index, (reason, edited.original(offset)))
-        exclusion = exclude(outline, original, refused, exclusion.aliases | aliases)
-        failure = parse_failure(exclusion.edited.text, name, context)
+        exclusion = _exclude(spec, original, refused, exclusion.aliases | aliases)
+        failure = _parse_failure(exclusion.edited.text, name, context)
     upgraded = _result(rewrites, edited, exclusion)
     if failure is not None:
         message, at = failure
@@ -204,20 +164,20 @@ def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:
     return upgraded
 
 
-def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgraded:
+def _result(rewrites: Rewrites, edited: Edited, exclusion: _Exclusion) -> Upgraded:
     """Return the upgraded spec with the result for each entry."""
-    outline = rewrites.outline
-    place = outline.source.place
+    spec = rewrites.spec
+    place = spec.place
     # The excluded parts.
     out: dict[str, KeptOut] = {}
     kept_out = []
     for index, reason in exclusion.excluded.items():
-        sequence = outline.sequences[index]
+        sequence = spec.sequences[index]
         _, offset = rewrites.refused.get(index, ("", sequence.start))
         out[sequence.name] = KeptOut(f"@{sequence.name}", reason, place(offset))
         kept_out.append(out[sequence.name])
     aliases = (
-        KeptOut(name, reason, place(outline.aliases[name].start))
+        KeptOut(name, reason, place(spec.aliases[name].start))
         for name, reason in exclusion.aliases.items()
     )
     # The changes that are still in the result, and the entries.
@@ -237,14 +197,12 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
             ),
             next((out[part] for part in (pair.matcher, pair.action) if part in out), None),
         )
-        for sequence in outline.sequences
-        for foreach_match in outline.foreach_matches(sequence)
+        for sequence in spec.sequences
+        for foreach_match in sequence.foreach_matches
         for pair in foreach_match.pairs
     )
     # A spec without any entry, or without an entry point, is none.
-    entry_points = {
-        sequence.name for sequence in outline.sequences if is_entry_point(outline, sequence)
-    }
+    entry_points = {sequence.name for sequence in spec.sequences if sequence.is_entry_point}
     lost = ""
     if entries and all(entry.kept_out for entry in entries):
         lost = "entry"
@@ -254,7 +212,207 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
         notes = [error(f"{part.what}: {part.reason}", part.place) for part in kept_out]
         raise SpecError(error(f"no {lost} of the spec can be upgraded", place(0)), *notes)
 
+    # Warnings about configurations that are known to fail, and remarks on unmarked entry points of a current spec.
+    hints = []
+    for offset, reason in rewrites.failures:
+        failing = spec.sequence_at(offset)
+        if failing is None or failing.name not in out:
+            message = f"the configuration is upgraded, and does not compile: {reason}"
+            hints.append(
+                Diagnostic(Severity.WARNING, message, place(offset), rule=Rule.DOES_NOT_COMPILE)
+            )
+    for sequence in spec.sequences if not rewrites.is_old else ():
+        if sequence.is_entry_point and not sequence.is_marked and sequence.body is not None:
+            message = (
+                f"'@{sequence.name}' is not marked as an entry point: today's compiler runs it alone, and silently "
+                f"drops it next to another spec; mark it '{names.ENTRY_POINT}' and return an operation, or use "
+                "'tuninglink link'"
+            )
+            at = place(sequence.start)
+            hints.append(Diagnostic(Severity.REMARK, message, at, rule=Rule.ENTRY_POINT))
+
     def origin(offset: int) -> Place:
         return place(edited.original(exclusion.edited.original(offset)))
 
-    return Upgraded(exclusion.edited.text, changes, (*kept_out, *aliases), entries, origin)
+    whole = (*kept_out, *aliases)
+    return Upgraded(exclusion.edited.text, changes, whole, entries, origin, tuple(hints))
+
+
+def _parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, int | None] | None:
+    """Return the reason and the offset of a parser error, or None if the compiler accepts the text."""
+    try:
+        parse_module(text.encode(errors="replace"), name, context)
+    except SpecError as failure:
+        first = failure.diagnostics[0]
+        place = first.place
+        if place is None or place.file != name:
+            return first.message, None
+        # The column counts bytes.
+        lines = text.split("\n", place.line)
+        before = "".join(f"{line}\n" for line in lines[: place.line - 1])
+        line = "".join(lines[place.line - 1 : place.line]).encode(errors="replace")
+        column = len(line[: max(0, place.column - 1)].decode(errors="ignore"))
+        return first.message, min(len(before) + column, len(text))
+    return None
+
+
+def _find_rejected(
+    exclusion: _Exclusion, spec: SpecText, context: mlir.Context
+) -> tuple[dict[int, tuple[str, int]], dict[str, str]]:
+    """Find the parts of a spec that the compiler rejects, apart from excluded ones."""
+    text = spec.text
+    definitions = _definitions(spec)
+    # 1. Parse each sequence with the aliases that it uses, and declarations of the sequences that it refers to. One with
+    # a `foreach_match` fails together with its matchers and actions.
+    sequences = {}
+    for sequence in spec.sequences:
+        if sequence.index in exclusion.excluded or sequence.foreach_matches:
+            continue
+        start, end = sequence.start, sequence.end
+        lead = _used(spec, definitions, start, end)
+        lead += f"\nmodule attributes {{{names.WITH_NAMED_SEQUENCE}}} {{\n"
+        symbols = {plain(name) for name in spec.references(start, end) if name[0] == "@"}
+        for symbol in sorted(symbols - {sequence.name}):
+            callee = spec.by_name.get((sequence.scope, symbol))
+            if callee is None:
+                continue
+            if text.startswith(FUNCTIONS, callee.start):  # sequences refer to it only by name
+                kind = text[callee.start : text.index(".func", callee.start)]
+                lead += f'{kind}.func private @"{symbol}"()\n'
+            else:
+                arguments = text[callee.arguments.start : callee.arguments.end]
+                results = f" -> {text[slice(*callee.results)]}" if callee.results else ""
+                lead += f'transform.named_sequence private @"{symbol}"{arguments}{results}\n'
+        failure = _parse_failure(f"{lead}{text[start:end]}\n}}", "<sequence>", context)
+        if failure is not None:
+            message, failure_offset = failure
+            offset = start + (failure_offset or 0) - len(lead)
+            at = offset if start <= offset < end else start
+            sequences[sequence.index] = _rejection(message), at
+    # 2. Parse each alias by itself. A used alias has already failed where it is used.
+    uses = Counter(mark.text for mark in spec.marks())
+    aliases = {}
+    for alias in spec.aliases.values():
+        if alias.name not in exclusion.aliases:
+            value = text[alias.value : alias.end]
+            whole = _used(spec, definitions, alias.value, alias.end)
+            whole += f"module attributes {{iree_codegen.alias = {value}}} {{}}"
+            failure = _parse_failure(whole, "<alias>", context)
+            if failure is not None:
+                is_used = uses[alias.name] > 1
+                aliases[alias.name] = _rejection(failure[0]) if is_used else "it is unused"
+    return sequences, aliases
+
+
+def _definitions(spec: SpecText) -> dict[str, tuple[int, int]]:
+    """Return where the values of aliases are, of types first."""
+    before = takewhile(lambda token: token.text != "module", spec.tokens(0, len(spec.text)))
+    tokens = list(before)
+    starts = [index for index, (_, equals) in enumerate(pairwise(tokens)) if equals.text == "="]
+    types = {
+        tokens[start].text: (tokens[min(start + 2, end - 1)].start, tokens[end - 1].end)
+        for start, end in pairwise((*starts, len(tokens)))
+        if tokens[start].text[0] == "!"
+    }
+    return types | {alias.name: (alias.value, alias.end) for alias in spec.aliases.values()}
+
+
+def _used(spec: SpecText, definitions: Mapping[str, tuple[int, int]], start: int, end: int) -> str:
+    """Return the definitions of the aliases that a part of the text uses, in order of dependence."""
+    needed: set[str] = set()
+    pending = [(start, end)]
+    while pending:
+        for name in spec.references(*pending.pop()) & (definitions.keys() - needed):
+            needed.add(name)
+            pending.append(definitions[name])
+    return "".join(
+        f"{name} = {spec.text[slice(*span)]}\n"
+        for name, span in definitions.items()
+        if name in needed
+    )
+
+
+def _rejection(message: str) -> str:
+    return f"today's compiler rejects it: {message.splitlines()[0][:300]}"
+
+
+def _exclude(
+    spec: SpecText,
+    original: SpecText,
+    refused: Mapping[int, tuple[str, int]],
+    aliases: Mapping[str, str],
+) -> _Exclusion:
+    """Turn sequences and aliases into comments, together with dependent sequences and their entries."""
+    excluded = _with_dependents(spec, {index: why for index, (why, _) in refused.items()})
+    edits, text = Edits(), spec.text
+    # 1. The sequences and aliases, with the original text.
+    parts: list[tuple[NamedSequence | Alias, NamedSequence | Alias, str]] = [
+        *((spec.sequences[at], original.sequences[at], why) for at, why in excluded.items()),
+        *((spec.aliases[name], original.aliases[name], why) for name, why in aliases.items()),
+    ]
+    for part, before, reason in parts:
+        lead = text[spec.line_start(part.start) : part.start]
+        indent, lead = ("", "\n") if lead.strip() else (lead, "")
+        body = "\n".join(
+            f"{indent}// {line.removeprefix(indent)}".rstrip()
+            for line in original.text[before.start : before.end].split("\n")
+        )
+        rest = text[part.end : spec.line_end(part.end)].strip()
+        trail = "\n" if rest and not rest.startswith("//") else ""
+        why = " ".join(reason.split())
+        edits.replace(part.start, part.end, f"{lead}// Kept out: {why}.\n{body}{trail}")
+    # 2. The entries of the other sequences that use an excluded one, with one comma each.
+    gone = {(spec.sequences[index].scope, spec.sequences[index].name) for index in excluded}
+    for sequence in spec.sequences if gone else ():
+        lists = sequence.foreach_matches if sequence.index not in excluded else ()
+        for pairs in (foreach_match.pairs for foreach_match in lists):
+            has_survivor = False
+            for index, pair in enumerate(pairs):
+                if gone.isdisjoint({(sequence.scope, pair.matcher), (sequence.scope, pair.action)}):
+                    has_survivor = True
+                    continue
+                # The comma before it, or the one after it if all pairs before are excluded.
+                start, end = pair.end, pair.end
+                if has_survivor:
+                    start, end = pairs[index - 1].end, pair.start
+                elif index + 1 < len(pairs):
+                    end = pairs[index + 1].start
+                comma = next(
+                    (token for token in spec.tokens(start, end) if token.text == ","), None
+                )
+                line_end = spec.line_end(pair.end)
+                rest = text[pair.end : line_end]
+                if comma is not None:
+                    edits.replace(comma.start, comma.end, "")
+                    if pair.end <= comma.start < line_end:
+                        rest = text[pair.end : comma.start] + text[comma.end : line_end]
+                written = " ".join(text[pair.start : pair.end].split())
+                trail = "\n" if rest.strip() else ""
+                edits.replace(pair.start, pair.end, f"// Kept out: {written}{trail}")
+    return _Exclusion(edits.apply(text), excluded, dict(aliases))
+
+
+def _with_dependents(spec: SpecText, refused: Mapping[int, str]) -> dict[int, str]:
+    """Add the sequences that refer to a refused one other than by an entry."""
+    excluded = dict(refused)
+    # The users of each sequence, apart from entries.
+    users: dict[tuple[int, str], list[int]] = {}
+    for sequence in spec.sequences:
+        body, matches = sequence.body, sequence.foreach_matches
+        if body is None:
+            continue
+        starts = (body.start, *(match.end for match in matches))
+        ends = (*(match.start for match in matches), body.end)
+        for span in zip(starts, ends, strict=True):
+            for name in spec.references(*span):
+                if name[0] == "@":
+                    users.setdefault((sequence.scope, plain(name)), []).append(sequence.index)
+    # Users of excluded sequences are excluded, transitively.
+    pending = list(excluded)
+    while pending:
+        gone = spec.sequences[pending.pop()]
+        for index in users.get((gone.scope, gone.name), ()):
+            if index not in excluded:
+                excluded[index] = f"it needs '@{gone.name}', which is kept out"
+                pending.append(index)
+    return dict(sorted(excluded.items()))

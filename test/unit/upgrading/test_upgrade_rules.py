@@ -17,7 +17,6 @@ from tuninglink.upgrading import (
     IterationSpaces,
     OperationSite,
     Rewrites,
-    SpecOutline,
     SpecText,
     upgrade,
 )
@@ -29,16 +28,16 @@ if TYPE_CHECKING:
 def apply(rule: UpgradeRule, example: str) -> str:
     """Apply one rule to an example, and return the result."""
     if rule.is_for_attributes:
-        outline = SpecOutline(SpecText(f"#example = {example}\n"))
-        rewrites = Rewrites(outline)
-        spaces = IterationSpaces(outline, Generalization(outline, Edits()))
-        AttributeRewriter(outline, [rule], spaces).rewrite(rewrites)
-        text = rewrites.edits.apply(outline.source.text).text
+        spec = SpecText(f"#example = {example}\n")
+        rewrites = Rewrites(spec)
+        spaces = IterationSpaces(spec, Generalization(spec, Edits()))
+        AttributeRewriter(spec, [rule], spaces).rewrite(rewrites)
+        text = rewrites.edits.apply(spec.text).text
         return text.removeprefix("#example = ").rstrip("\n")
-    outline, edits = SpecOutline(SpecText(example)), Edits()
-    for mark in outline.source.marks:
+    spec, edits = SpecText(example), Edits()
+    for mark in spec.marks():
         if mark.text in rule.targets:
-            rule.rewrite(OperationSite(mark, outline, edits, Generalization(outline, Edits())))
+            rule.rewrite(OperationSite(mark, spec, edits, Generalization(spec, Edits())))
     return edits.apply(example).text
 
 
@@ -67,7 +66,7 @@ def test_the_example_after_stays(rule: UpgradeRule) -> None:
 
 def test_every_rule_has_evidence_and_an_example() -> None:
     assert list(RULES) == list(EXAMPLES), "the examples are in the order of application"
-    assert all(list(rule.links()) and rule.summary for rule in RULES.values())
+    assert all(rule.evidence and rule.summary for rule in RULES.values())
 
 
 def attribute(text: str) -> str:

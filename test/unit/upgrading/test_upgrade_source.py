@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from tuninglink.errors import SpecError
-from tuninglink.upgrading import MAX_DEPTH, SpecOutline, SpecText, parse, upgrade, upgrade_bytes
+from tuninglink.upgrading import MAX_DEPTH, SpecText, parse, upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +65,7 @@ def test_trees_print_what_was_read(text: str) -> None:
 @given(st.binary(max_size=60))
 def test_bytes_are_text_or_a_diagnostic(data: bytes) -> None:
     with pytest.raises(SpecError) as failure:
-        upgrade_bytes(b"\n" + data + b"(", "spec")
+        upgrade(b"\n" + data + b"(", "spec")
     assert failure.value.diagnostics[0].place is not None
 
 
@@ -124,7 +124,7 @@ def test_arrows_strings_and_comments_hold_no_brackets() -> None:
 def test_the_work_grows_as_the_text_does_even_on_one_line(piece: str) -> None:
     def steps(size: int) -> int:
         text = "module {" + piece * (size // len(piece)) + "}"
-        return _lines_executed(lambda: (SpecOutline(SpecText(text)).sequences, upgrade(text)))
+        return _lines_executed(lambda: (SpecText(text).sequences, upgrade(text)))
 
     steps(1_000)  # what is computed once and kept is not of the text
     assert steps(40_000) < 4.4 * steps(10_000) + 1_000
@@ -153,7 +153,7 @@ def _lines_executed(action: Callable[[], object]) -> int:
 def test_a_sequence_in_a_sequence_is_part_of_it() -> None:
     inner = "transform.named_sequence @inner(%a: !t) { transform.iree.gone }"
     text = f"module {{ transform.named_sequence @outer(%a: !t) {{ {inner} transform.iree.gone }} }}"
-    assert [sequence.name for sequence in SpecOutline(SpecText(text)).sequences] == ["outer"]
+    assert [sequence.name for sequence in SpecText(text).sequences] == ["outer"]
     assert [part.what for part in upgrade(text).kept_out] == ["@outer"]
 
 

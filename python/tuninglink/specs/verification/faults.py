@@ -16,7 +16,7 @@ from tuninglink.mlir import names
 from tuninglink.rules import Rule
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading import SpecOutline, SpecText
+    from tuninglink.upgrading import SpecText
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class KnobPlaces:
     """A finder of knobs in the files that specs were read from; each file is read once."""
 
     def __init__(self) -> None:
-        self._outlines: dict[str, SpecOutline | None] = {}
+        self._texts: dict[str, SpecText | None] = {}
 
     def find(self, at: Place | None, knob: str) -> Place | None:
         """Return the place of a knob in the op at a place, or in an alias that it uses; else the place of the op."""
@@ -72,28 +72,26 @@ class KnobPlaces:
 
     def _locate(self, at: Place | None, knob: str) -> tuple[SpecText, int] | None:
         """Return the text that contains a knob, and the knob's position in it; None if the knob is not found."""
-        outline = self._outline(at.file) if at is not None and knob else None
-        if at is None or outline is None:
+        if at is None or not knob:
             return None
-        source = outline.source
+        if at.file not in self._texts:
+            # Most specs have no faults; this takes longer to load than to check a small spec.
+            from tuninglink.upgrading import SpecText  # noqa: PLC0415
+
+            try:
+                text = SpecText(Path(at.file).read_text(encoding="utf-8"), at.file)
+            except (OSError, ValueError, SpecError):
+                text = None
+            self._texts[at.file] = text
+        source = self._texts[at.file]
+        if source is None:
+            return None
         start = source.offset(at)
         end = _end(source, start)
         position = _first(source, start, end, knob)
         if position is None:
-            position = next(_in_aliases(outline, start, end, knob, set()), None)
+            position = next(_in_aliases(source, start, end, knob, set()), None)
         return None if position is None else (source, position)
-
-    def _outline(self, file: str) -> SpecOutline | None:
-        if file not in self._outlines:
-            # Most specs have no faults; this takes longer to load than to check a small spec.
-            from tuninglink.upgrading import SpecOutline, SpecText  # noqa: PLC0415
-
-            try:
-                outline = SpecOutline(SpecText(Path(file).read_text(encoding="utf-8"), file))
-            except (OSError, ValueError, SpecError):
-                outline = None
-            self._outlines[file] = outline
-        return self._outlines[file]
 
 
 def _end(source: SpecText, start: int) -> int:
@@ -123,18 +121,18 @@ def _first(source: SpecText, start: int, end: int, knob: str) -> int | None:
 
 
 def _in_aliases(
-    outline: SpecOutline, start: int, end: int, knob: str, aliases: set[str]
+    source: SpecText, start: int, end: int, knob: str, aliases: set[str]
 ) -> Iterator[int]:
     """Yield the places of a knob in the aliases that a part of the text uses."""
-    for mark in outline.marks(start, end):
-        alias = outline.aliases.get(mark.text)
+    for mark in source.marks(start, end):
+        alias = source.aliases.get(mark.text)
         if alias is None or alias.name in aliases:
             continue
         aliases.add(alias.name)
-        place = _first(outline.source, alias.value, alias.end, knob)
+        place = _first(source, alias.value, alias.end, knob)
         if place is not None:
             yield place
-        yield from _in_aliases(outline, alias.value, alias.end, knob, aliases)
+        yield from _in_aliases(source, alias.value, alias.end, knob, aliases)
 
 
 def similar_integers(value: mlir.Attribute) -> list[int]:
