@@ -24,13 +24,13 @@ LIMITS: Final = {
     "solver": (2484, 133),
     "iree": (2997, 160),
     "spaces.model": (1368, 98),
-    "upgrading": (4003, 208),
+    "upgrading": (3727, 159),
     "spaces.cpu": (1307, 54),
     "spaces.gpu": (3466, 177),
     "specs": (5145, 322),
     "matching": (5152, 203),
     "spaces.spirv": (844, 36),
-    "specs.verification": (1738, 73),
+    "specs.verification": (1736, 72),
     "comparing": (490, 28),
     "compiler": (3083, 118),
     "payloads": (2200, 129),
@@ -56,8 +56,8 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 262
-SHORTEST_MEAN: Final = 11.9
+MOST_FILES: Final = 261
+SHORTEST_MEAN: Final = 12.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
