@@ -28,7 +28,7 @@ from tuninglink.tuning.references import (
     Reproducers,
     compute_reference,
     retarget,
-    summation_error,
+    sums_of,
 )
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ def test_another_lowering_gives_the_same_within_the_tolerance() -> None:
     assert isinstance(scalar, Reference)
     assert isinstance(vector, Reference)
     outputs = outputs_of(vector, task)
-    assert scalar.compare(outputs, summation_error(task.source)) is None
-    failure = scalar.compare(wrong(outputs, np.float32), summation_error(task.source))
+    assert scalar.compare(outputs, sums_of(task.source).error) is None
+    failure = scalar.compare(wrong(outputs, np.float32), sums_of(task.source).error)
     assert failure is not None
     assert failure.kind is FailureKind.WRONG
 

@@ -34,11 +34,11 @@ from tuninglink.tuning.programs import Failure, FunctionCall, TuningTask, form_d
 from tuninglink.tuning.references import (
     SUM_REMEDY,
     compile_reference,
-    narrow_sum,
     narrow_sums,
     program_reference_target,
     reference_measurer,
     set_up_process,
+    sums_of,
 )
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
@@ -333,7 +333,7 @@ def overflow_finding(
             f"{finding}, which has none on {name}: tuninglink tune looks for a right configuration"
         )
     task = next((task for task in tasks if trace.name in task.functions), None)
-    if task is not None and narrow_sum(task.source) == "f16":
+    if task is not None and sums_of(task.source).narrow == "f16":
         return f"{finding}, which adds up in f16, up to 65504; PyTorch adds up in f32: {SUM_REMEDY}"
     if any(
         tensor.dtype == np.float16 and np.isinf(tensor.array()).any() for tensor in trace.outputs

@@ -13,12 +13,11 @@ with lazy_imports(globals()):
         References as References,
         compile_reference as compile_reference,
         compute_reference as compute_reference,
-        narrow_sum as narrow_sum,
         narrow_sums as narrow_sums,
         program_reference_target as program_reference_target,
         reference_measurer as reference_measurer,
         retarget as retarget,
         set_up_process as set_up_process,
-        summation_error as summation_error,
+        sums_of as sums_of,
     )
     from tuninglink.tuning.references.reproducers import Reproducers as Reproducers

@@ -12,6 +12,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.tuning.references.operations import (
     REDUCTIONS,
+    TENSOR_OPERATIONS,
     Array,
     PointQuery,
     UnsupportedOperationError,
@@ -58,7 +59,7 @@ class NestEvaluation:
         value = yielded[self._query.result]
         if not self._reductions:
             self._enter([])
-            return self._scalar(value)
+            return _evaluated(value, self._values, self._leaf)
         operation = defining_operation(value)
         operands = list(operation.operands)
         accumulator = self._accumulators[self._query.result]
@@ -72,11 +73,27 @@ class NestEvaluation:
         if any(size < 0 for size in sizes.values()):
             raise UnsupportedOperationError("a dynamic size")
         extents = [sizes[loop] for loop in self._reductions]
-        if operation.name in REDUCTIONS and operands.count(accumulator) == 1:
-            operands.remove(accumulator)
-            if not self._accumulates(operands[0]):
-                return self._combined(REDUCTIONS[operation.name], operands[0], extents)
-        return self._in_sequence(yielded, extents)
+        combine = REDUCTIONS.get(operation.name)
+        if combine is None or operands.count(accumulator) != 1:
+            return self._in_sequence(yielded, extents)
+        operands.remove(accumulator)
+        if self._accumulates(operands[0]):
+            return self._in_sequence(yielded, extents)
+        # Combine the values of all iterations, in any order, with the initial output.
+        count = len(extents)
+        self._enter(
+            [
+                np.arange(extent).reshape((1,) * axis + (-1,) + (1,) * (count - axis - 1))
+                for axis, extent in enumerate(extents)
+            ]
+        )
+        term = _evaluated(operands[0], self._values, self._leaf)
+        shape = np.broadcast_shapes(term.shape, tuple(extents))
+        if math.prod(shape) > _MOST_ELEMENTS:
+            raise UnsupportedOperationError(f"{math.prod(shape)} values in memory")
+        total = combine.reduce(np.broadcast_to(term, shape), axis=tuple(range(-count, 0)))
+        result: Array = combine(total, self._initial(self._query.result))
+        return result
 
     def _accumulates(self, value: Value) -> bool:
         """Return whether a value in the region depends on the content of an output."""
@@ -131,10 +148,6 @@ class NestEvaluation:
 
     # --- The region ------------------------------------------------------------------------------------------
 
-    def _scalar(self, value: Value) -> Array:
-        """Return a value of the region in all iterations."""
-        return _evaluated(value, self._values, self._leaf)
-
     def _leaf(self, value: Value) -> Array | None:
         operation = defining_operation(value)
         is_outside = operation.parent is not None and operation.parent.operation != self._operation
@@ -146,31 +159,13 @@ class NestEvaluation:
             return None
         source, *indices = operation.operands
         shape = mlir.RankedTensorType(source.type).shape
-        inside, places = clipped([self._scalar(index) for index in indices], shape)
+        positions = [_evaluated(index, self._values, self._leaf) for index in indices]
+        inside, places = clipped(positions, shape)
         values = self._query.at(source, places)
         if not self._query.is_reversed or bool(np.all(inside)):
             return values
         # Elements out of bounds, which a `select` may drop, differ if loops are reversed.
         return np.where(inside, values, np.nan if values.dtype == np.float64 else values + 1)
-
-    # --- Reductions ------------------------------------------------------------------------------------------
-
-    def _combined(self, combine: np.ufunc, value: Value, extents: Sequence[int]) -> Array:
-        """Combine the values of all iterations, in any order, with the initial output."""
-        count = len(extents)
-        self._enter(
-            [
-                np.arange(extent).reshape((1,) * axis + (-1,) + (1,) * (count - axis - 1))
-                for axis, extent in enumerate(extents)
-            ]
-        )
-        term = self._scalar(value)
-        shape = np.broadcast_shapes(term.shape, tuple(extents))
-        if math.prod(shape) > _MOST_ELEMENTS:
-            raise UnsupportedOperationError(f"{math.prod(shape)} values in memory")
-        total = combine.reduce(np.broadcast_to(term, shape), axis=tuple(range(-count, 0)))
-        result: Array = combine(total, self._initial(self._query.result))
-        return result
 
     def _in_sequence(self, yielded: Sequence[Value], extents: Sequence[int]) -> Array:
         """Evaluate the iterations in sequence, with all values that the region yields."""
@@ -188,8 +183,8 @@ class NestEvaluation:
                     for number, accumulator in enumerate(self._accumulators)
                 }
             for step in range(positions[0].size):
-                leaf = partial(self._leaf_of_step, step)
                 values = dict(state)
+                leaf = partial(self._leaf_of_step, step)
                 results = [_evaluated(operand, values, leaf) for operand in yielded]
                 state = dict(zip(self._accumulators, results, strict=True))
         return state[self._accumulators[self._query.result]]
@@ -198,7 +193,7 @@ class NestEvaluation:
         """Return a value that does not depend on the content of an output in one iteration of a chunk."""
         if self._accumulates(value):
             return None
-        chunk = self._scalar(value)
+        chunk = _evaluated(value, self._values, self._leaf)
         depends = chunk.ndim and chunk.shape[-1] > 1
         return chunk[..., step if depends else 0] if chunk.ndim else chunk
 
@@ -256,12 +251,10 @@ def indices_at(query: PointQuery, operand: int, batch: Sequence[Array], depth: i
     return [query.operand(operand, [*batch, np.asarray(number)]) for number in range(depth)]
 
 
-def _line(
-    query: PointQuery, operand: int, dimension: int, index: Sequence[Array] | None = None
-) -> Array:
-    """Return the lines of an operand through elements along a dimension, as the last axis; by default those of the query."""
+def _line(query: PointQuery, operand: int, dimension: int, index: Sequence[Array]) -> Array:
+    """Return the lines of an operand through elements along a dimension, as the last axis."""
     size = query.shape(operand)[dimension]
-    parts = [part[..., np.newaxis] for part in np.broadcast_arrays(*(index or query.index))]
+    parts = [part[..., np.newaxis] for part in np.broadcast_arrays(*index)]
     if parts[0].size * size > _MOST_ELEMENTS:
         raise UnsupportedOperationError(f"{parts[0].size * size} values in memory")
     parts[dimension] = np.arange(size)
@@ -269,21 +262,16 @@ def _line(
     return np.broadcast_to(query.operand(operand, parts), shape)
 
 
-def _along(query: PointQuery, dimension: int, lines: Array) -> Array:
-    place = np.broadcast_arrays(*query.index)[dimension][..., np.newaxis]
+def _along(index: Sequence[Array], dimension: int, lines: Array) -> Array:
+    """Return the elements of lines at the positions of a dimension."""
+    place = np.broadcast_arrays(*index)[dimension][..., np.newaxis]
     result: Array = np.take_along_axis(lines, place, axis=-1)[..., 0]
     return result
 
 
-def _yielded(operation: mlir.Operation) -> tuple[mlir.Block, mlir.Operation]:
-    block = operation.regions[0].blocks[0]
-    terminator = list(block.operations)[-1]
-    return block, defining_operation(terminator.operands[0])
-
-
-def _order(query: PointQuery) -> tuple[int, bool]:
+def _order(block: mlir.Block) -> tuple[int, bool]:
     """Return the index of the pair of values that a region compares, and whether larger ones come first."""
-    block, comparison = _yielded(query.operation)
+    comparison = defining_operation(list(block.operations)[-1].operands[0])
     code = comparison.attributes.get("predicate")
     predicate = -1 if code is None else mlir.IntegerAttr(code).value
     arguments: list[Value] = list(block.arguments)
@@ -293,69 +281,48 @@ def _order(query: PointQuery) -> tuple[int, bool]:
     if not (is_descending or is_ascending) or any(operand not in arguments for operand in operands):
         raise UnsupportedOperationError(f"an order by {comparison.name}")
     first, second = (arguments.index(operand) for operand in operands)
-    if second == first + 1:
-        return first // 2, is_descending
-    if first == second + 1:
-        return second // 2, is_ascending
-    raise UnsupportedOperationError("an order of several values")
+    if abs(first - second) != 1:
+        raise UnsupportedOperationError("an order of several values")
+    return min(first, second) // 2, is_descending if first < second else is_ascending
 
 
-def _ranking(query: PointQuery, lines: Array, *, is_descending: bool) -> Array:
-    """Return the sorted positions of the elements of lines; equal elements keep their order, or are reversed."""
-    size = lines.shape[-1]
-    keys = lines[..., ::-1] if query.is_reversed else lines
+def _ranked(query: PointQuery) -> Array:
+    """Evaluate `sort`, `topk` and `arg_compare`: elements of lines in the order of the region, or their positions."""
+    operation, index, dimension = query.operation, list(query.index), query.integer("dimension")
+    kind, operands = operation.name.rpartition(".")[2], len(operation.operands)
+    if kind == "arg_compare":
+        if operands != 3:  # noqa: PLR2004 - values, and both outputs
+            raise UnsupportedOperationError(f"{operation.name} with an index")
+        index.insert(dimension, np.zeros((), np.int64))  # the first element of each line
+    key, is_descending = _order(operation.regions[0].blocks[0])
+    keys = _line(query, key if kind == "sort" else 0, dimension, index)
+    # Equal elements keep their order, or are reversed.
+    size = keys.shape[-1]
+    keys = keys[..., ::-1] if query.is_reversed else keys
     ranking: Array = np.argsort(-keys if is_descending else keys, axis=-1, kind="stable")
-    return size - 1 - ranking if query.is_reversed else ranking
-
-
-def _sorted(query: PointQuery) -> Array:
-    dimension = query.integer("dimension")
-    key, is_descending = _order(query)
-    ranking = _ranking(query, _line(query, key, dimension), is_descending=is_descending)
-    lines = np.take_along_axis(_line(query, query.result, dimension), ranking, axis=-1)
-    return _along(query, dimension, lines)
-
-
-def _topk(query: PointQuery) -> Array:
-    dimension = query.integer("dimension")
-    _, is_descending = _order(query)
-    lines = _line(query, 0, dimension)
-    ranking = _ranking(query, lines, is_descending=is_descending)
-    has_indices = len(query.operation.operands) == 4  # noqa: PLR2004 - values, indices, and both outputs
-    if query.result and not has_indices:
-        return _along(query, dimension, ranking)
-    given = _line(query, 1, dimension) if query.result else lines
-    return _along(query, dimension, np.take_along_axis(given, ranking, axis=-1))
-
-
-def _arg_compared(query: PointQuery) -> Array:
-    """Evaluate `arg_compare`: the first element of a line in the order of the region, or its position."""
-    if len(query.operation.operands) != 3:  # noqa: PLR2004 - values, and both outputs
-        raise UnsupportedOperationError(f"{query.operation.name} with an index")
-    dimension = query.integer("dimension")
-    _, is_descending = _order(query)
-    index = list(query.index)
-    index.insert(dimension, np.zeros((), np.int64))
-    lines = _line(query, 0, dimension, index)
-    first = _ranking(query, lines, is_descending=is_descending)[..., :1]
-    result: Array = first if query.result else np.take_along_axis(lines, first, axis=-1)
-    return result[..., 0]
+    ranking = size - 1 - ranking if query.is_reversed else ranking
+    has_positions = kind == "sort" or operands == 4  # noqa: PLR2004 - values, positions, and both outputs
+    if query.result and not has_positions:
+        return _along(index, dimension, ranking)
+    lines = np.take_along_axis(_line(query, query.result, dimension, index), ranking, axis=-1)
+    return _along(index, dimension, lines)
 
 
 def _scanned(query: PointQuery) -> Array:
     """Evaluate `scan`: sums, or other combinations, of the preceding elements of a line."""
     dimension = query.integer("dimension")
-    _, combination = _yielded(query.operation)
+    terminator = list(query.operation.regions[0].blocks[0].operations)[-1]
+    combination = defining_operation(terminator.operands[0])
     combine = REDUCTIONS.get(combination.name)
     if combine is None or query.result != 0:
         raise UnsupportedOperationError(f"a scan by {combination.name}")
-    lines = _line(query, 0, dimension)
+    lines = _line(query, 0, dimension, query.index)
     is_inclusive = mlir.BoolAttr(query.operation.attributes["inclusive"]).value
     if not is_inclusive:
         rest = [part for place, part in enumerate(query.index) if place != dimension]
         start = np.broadcast_to(query.operand(2, rest), lines.shape[:-1])[..., np.newaxis]
         lines = np.concatenate([start, lines[..., :-1]], axis=-1)
-    return _along(query, dimension, combine.accumulate(lines, axis=-1))
+    return _along(query.index, dimension, combine.accumulate(lines, axis=-1))
 
 
 def _scattered(query: PointQuery) -> Array:
@@ -393,12 +360,12 @@ def _scattered(query: PointQuery) -> Array:
     return result
 
 
-ORDERED_OPERATIONS: Final[dict[str, Callable[[PointQuery], Array]]] = {
-    "iree_linalg_ext.sort": _sorted,
+OPERATIONS: Final[dict[str, Callable[[PointQuery], Array]]] = {
+    **TENSOR_OPERATIONS,
+    "linalg.generic": lambda query: NestEvaluation(query).result(),
     "iree_linalg_ext.gather": _gathered,
-    "iree_linalg_ext.topk": _topk,
-    "iree_linalg_ext.arg_compare": _arg_compared,
     "iree_linalg_ext.scan": _scanned,
     "iree_linalg_ext.scatter": _scattered,
+    **{f"iree_linalg_ext.{name}": _ranked for name in ("sort", "topk", "arg_compare")},
 }
-"""The evaluation of operations by name."""
+"""The evaluation of operations on tensors by name."""

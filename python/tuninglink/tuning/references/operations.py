@@ -58,31 +58,9 @@ _OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
     **{
         f"math.{name}": getattr(np, name)
         for name in (
-            *(
-                "exp",
-                "exp2",
-                "expm1",
-                "log",
-                "log2",
-                "log1p",
-                "sqrt",
-                "cbrt",
-                "floor",
-                "ceil",
-                "trunc",
-            ),
-            *(
-                "sin",
-                "cos",
-                "tan",
-                "sinh",
-                "cosh",
-                "tanh",
-                "copysign",
-                "isnan",
-                "isinf",
-                "isfinite",
-            ),
+            *("exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "cbrt", "floor", "ceil"),
+            *("trunc", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
+            *("copysign", "isnan", "isinf", "isfinite"),
         )
     },
     **{
@@ -109,6 +87,7 @@ _OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
     "math.round": lambda value: np.copysign(np.floor(np.abs(value) + 0.5), value),
     "math.roundeven": np.rint,
     "math.fma": lambda left, right, addend: left * right + addend,
+    "arith.trunci": np.asarray,
 }
 
 _WIDENING: Final = frozenset(
@@ -120,7 +99,7 @@ _WIDENING: Final = frozenset(
 
 
 _ROUNDING: Final[dict[str, Callable[..., Array]]] = {
-    **dict.fromkeys(("arith.truncf", "arith.fptosi", "arith.fptoui", "arith.trunci"), np.asarray),
+    **dict.fromkeys(("arith.truncf", "arith.fptosi", "arith.fptoui"), np.asarray),
     "arith.scaling_extf": np.multiply,
     "arith.scaling_truncf": np.divide,
 }
@@ -158,24 +137,10 @@ _COMPARISONS: Final[dict[str, tuple[Callable[..., Array], ...]]] = {
 }
 
 REDUCTIONS: Final[dict[str, Any]] = {
-    name: _OPERATIONS[name]
+    f"arith.{name}": _OPERATIONS[f"arith.{name}"]
     for name in (
-        *(
-            "arith.addf",
-            "arith.addi",
-            "arith.mulf",
-            "arith.muli",
-            "arith.maximumf",
-            "arith.minimumf",
-        ),
-        *(
-            "arith.maxnumf",
-            "arith.minnumf",
-            "arith.maxsi",
-            "arith.minsi",
-            "arith.andi",
-            "arith.ori",
-        ),
+        *("addf", "addi", "mulf", "muli", "maximumf", "minimumf", "maxnumf", "minnumf"),
+        *("maxsi", "minsi", "andi", "ori"),
     )
 }
 """Operations by which a loop may combine its values in any order."""
@@ -190,32 +155,42 @@ def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
 
     The operation may be on tensors, too, element by element.
     """
-    name = operation.name
-    if name == "arith.cmpi":
+    name, predicate = operation.name, 0
+    if name not in EVALUATED:
+        raise UnsupportedOperationError(name)
+    source, result = (
+        kind.element_type if isinstance(kind, mlir.RankedTensorType) else kind
+        for kind in (operation.operands[0].type, operation.results[0].type)
+    )
+    if name in _COMPARISONS:
         predicate = mlir.IntegerAttr(operation.attributes["predicate"]).value
-        if predicate >= _FIRST_UNSIGNED_PREDICATE:
-            operands = [_unsigned(operation, operand) for operand in operands]
-    elif name in _UNSIGNED:
-        operands = [_unsigned(operation, operand) for operand in operands]
+    is_unsigned = name == "arith.cmpi" and predicate >= _FIRST_UNSIGNED_PREDICATE
+    width = getattr(source, "width", _MOST_BITS)  # an index has no width of its own
+    if (name in _UNSIGNED or is_unsigned) and width < _MOST_BITS:
+        # 64-bit operands are assumed to be non-negative.
+        mask = (1 << width) - 1
+        operands = [value & mask if value.dtype == np.int64 else value for value in operands]
     elif name in _NEGATING and operands[0].dtype == np.bool_:
         operands = [-operands[0].astype(np.int64)]
-    result = _element(operation.results[0].type)
     with np.errstate(all="ignore"):
-        if name in _OPERATIONS:
-            return _wrapped(_OPERATIONS[name](*operands), result)
+        if name in _COMPARISONS:
+            return _COMPARISONS[name][predicate](*operands)
         if name in _WIDENING:
             return widened(operands[0], result)
-        if name in _COMPARISONS:
-            predicate = mlir.IntegerAttr(operation.attributes["predicate"]).value
-            return _COMPARISONS[name][predicate](*operands)
         if name == "arith.bitcast":
-            return _reinterpreted(operation, operands[0])
+            bits = np.ascontiguousarray(operands[0].astype(_dtype(source)))
+            return widened(bits.view(_dtype(result)).reshape(operands[0].shape), result)
         if name in _ROUNDING:
-            value = _ROUNDING[name](*operands)
-            if name != "arith.trunci":
-                return widened(value.astype(_dtype(result)), result)
-            return (value & 1).astype(np.bool_) if _width(result) == 1 else _wrapped(value, result)
-    raise UnsupportedOperationError(name)
+            return widened(_ROUNDING[name](*operands).astype(_dtype(result)), result)
+        value = _OPERATIONS[name](*operands)
+    width = getattr(result, "width", _MOST_BITS)
+    if value.dtype != np.int64 or width >= _MOST_BITS:
+        return value
+    if name == "arith.trunci" and width == 1:
+        return (value & 1).astype(np.bool_)
+    # Integers are modulo their width, with their sign.
+    half = 1 << (width - 1)
+    return ((value + half) & ((1 << width) - 1)) - half
 
 
 def widened(value: Array, result: mlir.Type) -> Array:
@@ -229,42 +204,11 @@ def widened(value: Array, result: mlir.Type) -> Array:
     raise UnsupportedOperationError(f"values of type {result}")
 
 
-def _element(kind: mlir.Type) -> mlir.Type:
-    return kind.element_type if isinstance(kind, mlir.RankedTensorType) else kind
-
-
-def _width(kind: mlir.Type) -> int:
-    return kind.width if isinstance(kind, mlir.IntegerType) else _MOST_BITS
-
-
-def _unsigned(operation: mlir.Operation, value: Array) -> Array:
-    """Return operands as unsigned integers; 64-bit operands are assumed to be non-negative."""
-    width = _width(_element(operation.operands[0].type))
-    if value.dtype != np.int64 or width >= _MOST_BITS:
-        return value
-    return value & ((1 << width) - 1)
-
-
-def _wrapped(value: Array, kind: mlir.Type) -> Array:
-    """Return integers modulo their width, with their sign."""
-    width = _width(kind)
-    if value.dtype != np.int64 or width >= _MOST_BITS:
-        return value
-    half = 1 << (width - 1)
-    return ((value + half) & ((1 << width) - 1)) - half
-
-
 def _dtype(kind: mlir.Type) -> np.dtype:
     dtype = element_type(str(kind))
     if dtype is None:
         raise UnsupportedOperationError(f"values of type {kind}")
     return dtype
-
-
-def _reinterpreted(operation: mlir.Operation, value: Array) -> Array:
-    source, result = _element(operation.operands[0].type), _element(operation.results[0].type)
-    bits = np.ascontiguousarray(value.astype(_dtype(source)))
-    return widened(bits.view(_dtype(result)).reshape(value.shape), result)
 
 
 # --- Queries for elements of results, and operations that move elements of tensors, evaluated with NumPy
@@ -391,11 +335,6 @@ def _bitcast(query: PointQuery) -> Array:
     return values
 
 
-def _extracted(query: PointQuery) -> Array:
-    shape = static_shape(query.operation.results[0])
-    return query.operand(0, in_slice(query.operation, shape, query.index))
-
-
 def _inserted(query: PointQuery) -> Array:
     """Evaluate `tensor.insert_slice`: the source in the slice, and the destination around it."""
     offsets, sizes, strides = static_slice(query.operation)
@@ -440,41 +379,29 @@ def _concatenated(query: PointQuery) -> Array:
     return result
 
 
-def _tiles(query: PointQuery) -> tuple[dict[int, int], list[int]]:
-    """Return the tile sizes of dimensions, and the order of the outer dimensions, of `linalg.pack` and `unpack`."""
+def _tiled(query: PointQuery) -> Array:
+    """Evaluate `linalg.pack`, which may add padding, and `linalg.unpack`."""
+    is_pack = query.operation.name == "linalg.pack"
+    unpacked = query.shape(0 if is_pack else 1)
     sizes = query.integers("static_inner_tiles")
     if any(size < 0 for size in sizes):
         raise UnsupportedOperationError("tiles of dynamic size")
     tiles = dict(zip(query.integers("inner_dims_pos"), sizes, strict=True))
-    unpacked = query.shape(0) if query.operation.name == "linalg.pack" else query.shape(1)
-    return tiles, query.integers("outer_dims_perm") or list(range(len(unpacked)))
-
-
-def _packed(query: PointQuery) -> Array:
-    tiles, order = _tiles(query)
-    source = query.shape(0)
-    inner = dict(zip(tiles, query.index[len(source) :], strict=True))
-    outer = {dimension: query.index[place] for place, dimension in enumerate(order)}
-    places = [
-        outer[dimension] * tiles[dimension] + inner[dimension]
-        if dimension in tiles
-        else outer[dimension]
-        for dimension in range(len(source))
-    ]
-    inside, safe = clipped(places, source)
+    order = query.integers("outer_dims_perm") or list(range(len(unpacked)))
+    if not is_pack:
+        outer = [query.index[dimension] // tiles.get(dimension, 1) for dimension in order]
+        inner = [query.index[dimension] % tile for dimension, tile in tiles.items()]
+        return query.operand(0, [*outer, *inner])
+    places = [query.index[order.index(dimension)] for dimension in range(len(unpacked))]
+    for dimension, inside in zip(tiles, query.index[len(unpacked) :], strict=True):
+        places[dimension] = places[dimension] * tiles[dimension] + inside
+    is_inside, safe = clipped(places, unpacked)
     values = query.operand(0, safe)
-    if bool(np.all(inside)):
+    if bool(np.all(is_inside)):
         return values
     if len(query.operation.operands) < 3:  # noqa: PLR2004 - source, destination, padding
         raise UnsupportedOperationError("padding without a value")
-    return np.where(inside, values, query.operand(2, ()))
-
-
-def _unpacked(query: PointQuery) -> Array:
-    tiles, order = _tiles(query)
-    outer = [query.index[dimension] // tiles.get(dimension, 1) for dimension in order]
-    inner = [query.index[dimension] % tile for dimension, tile in tiles.items()]
-    return query.operand(0, [*outer, *inner])
+    return np.where(is_inside, values, query.operand(2, ()))
 
 
 def clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, list[Array]]:
@@ -487,17 +414,16 @@ def clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, list[
 
 TENSOR_OPERATIONS: Final[dict[str, Callable[[PointQuery], Array]]] = {
     "tensor.empty": lambda _: np.zeros(()),
-    "linalg.fill": lambda query: query.operand(0, ()),
-    "tensor.splat": lambda query: query.operand(0, ()),
+    **dict.fromkeys(("linalg.fill", "tensor.splat"), lambda query: query.operand(0, ())),
     "tensor.cast": lambda query: query.operand(0, query.index),
     "iree_tensor_ext.bitcast": _bitcast,
-    "tensor.expand_shape": _reshaped,
-    "tensor.collapse_shape": _reshaped,
-    "tensor.extract_slice": _extracted,
+    **dict.fromkeys(("tensor.expand_shape", "tensor.collapse_shape"), _reshaped),
+    "tensor.extract_slice": lambda query: query.operand(
+        0, in_slice(query.operation, static_shape(query.operation.results[0]), query.index)
+    ),
     "tensor.insert_slice": _inserted,
     "tensor.pad": _padded,
     "tensor.concat": _concatenated,
-    "linalg.pack": _packed,
-    "linalg.unpack": _unpacked,
+    **dict.fromkeys(("linalg.pack", "linalg.unpack"), _tiled),
 }
 """The evaluation of operations by name."""

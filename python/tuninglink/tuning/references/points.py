@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,13 +22,13 @@ from tuninglink.tuning.programs import (
     Binding,
     BufferLayout,
     OutputSample,
+    TuningTask,
     element_type,
     passed_constants,
 )
-from tuninglink.tuning.references.loop_nests import ORDERED_OPERATIONS, NestEvaluation
+from tuninglink.tuning.references.loop_nests import OPERATIONS
 from tuninglink.tuning.references.operations import (
     EVALUATED,
-    TENSOR_OPERATIONS,
     Array,
     PointQuery,
     UnsupportedOperationError,
@@ -51,18 +52,6 @@ _POINTS: Final = 128
 
 _END_POINTS: Final = 4
 """The number of elements at the end of each dimension of an output."""
-
-
-@dataclass(frozen=True)
-class PointQuestion:
-    """A request to evaluate some elements with NumPy."""
-
-    source: bytes
-    layout: BufferLayout
-    actual: Mapping[int, Bytes]
-    reference: Mapping[tuple[int, int], Bytes]
-    summation: float
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -97,53 +86,61 @@ class PointComparison:
         )
 
 
-def compare_points(question: PointQuestion) -> list[PointComparison] | str:
+def compare_points(
+    task: TuningTask,
+    outputs: Mapping[int, Bytes],
+    reference: Mapping[tuple[int, int], Bytes],
+    summation: float,
+    seed: int,
+) -> list[PointComparison] | str:
     """Compute some elements of each output with NumPy; return them, or the reason why that is impossible."""
-    layout, evaluators = question.layout, []
+    layout = task.layout
+    evaluators, comparisons = [], []
     try:
-        for is_reversed, contents in enumerate(
-            (patterns(layout, question.seed), perturbed_patterns(layout, question.seed))
-        ):
-            module = mlir.Module.parse(question.source, thread_context()).operation
+        # The second evaluation, of perturbed inputs with reversed loops, shows which differences are rounding.
+        for is_reversed, draw in ((False, patterns), (True, perturbed_patterns)):
+            module = mlir.Module.parse(task.source, thread_context()).operation
             evaluators.append(
-                PointEvaluator(module, layout, contents, is_reversed=bool(is_reversed))
+                PointEvaluator(module, layout, draw(layout, seed), is_reversed=is_reversed)
             )
-        count = len(evaluators[0].outputs)
-        return [_compare_output(question, evaluators, number) for number in range(count)]
+        for number, output in enumerate(evaluators[0].outputs):
+            target = output.target
+            dtype = element_type(target.part.element_type)
+            assert dtype is not None
+            content = reference.get(target.key)
+            actual = output.elements(target.content(outputs))
+            other = None if content is None else output.elements(content)
+            chosen = _chosen(actual, other, output.shape, seed)
+            index = np.unravel_index(chosen, output.shape) if output.shape else ()
+            exact, moved = (
+                np.broadcast_to(
+                    evaluator.at(evaluator.outputs[number].value, index).astype(np.float64),
+                    chosen.shape,
+                )
+                for evaluator in evaluators
+            )
+            with np.errstate(over="ignore", invalid="ignore"):
+                stored = (
+                    np.ascontiguousarray(values.astype(dtype)).view(np.uint8)
+                    for values in (exact, moved)
+                )
+                allowed = tolerance(target.part, Expected(*stored), summation)
+            # Values that depend on the order of the loops are inconclusive.
+            allowed[np.isnan(moved) & ~np.isnan(exact)] = np.inf
+            positions = zip(*(part.tolist() for part in index), strict=True) if index else [()]
+            comparisons.append(
+                PointComparison(
+                    target.binding,
+                    tuple(positions),
+                    actual[chosen],
+                    None if other is None else other[chosen],
+                    exact,
+                    allowed,
+                )
+            )
     except UnsupportedOperationError as failure:
         return f"{failure} is not evaluated"
-
-
-def _compare_output(
-    question: PointQuestion, evaluators: list[PointEvaluator], number: int
-) -> PointComparison:
-    output = evaluators[0].outputs[number]
-    part = output.target.part
-    dtype = element_type(part.element_type)
-    assert dtype is not None
-    actual = output.elements(output.target.content(question.actual))
-    reference = question.reference.get(output.target.key)
-    other = None if reference is None else output.elements(reference)
-    chosen = _chosen(actual, other, output.shape, question.seed)
-    index = np.unravel_index(chosen, output.shape) if output.shape else ()
-    exact, moved = (
-        np.broadcast_to(
-            evaluator.at(evaluator.outputs[number].value, index).astype(np.float64), chosen.shape
-        )
-        for evaluator in evaluators
-    )
-    expected = Expected(_stored(exact, dtype), _stored(moved, dtype))
-    allowed = tolerance(part, expected, question.summation)
-    # Values that depend on the order of the loops are inconclusive.
-    allowed[np.isnan(moved) & ~np.isnan(exact)] = np.inf
-    return PointComparison(
-        output.target.binding,
-        tuple(zip(*(part.tolist() for part in index), strict=True)) if index else ((),),
-        actual[chosen],
-        None if other is None else other[chosen],
-        exact,
-        allowed,
-    )
+    return comparisons
 
 
 def _chosen(
@@ -163,11 +160,6 @@ def _chosen(
         index[dimension] = np.full(_END_POINTS, size - 1)
         ends.append(np.ravel_multi_index(index, shape))
     return np.unique(np.concatenate([anywhere, worst, *ends]).astype(np.int64))
-
-
-def _stored(values: np.ndarray, dtype: np.dtype) -> Bytes:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.ascontiguousarray(values.astype(dtype)).view(np.uint8)
 
 
 # --- Values of some elements of a dispatch's outputs, computed with NumPy from its inputs --------
@@ -211,13 +203,21 @@ class PointEvaluator:
         self._layout, self._inputs = layout, inputs
         self._is_reversed = is_reversed
         self._computed: dict[tuple[object, ...], Array] = {}
-        self._resources: dict[str, Bytes] | None = None
         try:
             PassManager.parse(_TO_GENERICS, context=benchmark.context).run(self._function)
         except mlir.MLIRError as failure:
             raise UnsupportedOperationError("its decomposition") from failure
-        stores = collect(self._function, STORE)
-        self.outputs = [self._output(store) for store in stores]
+        self.outputs: list[StoredOutput] = []
+        for store in collect(self._function, STORE):
+            value, target = store.operands
+            shape, (offsets, sizes, strides) = static_shape(value), static_slice(store)
+            if math.prod(sizes) != math.prod(shape):
+                raise UnsupportedOperationError("a store of another size")
+            region = tuple(
+                slice(first, first + (size - 1) * step + 1, step)
+                for first, size, step in zip(offsets, sizes, strides, strict=True)
+            )
+            self.outputs.append(StoredOutput(tensor_of(target, layout), value, shape, region))
 
     def at(self, value: Value, index: Sequence[Array]) -> Array:
         """Return elements of a tensor, or a scalar."""
@@ -226,38 +226,17 @@ class PointEvaluator:
             self._computed[key] = self._evaluate(defining_operation(value), value, index)
         return self._computed[key]
 
-    def _output(self, store: mlir.Operation) -> StoredOutput:
-        value = store.operands[0]
-        shape = static_shape(value)
-        offsets, sizes, strides = static_slice(store)
-        if math.prod(sizes) != math.prod(shape):
-            raise UnsupportedOperationError("a store of another size")
-        region = tuple(
-            slice(first, first + (size - 1) * step + 1, step)
-            for first, size, step in zip(offsets, sizes, strides, strict=True)
-        )
-        return StoredOutput(tensor_of(store.operands[1], self._layout), value, shape, region)
-
     def _evaluate(self, operation: mlir.Operation, value: Value, index: Sequence[Array]) -> Array:
         name, number = operation.name, mlir.OpResult(value).result_number
-        query = PointQuery(self.at, operation, number, index, self._is_reversed)
-        if name in _HANDLERS:
-            return _HANDLERS[name](query)
-        if name == "linalg.generic":
-            return NestEvaluation(query).result()
+        if name in OPERATIONS:
+            return OPERATIONS[name](
+                PointQuery(self.at, operation, number, index, self._is_reversed)
+            )
         if name == LOAD:
-            tensor = tensor_of(operation.operands[0], self._layout)
-            result = mlir.RankedTensorType(operation.results[0].type)
-            places = in_slice(operation, list(result.shape), index)
-            for place, size in zip(places, tensor.part.shape, strict=True):
-                if place.size and (place.min() < 0 or place.max() >= size):
-                    raise UnsupportedOperationError("an index out of bounds")
-            position = row_major(places, tensor.part.shape)
-            drawn = drawn_elements(self._inputs[tensor.binding], tensor, position)
-            return widened(drawn, result.element_type)
+            return self._loaded(operation, index)
         if name == "arith.constant":
-            return self._constant_of(operation, index)
-        if name in _PASSED:
+            return self._constant(operation, index)
+        if name in ("hal.interface.constant.load", "util.assume.int"):
             integer = static_integer(value)
             if integer is None:
                 raise UnsupportedOperationError(name)
@@ -270,13 +249,37 @@ class PointEvaluator:
         ]
         return evaluate(operation, operands)  # elementwise on tensors
 
-    def _constant_of(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
+    def _loaded(self, load: mlir.Operation, index: Sequence[Array]) -> Array:
+        """Return elements of a binding before the benchmark runs, from the patterns that fill it."""
+        tensor = tensor_of(load.operands[0], self._layout)
+        part, result = tensor.part, mlir.RankedTensorType(load.results[0].type)
+        places = in_slice(load, list(result.shape), index)
+        for place, size in zip(places, part.shape, strict=True):
+            if place.size and (place.min() < 0 or place.max() >= size):
+                raise UnsupportedOperationError("an index out of bounds")
+        # The last pattern that contains the tensor counts.
+        begin, end = part.offset, part.offset + part.byte_length
+        for pattern in reversed(self._inputs[tensor.binding]):
+            if pattern.start <= begin and end <= pattern.start + pattern.length:
+                break
+            if pattern.start < end and begin < pattern.start + pattern.length:
+                raise UnsupportedOperationError("a tensor that overlaps another one")
+        else:
+            raise UnsupportedOperationError("a tensor beyond its binding")
+        start, dtype = begin - pattern.start, element_type(part.element_type)
+        if dtype is None or start % dtype.itemsize:
+            raise UnsupportedOperationError(f"elements of {part.element_type}")
+        # Repeat the content of the pattern until it has whole elements.
+        repeats = dtype.itemsize // math.gcd(len(pattern.content), dtype.itemsize)
+        values = np.tile(pattern.content, repeats).view(dtype)
+        position = start // dtype.itemsize + row_major(places, part.shape)
+        return widened(values[position % len(values)], result.element_type)
+
+    def _constant(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
         attribute = operation.attributes["value"]
         kind = operation.results[0].type
         if isinstance(kind, mlir.RankedTensorType):
             if str(attribute).startswith("dense_resource<"):
-                if self._resources is None:
-                    self._resources = resource_values(self._benchmark)
                 name = str(attribute).removeprefix("dense_resource<").partition(">")[0].strip('"')
                 dtype = element_type(str(kind.element_type))
                 if dtype is None or name not in self._resources:
@@ -291,27 +294,17 @@ class PointEvaluator:
             raise UnsupportedOperationError(f"a constant of type {kind}")
         return widened(np.asarray(attribute.value), kind)
 
-
-_PASSED: Final = frozenset({"hal.interface.constant.load", "util.assume.int"})
-_HANDLERS: Final = {**TENSOR_OPERATIONS, **ORDERED_OPERATIONS}
-
-
-_SECTION: Final = "\n{-#"
-_BLOB: Final = re.compile(r'^\s*"?([^\s":]+)"?:\s*"0x([0-9A-Fa-f]*)"', re.MULTILINE)
-_ALIGNMENT_DIGITS: Final = 8
-"""The digits of the 32-bit alignment at the start of a blob (MLIR's AsmResourceBlob)."""
+    @cached_property
+    def _resources(self) -> dict[str, Bytes]:
+        """The bytes of all resources by name, from the text of the module, which ends with them."""
+        text = str(self._benchmark)
+        start = text.rfind("\n{-#")
+        blobs = _BLOB.finditer(text, start) if start >= 0 else ()
+        return {blob[1]: np.frombuffer(bytes.fromhex(blob[2]), np.uint8) for blob in blobs}
 
 
-def resource_values(module: mlir.Operation) -> dict[str, Bytes]:
-    """Return the bytes of all resources in the text of a module, by name."""
-    text = str(module)
-    start = text.rfind(_SECTION)
-    if start < 0:
-        return {}
-    return {
-        blob[1]: np.frombuffer(bytes.fromhex(blob[2][_ALIGNMENT_DIGITS:]), np.uint8)
-        for blob in _BLOB.finditer(text, start)
-    }
+_BLOB: Final = re.compile(r'^\s*"?([^\s":]+)"?:\s*"0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"', re.MULTILINE)
+"""The content of a resource, after its 32-bit alignment (MLIR's AsmResourceBlob)."""
 
 
 # --- The tensors that a dispatch stores: their places in its bindings, and elements of them without the whole tensors
@@ -402,23 +395,3 @@ def static_integer(value: Value) -> int | None:
     dispatches = collect(module, DISPATCH)
     constants = passed_constants(dispatches[0]) if len(dispatches) == 1 else ()
     return SizeEvaluator(arguments=constants).value(value)
-
-
-def drawn_elements(patterns: Sequence[Pattern], tensor: StoredTensor, position: Array) -> Array:
-    """Return elements of a tensor in a binding before the benchmark runs, from the patterns that fill the binding."""
-    dtype = element_type(tensor.part.element_type)
-    begin, end = tensor.part.offset, tensor.part.offset + tensor.part.byte_length
-    for pattern in reversed(patterns):  # the last one that contains the tensor
-        if pattern.start <= begin and end <= pattern.start + pattern.length:
-            break
-        if pattern.start < end and begin < pattern.start + pattern.length:
-            raise UnsupportedOperationError("a tensor that overlaps another one")
-    else:
-        raise UnsupportedOperationError("a tensor beyond its binding")
-    start = begin - pattern.start
-    if dtype is None or start % dtype.itemsize:
-        raise UnsupportedOperationError(f"elements of {tensor.part.element_type}")
-    repeats = dtype.itemsize // math.gcd(len(pattern.content), dtype.itemsize)
-    values = np.tile(pattern.content, repeats).view(dtype)
-    result: Array = values[(start // dtype.itemsize + position) % len(values)]
-    return result

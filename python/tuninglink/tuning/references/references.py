@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import ml_dtypes
 import numpy as np
@@ -47,7 +47,6 @@ from tuninglink.tuning.programs import (
 )
 from tuninglink.tuning.references.points import (
     PointComparison,
-    PointQuestion,
     StoredTensor,
     compare_points,
     stored_tensors,
@@ -171,9 +170,9 @@ class References:
         return _verdict(points, failure)
 
     def summation(self, task: TuningTask) -> float:
-        """Return the tolerance of sums of a task; see `summation_error`."""
+        """Return the tolerance of sums of a task; see `Sums`."""
         if task.key not in self._summations:
-            self._summations[task.key] = summation_error(task.source)
+            self._summations[task.key] = sums_of(task.source).error
         return self._summations[task.key]
 
     def _points(
@@ -182,10 +181,9 @@ class References:
         outputs: Outputs,
         reference: Mapping[tuple[int, int], Bytes],
     ) -> list[PointComparison] | str:
-        question = PointQuestion(
-            task.source, task.layout, outputs.bindings, reference, self.summation(task), self.seed
-        )
-        job = self.point_pool.submit(compare_points, question, seconds=self.seconds)
+        values = outputs.bindings, reference
+        arguments = (task, *values, self.summation(task), self.seed)
+        job = self.point_pool.submit(compare_points, *arguments, seconds=self.seconds)
         try:
             return job.result()
         except _FAILED_JOB as failure:
@@ -226,18 +224,18 @@ def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> Outp
 _SUM: Final = 4.0
 
 
-def summation_error(source: bytes) -> float:
-    """Return the error of the sums of a benchmark in a different order, relative to their magnitude.
+class Sums(NamedTuple):
+    """The sums of a benchmark.
 
-    Roundings of partial sums that grow as a random walk deviate by 0.2 units of the accumulator's precision times
-    `sqrt(terms)` (standard deviation); four units leave room for the largest of millions.
+    Attributes:
+        error: their error in a different order, relative to their magnitude. Roundings of partial sums that grow as a
+            random walk deviate by 0.2 units of the accumulator's precision times `sqrt(terms)` (standard deviation);
+            four units leave room for the largest of millions.
+        narrow: the type in which they are computed, if that is f16 or bf16; otherwise empty.
     """
-    return _sums(source)[0]
 
-
-def narrow_sum(source: bytes) -> str:
-    """Return the type in which a benchmark adds up, if that is f16 or bf16; otherwise an empty text."""
-    return _sums(source)[1]
+    error: float
+    narrow: str
 
 
 SUM_REMEDY: Final = "export with tuninglink.torch, or convert to f32 before the sum"
@@ -246,7 +244,7 @@ _SHOWN: Final = 3
 
 def narrow_sums(tasks: Sequence[TuningTask]) -> str:
     """Return which dispatches add up in f16 or bf16, where frameworks add up in f32, and the remedy; empty if none does."""
-    narrow = {task.label: kind for task in tasks if (kind := narrow_sum(task.source))}
+    narrow = {task.label: kind for task in tasks if (kind := sums_of(task.source).narrow)}
     if not narrow:
         return ""
     names = ", ".join([*narrow][:_SHOWN]) + (", ..." if len(narrow) > _SHOWN else "")
@@ -254,7 +252,8 @@ def narrow_sums(tasks: Sequence[TuningTask]) -> str:
     return f"{names} {verb} in {' and '.join(dict.fromkeys(narrow.values()))}, PyTorch in f32: {SUM_REMEDY}"
 
 
-def _sums(source: bytes) -> tuple[float, str]:
+def sums_of(source: bytes) -> Sums:
+    """Return the precision of the sums of a benchmark."""
     benchmark = mlir.Module.parse(source, thread_context())
     error, narrow = 0.0, ""
 
@@ -280,7 +279,7 @@ def _sums(source: bytes) -> tuple[float, str]:
             narrow = element
 
     visit(benchmark.operation, look)
-    return error, narrow
+    return Sums(error, narrow)
 
 
 # --- Compiled references: a benchmark retargeted at `executable-sources`, and the outputs of its code for another target

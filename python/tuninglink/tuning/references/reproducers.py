@@ -6,10 +6,11 @@ import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
-from importlib import metadata
+from dataclasses import astuple, replace
+from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from string import Template
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import func  # type: ignore[attr-defined]
@@ -19,6 +20,7 @@ from tuninglink.compiler import Phase
 from tuninglink.files import write_file
 from tuninglink.mlir import body, collect, names, thread_context
 from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.payloads import build, constant
 from tuninglink.tuning.candidates import apply_candidate, apply_specs
 from tuninglink.tuning.devices import (
     SYNCHRONOUS_DRIVER,
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 class Reproducers:
     """A directory of programs that show failures.
 
+    Its methods raise a `TuninglinkError` if nothing can be written.
+
     Args:
         directory: the directory, which is created.
         flags: the flags of the compiler.
@@ -70,9 +74,6 @@ class Reproducers:
         Returns:
             The program, or its directory if it fails at run time; None if the machine is the cause, or it is merely
             slower.
-
-        Raises:
-            TuninglinkError: it cannot be written.
         """
         if failure.is_external or failure.kind is FailureKind.SLOWER:
             return None
@@ -90,9 +91,6 @@ class Reproducers:
 
         Returns:
             See `keep_candidate`.
-
-        Raises:
-            TuninglinkError: it cannot be written.
         """
         if failure.is_external:
             return None
@@ -108,9 +106,6 @@ class Reproducers:
 
         Returns:
             The directory: of the dispatch as a function on tensors, or else as a benchmark on a buffer.
-
-        Raises:
-            TuninglinkError: it cannot be written.
         """
         try:
             text, inputs, outputs = _tensor_function(task.source, task.layout)
@@ -126,25 +121,32 @@ class Reproducers:
             (tensor.part.element_type, list(tensor.part.shape), tensor.binding, tensor.part.offset)
             for tensor in inputs
         ]
-        script = _WRONG_SCRIPT.format(
-            drawing=_DRAWING,
-            version=metadata.version("iree-base-compiler"),
-            program=_PROGRAM,
+        return self._write_folder(
+            f"{task.label}-wrong-default",
+            programs,
+            "reproduce_wrong.txt",
             reference_program=list(programs)[-1],
             finding=judgement.reason,
             flags=json.dumps(self._flags),
             reference_flags=json.dumps(target.flags),
-            bindings=repr(_binding_rows(task.layout)),
+            bindings=_binding_rows(task.layout),
             inputs=json.dumps(tensors),
-            seed=self._seed,
             samples=json.dumps([astuple(sample) for sample in judgement.samples]),
             outputs=outputs,
-            function=_NAME,
             device=device,
         )
-        return self._write_folder(f"{task.label}-wrong-default", programs, script)
 
-    def _write_folder(self, name: str, programs: Mapping[str, str], script: str) -> Path:
+    def _write_folder(
+        self, name: str, programs: Mapping[str, str], template: str, **values: object
+    ) -> Path:
+        """Write programs, and a script from a template, which draws the inputs of `SEED` as `devices.inputs` does."""
+        drawing, script = (_SCRIPTS.joinpath(file).read_text() for file in (_DRAWING, template))
+        script = Template(script).substitute(
+            values,
+            version=metadata.version("iree-base-compiler"),
+            seed=self._seed,
+            drawing=drawing,
+        )
         path = self._directory / name
         path.mkdir(parents=True, exist_ok=True)
         for file, text in {**programs, "reproduce.py": script}.items():
@@ -172,43 +174,38 @@ class Reproducers:
             comments = [f"// {line}".rstrip() for line in lines]
             write_file(path, "\n".join([*comments, "", str(module)]))
             return path
-        programs = {_BENCHMARK: _runnable(module, phase, self._flags)}
+        programs = {_BENCHMARK: _runnable(module)}
+        compilations = {_BENCHMARK: (phase.value, list(self._flags))}
         if failure.kind is FailureKind.WRONG:
             target = program_reference_target(task.target.backend)
             reference = mlir.Module.parse(retarget(task.source, target), thread_context())
-            programs[_REFERENCE] = _runnable(
-                reference.operation, Phase.EXECUTABLE_SOURCES, target.flags
-            )
+            programs[_REFERENCE] = _runnable(reference.operation)
+            compilations[_REFERENCE] = (Phase.EXECUTABLE_SOURCES.value, list(target.flags))
         if failure.kind is FailureKind.CRASH and device == SYNCHRONOUS_DRIVER:
             device = THREADED_DRIVER  # whose workers have the stack that the code was measured with
         rows = _binding_rows(task.layout)
-        places = [
-            (parts[0][0], binding.offset, binding.access is not Access.READ)
-            for binding, (*_, parts) in zip(task.layout.bindings, rows, strict=True)
-        ]
-        script = _FAILING_SCRIPT.format(
-            version=metadata.version("iree-base-compiler"),
+        return self._write_folder(
+            name,
+            programs,
+            "reproduce_failing.txt",
             finding=failure.message.replace("\\", "\\\\").replace('"""', "'''"),
-            benchmark=_BENCHMARK,
-            reference=_REFERENCE,
-            compilations=repr(
-                {name: (p.phase.value, list(p.flags)) for name, p in programs.items()}
-            ),
+            compilations=compilations,
             function=repr(task.function),
-            bindings=repr(rows),
-            places=repr(places),
+            bindings=rows,
+            places=[
+                (parts[0][0], binding.offset, binding.access is not Access.READ)
+                for binding, (*_, parts) in zip(task.layout.bindings, rows, strict=True)
+            ],
             length=buffer_length(task.layout),
             stride=task.layout.stride,
-            seed=self._seed,
-            drawing=_DRAWING,
             device=repr(device),
         )
-        texts = {file: program.text for file, program in programs.items()}
-        return self._write_folder(name, texts, script)
 
 
 # --- Wrong results, as functions on tensors
 
+_SCRIPTS: Final = resources.files("tuninglink.tuning.references")
+_DRAWING: Final = "draw_inputs.txt"
 _NAME: Final = "dispatch"
 _PROGRAM: Final = "dispatch.mlir"
 _UNCONFIGURED_PROGRAM: Final = "unconfigured.mlir"
@@ -251,45 +248,6 @@ def _tensor_function(source: bytes, layout: BufferLayout) -> tuple[str, list[Sto
     return str(module), inputs, len(stores)
 
 
-_DRAWING: Final = """\
-EIGHT_BITS = ("E4M3FN", "E4M3FNUZ", "E5M2", "E5M2FNUZ", "E8M0FNU")
-
-
-def dtype(name):
-    special = {"bf16": ml_dtypes.bfloat16, "i1": np.bool_, "index": np.int64, "bytes": np.uint8}
-    special |= {"f8" + kind: getattr(ml_dtypes, "float8_" + kind.lower()) for kind in EIGHT_BITS}
-    return np.dtype(special.get(name) or name.lstrip("su").replace("f", "float").replace("i", "int"))
-
-
-def values(name, count, seed, largest):
-    random = np.random.default_rng(seed)
-    drawn = min(count, 1_048_583)
-    if name == "bytes":
-        x = random.integers(1, 256, drawn, np.uint8)
-    elif "f" in name:
-        x = random.random(drawn, np.float32) * np.float32(1.875) - np.float32(0.9375)
-        x = (np.abs if name == "f8E8M0FNU" else np.positive)(x + np.copysign(np.float32(0.0625), x))
-    elif dtype(name) == np.int8:
-        x = random.integers(1, 8, drawn, np.int8) * random.choice((-1, 1), drawn)
-    elif name == "i1":
-        x = random.integers(0, 2, drawn, np.uint8)
-    else:
-        x = random.integers(min(1, largest), largest + 1, drawn, dtype(name))
-    return np.resize(x.astype(dtype(name)), count)
-
-
-def content(binding):
-    length, largest, parts = BINDINGS[binding]
-    whole = np.zeros(length, np.uint8)
-    for number, (name, start, size) in enumerate(parts):
-        seed = (SEED, binding, start) if number else (SEED, binding)
-        data = values(name, size // dtype(name).itemsize, seed, largest).view(np.uint8)
-        whole[start : start + size] = data
-    return whole
-"""
-"""Functions of a script that draw the contents of `BINDINGS` for `SEED`, as `devices.inputs` does."""
-
-
 def _binding_rows(layout: BufferLayout) -> list[tuple[int, int, list[tuple[str, int, int]]]]:
     """Return `BINDINGS` of a script: bytes, the largest integer, and parts with their type, start and length."""
     rows = []
@@ -297,67 +255,6 @@ def _binding_rows(layout: BufferLayout) -> list[tuple[int, int, list[tuple[str, 
         shown = [(part.name, part.start, part.length) for part in parts]
         rows.append((binding.byte_length, binding.largest_integer, shown))
     return rows
-
-
-_WRONG_SCRIPT: Final = '''\
-#!/usr/bin/env python3
-"""A dispatch whose result is wrong, as iree-compile {version} compiles it.
-
-    python reproduce.py [--device URI]
-
-Compiles {program} and {reference_program} with a set of flags each, runs both on the same random inputs, and prints the relative error of the
-first result against the second. Needs iree-base-compiler, iree-base-runtime, NumPy and ml_dtypes.
-
-{finding}
-"""
-
-import argparse
-import subprocess
-from pathlib import Path
-
-import ml_dtypes
-import numpy as np
-
-NaN, Infinity = float("nan"), float("inf")
-HERE = Path(__file__).parent
-FLAGS = {flags}
-REFERENCE_FLAGS = {reference_flags}
-BINDINGS = {bindings}  # bytes, largest integer, parts: element type, start, bytes
-INPUTS = {inputs}  # element type, shape, binding, its offset there
-SEED = {seed}
-SAMPLES = {samples}  # binding, position, actual value, expected value
-
-
-{drawing}
-
-def run(program, flags, device, name):
-    module = HERE / f"{{name}}.vmfb"
-    subprocess.run(["iree-compile", HERE / program, "-o", module, *flags], check=True)
-    arguments = []
-    for number, (element, shape, binding, offset) in enumerate(INPUTS):
-        path = HERE / f"input{{number}}.bin"
-        length = int(np.prod(shape)) * dtype(element).itemsize
-        path.write_bytes(content(binding)[offset : offset + length].tobytes())
-        sizes = "".join(f"{{size}}x" for size in shape)
-        arguments.append(f"--input={{sizes}}{{element}}=@{{path}}")
-    outputs = [HERE / f"{{name}}.{{number}}.npy" for number in range({outputs})]
-    command = ["iree-run-module", f"--module={{module}}", "--function={function}", f"--device={{device}}"]
-    subprocess.run([*command, *arguments, *(f"--output=@{{path}}" for path in outputs)], check=True)
-    return [np.load(path).astype(np.float64) for path in outputs]
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="{device}")
-    actual = run("{program}", FLAGS, parser.parse_args().device, "actual")
-    expected = run("{reference_program}", REFERENCE_FLAGS, "local-task", "expected")
-    for number, (one, other) in enumerate(zip(actual, expected)):
-        error = np.linalg.norm(one - other) / np.linalg.norm(other)
-        print(f"output {{number}}: relative error {{error:.3g}}")
-    print("recorded: binding, position, actual value, expected value")
-    for sample in SAMPLES:
-        print(*sample)
-'''
 
 
 # --- Compiled dispatches that crash, hang or write out of bounds, as benchmarks on a buffer
@@ -368,104 +265,8 @@ _REFERENCE: Final = "reference.mlir"
 _BYTE_VIEW: Final = (0x10000008, 1)
 """The runtime's numbers of element type `i8` and the dense row-major encoding (`iree/hal/buffer_view.h`)."""
 
-_FAILING_SCRIPT: Final = '''\
-#!/usr/bin/env python3
-"""A dispatch that fails at run time, as iree-compile {version} compiles it.
 
-    python reproduce.py [--device URI] [--seconds N]
-
-Compiles {benchmark}, one dispatch that works on the parts of a buffer, and runs it once. Prints whether it
-crashes, hangs, writes out of bounds, or how far it is from the reference; the exit code is 1 if it fails. Needs
-iree-base-compiler, iree-base-runtime, NumPy and ml_dtypes.
-
-Recorded: {finding}
-"""
-
-import argparse
-import subprocess
-import sys
-from pathlib import Path
-
-import ml_dtypes
-import numpy as np
-
-HERE = Path(__file__).parent
-COMPILATIONS = {compilations}  # program: first phase, flags
-FUNCTION = {function}
-BINDINGS = {bindings}  # bytes, largest integer, parts: element type, start, bytes
-PLACES = {places}  # element type, offset in bytes, whether it is written
-LENGTH, STRIDE = {length}, {stride}
-SEED = {seed}
-
-
-{drawing}
-
-def buffer():
-    whole = np.resize(np.frombuffer(b"\\xa5\\x5a\\xc3\\x96", np.uint8), LENGTH)
-    for binding, (_, offset, _) in enumerate(PLACES):
-        data = content(binding)
-        whole[offset : offset + len(data)] = data
-    return whole
-
-
-def run(program, device, seconds):
-    phase, flags = COMPILATIONS[program]
-    module, output = (HERE / program).with_suffix(".vmfb"), (HERE / program).with_suffix(".npy")
-    compile = ["iree-compile", HERE / program, f"--compile-from={{phase}}", "-o", module, *flags]
-    subprocess.run(compile, check=True)
-    (HERE / "input.bin").write_bytes(buffer().tobytes())
-    inputs = [f"&{{LENGTH}}xi8=@{{HERE / 'input.bin'}}", "1", str(STRIDE), "1"]
-    command = ["iree-run-module", f"--module={{module}}", f"--function={{FUNCTION}}", f"--device={{device}}"]
-    command += [*(f"--input={{value}}" for value in inputs), f"--output=@{{output}}"]
-    try:
-        status = subprocess.run(command, timeout=seconds).returncode
-    except subprocess.TimeoutExpired:
-        sys.exit(f"{{program}}: no end after {{seconds:g}} s")
-    if status:
-        sys.exit(f"{{program}}: iree-run-module ended with {{status}}")
-    return np.load(output).view(np.uint8).reshape(-1)
-
-
-def elements(whole, binding):
-    name, offset, _ = PLACES[binding]
-    length = BINDINGS[binding][0] // dtype(name).itemsize * dtype(name).itemsize
-    return whole[offset : offset + length].view(dtype(name)).astype(np.float64)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default={device})
-    parser.add_argument("--seconds", type=float, default=60.0)
-    arguments = parser.parse_args()
-    actual = run("{benchmark}", arguments.device, arguments.seconds)
-    changed = actual != buffer()
-    written = [number for number, (*_, is_written) in enumerate(PLACES) if is_written]
-    for number in written:
-        offset = PLACES[number][1]
-        changed[offset : offset + BINDINGS[number][0]] = False
-    print(f"bytes written out of bounds: {{changed.sum()}}")
-    fails = changed.any()
-    if "{reference}" in COMPILATIONS:
-        expected = run("{reference}", "local-task", arguments.seconds)
-        for number in written:
-            one, other = elements(actual, number), elements(expected, number)
-            error = np.linalg.norm(one - other) / np.linalg.norm(other)
-            print(f"binding {{number}}: relative error {{error:.3g}}")
-            fails |= not error < 1e-2
-    sys.exit(int(fails))
-'''
-
-
-@dataclass(frozen=True)
-class _Runnable:
-    """A benchmark of a dispatch as text, and how to compile it."""
-
-    text: str
-    phase: Phase
-    flags: tuple[str, ...]
-
-
-def _runnable(module: mlir.Operation, phase: Phase, flags: Sequence[str]) -> _Runnable:
+def _runnable(module: mlir.Operation) -> str:
     """Return a benchmark whose function returns its buffer, which `iree-run-module` can write to a file."""
     function = next(op for op in body(module) if op.name == names.UTIL_FUNCTION)
     block = function.regions[0].blocks[0]
@@ -473,27 +274,15 @@ def _runnable(module: mlir.Operation, phase: Phase, flags: Sequence[str]) -> _Ru
     with module.context, mlir.Location.unknown(), mlir.InsertionPoint(end):
         view = mlir.Type.parse("!hal.buffer_view")
         index, i32 = mlir.IndexType.get(), mlir.IntegerType.get_signless(32)
-        length = _operation("hal.buffer.length", index, buffer)
-        start = _constant(index, 0)
-        kind, encoding = (_constant(i32, number) for number in _BYTE_VIEW)
-        result = _operation(
-            "hal.buffer_view.create", view, buffer, start, length, kind, encoding, length
-        )
+        length = build("hal.buffer.length", index, buffer)
+        start = constant(index, 0)
+        kind, encoding = (constant(i32, number) for number in _BYTE_VIEW)
+        operands = (buffer, start, length, kind, encoding, length)
+        result = build("hal.buffer_view.create", view, *operands)
         mlir.Operation.create("util.return", operands=[result])
         types = [argument.type for argument in block.arguments]
         function.attributes["function_type"] = mlir.TypeAttr.get(
             mlir.FunctionType.get(types, [view])
         )
     end.operation.erase()
-    return _Runnable(str(module), phase, tuple(flags))
-
-
-def _operation(name: str, kind: mlir.Type, *operands: mlir.Value[Any]) -> mlir.Value[Any]:
-    return mlir.Operation.create(name, results=[kind], operands=list(operands)).result
-
-
-def _constant(kind: mlir.Type, number: int) -> mlir.Value[Any]:
-    value = mlir.IntegerAttr.get(kind, number)
-    return mlir.Operation.create(
-        "arith.constant", results=[kind], attributes={"value": value}
-    ).result
+    return str(module)
