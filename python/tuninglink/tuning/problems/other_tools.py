@@ -39,14 +39,11 @@ class CommandFlags:
 
     def __init__(self, command: re.Match[str], long_names: Mapping[str, str]) -> None:
         self._end = len(command.string.rstrip()) + 1
-        self._names = set(self._NAME.findall(command.string, command.end()))
+        self.switches = set(self._NAME.findall(command.string, command.end()))
         self._values = {
             long_names.get(match[1], match[1]): match
             for match in self._VALUE.finditer(command.string, command.end())
         }
-
-    def has(self, switch: str) -> bool:
-        return switch in self._names
 
     def text(self, name: str, default: str) -> str:
         match = self._values.get(name)
@@ -266,7 +263,7 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
         if min(size) < 1:
             raise ProblemError("the padding exceeds the result", flags.column("p"))
     switches = {"fp16": ElementType.F16, "bf16": ElementType.BF16}
-    element = next((kind for name, kind in switches.items() if flags.has(name)), element)
+    element = next((kind for name, kind in switches.items() if name in flags.switches), element)
     convolution = Convolution(
         *(images, channels, size, outputs, kernel, element),
         *(strides, padding, dilations, layout, flags.number("g", 1, 1)),
@@ -347,21 +344,26 @@ def _read_fusilli(command: re.Match[str]) -> Problem:
     if command["operation"] == "matmul":
         element, batch = flags.operand_type(_FUSILLI_TYPES), flags.batch("B")
         m, n, k = (flags.number(name, 1) for name in "MNK")
-        return Product(m, n, k, element, batch, flags.has("transA"), flags.has("transB"))
+        return Product(
+            m, n, k, element, batch, "transA" in flags.switches, "transB" in flags.switches
+        )
     if command["operation"] == _LAYER_NORM:
         # It normalizes over all dimensions but the first.
         rows, *columns = flags.normalized_sizes()
         shape = rows, math.prod(columns)
-        element, is_affine = flags.choice("t", _FUSILLI_TYPES), flags.has("elementwise_affine")
+        element, is_affine = (
+            flags.choice("t", _FUSILLI_TYPES),
+            "elementwise_affine" in flags.switches,
+        )
         return MatrixProblem(MatrixOperation.LAYER_NORM, *shape, element, is_affine=is_affine)
     if (dropout := flags.text("p", "0")) not in ("0", "0.0"):
         message = f"dropout of {dropout} is not supported: results would be random"
         raise flags.unsupported("p", message)
     batch, queries, keys = (flags.number(name, 1) for name in ("B", "heads_q", "heads_kv"))
-    if queries % keys or (queries != keys and not flags.has("gqa")):
+    if queries % keys or (queries != keys and "gqa" not in flags.switches):
         message = f"{queries} heads of queries and {keys} of keys need '--gqa', and a whole ratio"
         raise ProblemError(message, flags.column("heads_kv"))
-    given, causal = flags.has("mask"), flags.has("causal")
+    given, causal = "mask" in flags.switches, "causal" in flags.switches
     if given and causal:
         raise ProblemError("'--mask' and '--causal' exclude each other", flags.column("causal"))
     length, kv_length, features = (flags.number(name, 1) for name in ("seq_q", "seq_kv", "d"))
@@ -464,27 +466,19 @@ _SCALES_OF_RESULTS: Final = dict.fromkeys(("0", "1", "2", "s", "v"))
 matrices and of rows, which are applied after the product."""
 
 
-def _read_hipblaslt(command: re.Match[str]) -> Product:
-    flags = CommandFlags(command, _BLAS_NAMES)
-    for name in ("scaleA", "scaleB"):
-        flags.choice(name, _SCALES_OF_RESULTS, "0", noun="scale")
-    if flags.has("grouped_gemm"):
-        raise flags.unsupported("grouped_gemm", "grouped products are not supported")
-    return _read_product(flags)
-
-
-def _read_rocblas(kind: type[CommandFlags], command: re.Match[str]) -> Product:
-    """Read a command of rocBLAS, or an entry of a log of rocBLAS or hipBLASLt."""
-    flags = kind(command, _BLAS_NAMES)
+def _read_blas(tool: str, command: re.Match[str]) -> Product:
+    """Read a command of hipBLASLt or rocBLAS, or an entry of a log of one of them."""
+    flags = (MappingEntries if tool == "log" else CommandFlags)(command, _BLAS_NAMES)
     function = flags.text("f", "")
-    if not _FUNCTION.fullmatch(function):
+    if tool == "hipblaslt-bench":
+        for name in ("scaleA", "scaleB"):
+            flags.choice(name, _SCALES_OF_RESULTS, "0", noun="scale")
+        if "grouped_gemm" in flags.switches:
+            raise flags.unsupported("grouped_gemm", "grouped products are not supported")
+    elif not _FUNCTION.fullmatch(function):
         form = "gemm, gemm_ex or another product"
         message = f"function '{function}' is not supported: expected {form}"
         raise flags.unsupported("f", message)
-    return _read_product(flags)
-
-
-def _read_product(flags: CommandFlags) -> Product:
     letters = {"N": False, "T": True}
     names = ("transA", "transB")
     first, second = (flags.choice(name, letters, "N", noun=f"--{name}") for name in names)
@@ -591,23 +585,24 @@ def _read_aten(command: re.Match[str]) -> Problem:
         raise ProblemError(f"expected {form} of '{command[0]}'", column) from None
 
 
-def _product(call: _Call, first: int) -> Product:
+def _product(call: _Call, first: int, *, is_linear: bool = False) -> Product:
+    """Return the product of two tensors; the second one of a linear layer is the transposed right-hand side."""
     left, right = call.tensors(first, first + 1)
-    *batch, m, k = left.shape
-    *_, n = right.shape
-    if right.shape != (*batch, k, n):
+    batch: list[int] = []
+    if is_linear:
+        m, k = left.rows(len(left.shape) - 1)
+        n, terms = right.shape
+        is_valid = terms == k
+    else:
+        *batch, m, k = left.shape
+        *_, n = right.shape
+        is_valid = right.shape == (*batch, k, n)
+    if not is_valid:
         raise ProblemError(f"shapes {[*left.shape]} and {[*right.shape]} cannot be multiplied")
+    if is_linear:
+        return Product(m, n, k, call.element, transposes_b=not right.is_transposed)
     transposes = (left.is_transposed, right.is_transposed)
     return Product(m, n, k, call.element, batch[0] if batch else None, *transposes)
-
-
-def _linear(call: _Call) -> Product:
-    rows, weights = call.tensors(0, 1)
-    n, k = weights.shape
-    m, terms = rows.rows(len(rows.shape) - 1)
-    if terms != k:
-        raise ProblemError(f"shapes {[*rows.shape]} and {[*weights.shape]} cannot be multiplied")
-    return Product(m, n, k, call.element, transposes_b=not weights.is_transposed)
 
 
 def _attention(call: _Call) -> Attention:
@@ -650,19 +645,16 @@ def _convolution(call: _Call, groups: int) -> Convolution:
     return Convolution(*sizes, strides, padding, dilations, layout, call.values[groups])
 
 
-def _normalization(call: _Call) -> MatrixProblem:
-    (matrix,) = call.tensors(0)
-    shape = matrix.rows(len(matrix.shape) - len(call.values[1]))
-    is_affine = isinstance(call.values[2], _Tensor)
-    return MatrixProblem(MatrixOperation.LAYER_NORM, *shape, call.element, is_affine=is_affine)
-
-
 def _of_rows(call: _Call, operation: MatrixOperation) -> MatrixProblem:
     (matrix,) = call.tensors(0)
-    rank, dimension = len(matrix.shape), call.values[1]
-    if dimension not in (rank - 1, -1):
-        raise UnsupportedError(f"dimension {dimension} is not supported: expected the last one")
-    return MatrixProblem(operation, *matrix.rows(rank - 1), call.element)
+    rank, which = len(matrix.shape), call.values[1]
+    if operation is MatrixOperation.LAYER_NORM:  # over the given last dimensions
+        first, is_affine = rank - len(which), isinstance(call.values[2], _Tensor)
+    elif which in (rank - 1, -1):
+        first, is_affine = rank - 1, False
+    else:
+        raise UnsupportedError(f"dimension {which} is not supported: expected the last one")
+    return MatrixProblem(operation, *matrix.rows(first), call.element, is_affine=is_affine)
 
 
 _ATEN_READERS: Final[dict[str, Callable[[_Call], Problem]]] = {
@@ -670,12 +662,12 @@ _ATEN_READERS: Final[dict[str, Callable[[_Call], Problem]]] = {
     "bmm": partial(_product, first=0),
     "addmm": partial(_product, first=1),
     "baddbmm": partial(_product, first=1),
-    "linear": _linear,
+    "linear": partial(_product, first=0, is_linear=True),
     "scaled_dot_product_attention": _attention,
     "convolution": partial(_convolution, groups=8),
     **{f"conv{rank}d": partial(_convolution, groups=_FLAT_GROUPS) for rank in (1, 2, 3)},
-    "layer_norm": _normalization,
-    "native_layer_norm": _normalization,
+    "layer_norm": partial(_of_rows, operation=MatrixOperation.LAYER_NORM),
+    "native_layer_norm": partial(_of_rows, operation=MatrixOperation.LAYER_NORM),
     "argmax": partial(_of_rows, operation=MatrixOperation.ARG_COMPARE),
     "softmax": partial(_of_rows, operation=MatrixOperation.SOFTMAX),
     "_softmax": partial(_of_rows, operation=MatrixOperation.SOFTMAX),
@@ -687,11 +679,11 @@ COMMANDS: Final[Sequence[tuple[re.Pattern[str], _Read]]] = (
     (re.compile(r"^\s*(\w+TunableOp)_"), _read_tunable_op),
     (
         re.compile(r"^\s*-\s*\{(?=.*\bfunction\s*:|.*\brocblas_function\s*:)"),
-        partial(_read_rocblas, MappingEntries),
+        partial(_read_blas, "log"),
     ),
     (_ATEN, _read_aten),
-    (re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)"), _read_hipblaslt),
-    (re.compile(r"(?<![\w-])rocblas-bench(?=\s)"), partial(_read_rocblas, CommandFlags)),
+    (re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)"), partial(_read_blas, "hipblaslt-bench")),
+    (re.compile(r"(?<![\w-])rocblas-bench(?=\s)"), partial(_read_blas, "rocblas-bench")),
     (_MIOPEN, _read_miopen),
     (_FUSILLI, _read_fusilli),
 )

@@ -238,11 +238,6 @@ class Convolution(_Windows):
         if self.gradient is Gradient.DATA and is_padding:
             raise ProblemError("no window contains an element of the image: its gradient is zero")
 
-    @property
-    def is_depthwise(self) -> bool:
-        """Whether each channel has a separate filter."""
-        return 1 < self.groups == self.channels == self.outputs
-
     def spread(self, axis: str) -> Spread:
         """Return the places of the result's elements along an extent, for windows with steps of 1 over its gradient.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -41,17 +41,25 @@ from tuninglink.tuning.problems.problem import (
     Spread,
 )
 
-_Parts: TypeAlias = tuple[Sequence[mlir.Type], Callable[..., Value | Sequence[Value]]]
-"""The types of the arguments of a program, and the builder of its results from them."""
+_Parts: TypeAlias = Generator[Sequence[Any], Any, None]
+"""Yields the types of the arguments of a program, gets the arguments, and yields the results that it builds from them."""
 
 
 def program_of(problems: Iterable[Problem]) -> str:
     """Return the text of a module with one function for each distinct problem."""
     with thread_context(), mlir.Location.unknown():
         module = mlir.Module.create()
-        with mlir.InsertionPoint(module.body):
-            for problem in dict.fromkeys(problems):
-                _add_function(problem)
+        for problem in dict.fromkeys(problems):
+            parts = _PARTS[type(problem)](problem)
+            inputs = next(parts)
+            with mlir.InsertionPoint(module.body):
+                function = func.FuncOp(function_name(problem), (inputs, []))
+            block = function.add_entry_block()
+            with mlir.InsertionPoint(block):
+                results = parts.send(block.arguments)
+                func.ReturnOp(results)
+            kind = mlir.FunctionType.get(inputs, [result.type for result in results])
+            function.attributes["function_type"] = mlir.TypeAttr.get(kind)
         module.operation.verify()
         return to_text(module.operation)
 
@@ -59,19 +67,6 @@ def program_of(problems: Iterable[Problem]) -> str:
 def function_name(problem: Problem) -> str:
     """Return the name of a problem's function."""
     return re.sub(r"\W+", "_", str(problem))
-
-
-def _add_function(problem: Problem) -> None:
-    """Add the function of a problem at the current insertion point."""
-    inputs, compute = _PARTS[type(problem)](problem)
-    function = func.FuncOp(function_name(problem), (inputs, []))
-    block = function.add_entry_block()
-    with mlir.InsertionPoint(block):
-        output = compute(*block.arguments)
-        results = [output] if isinstance(output, mlir.Value) else list(output)
-        func.ReturnOp(results)
-    kind = mlir.FunctionType.get(inputs, [result.type for result in results])
-    function.attributes["function_type"] = mlir.TypeAttr.get(kind)
 
 
 # --- Values that several programs build
@@ -154,76 +149,61 @@ def _extension(
 # --- Operations on matrices
 
 
-def _matrix_parts(problem: MatrixProblem) -> _Parts:
+def _matrix(problem: MatrixProblem) -> _Parts:
     operation, element, shape = problem.operation, problem.element, [problem.rows, problem.columns]
     matrix, moved = _type(shape, element), [problem.count or 0, problem.columns]
+    dimension = mlir.DenseI64ArrayAttr.get([0])
     match operation:
         case MatrixOperation.SUM:
-            return [matrix], lambda rows: _narrowed(_sums_of_rows(rows, element), element)
+            (rows,) = yield [matrix]
+            yield [_narrowed(_sums_of_rows(rows, element), element)]
         case MatrixOperation.SOFTMAX:
-
-            def softmax(rows: Value) -> Value:
-                return _value(linalg.SoftmaxOp([matrix], rows, _empty(shape, element), 1))
-
-            return [matrix], softmax
-        case MatrixOperation.ARG_COMPARE:
-            # The positions that it could be given, and their base, are absent.
-            segments = mlir.DenseI32ArrayAttr.get([1, 0, 1, 1, 0])
-            select = partial(_selected, "arg_compare", shape[:1], 64, operandSegmentSizes=segments)
-            return [matrix], select
-        case MatrixOperation.TOPK:
-            # The compiler takes positions of 32 bits alone.
-            return [matrix], partial(_selected, "topk", [problem.rows, moved[0]], 32)
+            (rows,) = yield [matrix]
+            yield [_value(linalg.SoftmaxOp([matrix], rows, _empty(shape, element), 1))]
+        case MatrixOperation.ARG_COMPARE | MatrixOperation.TOPK:
+            is_topk = operation is MatrixOperation.TOPK
+            (rows,) = yield [matrix]
+            # The largest elements, and their positions: the compiler takes those of `topk` of 32 bits alone.
+            index = mlir.IntegerType.get_signless(32 if is_topk else 64)
+            selected = [problem.rows, moved[0]] if is_topk else shape[:1]
+            number = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 1)
+            attributes: dict[str, mlir.Attribute] = {"dimension": number}
+            if not is_topk:  # the positions that it could be given, and their base, are absent
+                segments = mlir.DenseI32ArrayAttr.get([1, 0, 1, 1, 0])
+                attributes["operandSegmentSizes"] = segments
+            yield _extension(
+                operation.value,
+                [rows],
+                [
+                    filled(_type(selected, matrix.element_type), -math.inf),
+                    filled(_type(selected, index), 0),
+                ],
+                lambda one, other: _value(arith.cmpf(arith.CmpFPredicate.OGT, one, other)),
+                **attributes,
+            )
         case MatrixOperation.LAYER_NORM | MatrixOperation.RMS_NORM:
-            vectors = 2 if operation is MatrixOperation.LAYER_NORM else 1
-            affine = [_type(shape[1:], element)] * (vectors * problem.is_affine)
-            return [matrix, *affine], partial(_normalized, problem)
+            count = 2 if operation is MatrixOperation.LAYER_NORM else 1
+            vector = _type(shape[1:], element)
+            rows, *vectors = yield [matrix, *[vector] * (count * problem.is_affine)]
+            yield [_normalized(problem, rows, *vectors)]
         case MatrixOperation.ADD:
-
-            def added(left: Value, right: Value) -> Value:
-                maps = [_map("rc", "rc")] * 3
-                init = _empty(shape, element)
-                return computed([left, right], maps, init, lambda one, other, _: _add(one, other))
-
-            return [matrix, matrix], added
+            operands = yield [matrix, matrix]
+            maps, init = [_map("rc", "rc")] * 3, _empty(shape, element)
+            yield [computed(list(operands), maps, init, lambda one, other, _: _add(one, other))]
         case MatrixOperation.TRANSPOSE:
-
-            def transposed(rows: Value) -> Value:
-                init = _empty(shape[::-1], element)
-                return _value(linalg.transpose(rows, outs=[init], permutation=[1, 0]))
-
-            return [matrix], transposed
-    dimension = mlir.DenseI64ArrayAttr.get([0])
-    if operation is MatrixOperation.GATHER:
-
-        def gathered(table: Value, positions: Value) -> Sequence[Value]:
+            (rows,) = yield [matrix]
+            init = _empty(shape[::-1], element)
+            yield [_value(linalg.transpose(rows, outs=[init], permutation=[1, 0]))]
+        case MatrixOperation.GATHER:
+            operands = yield [matrix, _type(moved[:1], "i32")]
             init = _empty(moved, element)
-            return _extension("gather", [table, positions], [init], dimension_map=dimension)
-
-        return [matrix, _type(moved[:1], "i32")], gathered
-
-    def scattered(updates: Value, positions: Value, original: Value) -> Sequence[Value]:
-        # The row that is written replaces the one before.
-        attributes = {"dimension_map": dimension, "unique_indices": mlir.BoolAttr.get(True)}
-        operands, outputs = [updates, positions], [original]
-        return _extension("scatter", operands, outputs, lambda row, _: row, **attributes)
-
-    return [_type(moved, element), _type([moved[0], 1], "i32"), matrix], scattered
-
-
-def _selected(
-    name: str, shape: list[int], bits: int, matrix: Value, **attributes: mlir.Attribute
-) -> Sequence[Value]:
-    """Return the largest elements of rows and their positions of so many bits, by an op of IREE."""
-    kind = mlir.RankedTensorType(matrix.type).element_type
-    index = mlir.IntegerType.get_signless(bits)
-    inits = [filled(_type(shape, kind), -math.inf), filled(_type(shape, index), 0)]
-    dimension = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 1)
-
-    def is_larger(one: Value, other: Value) -> Value:
-        return _value(arith.cmpf(arith.CmpFPredicate.OGT, one, other))
-
-    return _extension(name, [matrix], inits, is_larger, dimension=dimension, **attributes)
+            yield _extension("gather", operands, [init], dimension_map=dimension)
+        case MatrixOperation.SCATTER:
+            positions = _type([moved[0], 1], "i32")
+            *operands, original = yield [_type(moved, element), positions, matrix]
+            # The row that is written replaces the one before.
+            attributes = {"dimension_map": dimension, "unique_indices": mlir.BoolAttr.get(True)}
+            yield _extension("scatter", operands, [original], lambda row, _: row, **attributes)
 
 
 def _normalized(problem: MatrixProblem, matrix: Value, *affine: Value) -> Value:
@@ -231,18 +211,20 @@ def _normalized(problem: MatrixProblem, matrix: Value, *affine: Value) -> Value:
     # PyTorch widens the matrix first.
     wide = matrix if element is ElementType.F32 else _elementwise(lambda number: number, matrix)
 
-    def mean(sums: Value) -> Value:
+    def mean(rows: Value) -> Value:
+        sums = _sums_of_rows(rows, element)
         return _elementwise(lambda number: _divide(number, constant(number.type, columns)), sums)
-
-    def inverse_root(variance: Value) -> Value:
-        shifted = _add(variance, constant(variance.type, 1e-5))
-        return build("math.rsqrt", variance.type, shifted)
 
     centered = wide
     if problem.operation is MatrixOperation.LAYER_NORM:
-        centered = _elementwise(_subtract, wide, mean(_sums_of_rows(wide, element)))
+        centered = _elementwise(_subtract, wide, mean(wide))
     squares = _elementwise(_multiply, centered, centered, access="rc")
-    scales = _elementwise(inverse_root, mean(_sums_of_rows(squares, element)))
+    scales = _elementwise(
+        lambda variance: build(
+            "math.rsqrt", variance.type, _add(variance, constant(variance.type, 1e-5))
+        ),
+        mean(squares),
+    )
     result = _elementwise(_multiply, centered, scales)
     for combine, vector in zip((_multiply, _add), affine, strict=False):
         result = _elementwise(combine, result, vector, access="c")
@@ -320,7 +302,7 @@ _NAMED_POOLINGS: Final = frozenset({"ncw", "nwc", "nchw", "nhwc", "ndhwc"})
 """The dimensions of images for which there are named ops."""
 
 
-def _pooling_parts(problem: Pooling) -> _Parts:
+def _pooling(problem: Pooling) -> _Parts:
     element, axes = mlir.Type.parse(problem.element.value), Layout.default(len(problem.size)).axes
     access = f"n{axes}c" if problem.is_channels_last else f"nc{axes}"
     is_average = problem.operation is PoolingOperation.AVERAGE
@@ -332,34 +314,34 @@ def _pooling_parts(problem: Pooling) -> _Parts:
         sizes = {"n": images, "c": channels, **dict(zip(axes, size, strict=True))}
         return [sizes[letter] for letter in access]
 
-    def taken(number: Value, _: Value, result: Value) -> Value:
-        if is_average:
-            return _add(result, cast(number, result.type))
-        return _arithmetic("maximumf", result, number)
-
-    def compute(image: Value) -> Value:
-        margins = [(margin, margin) for margin in shape(problem.padding, 0, 0)]
-        operands = (
-            _padded(image, margins, constant(element, start)),
-            _empty(problem.kernel, element),
+    (image,) = yield [_type(shape(problem.size, problem.images, problem.channels), element)]
+    margins = [(margin, margin) for margin in shape(problem.padding, 0, 0)]
+    padded = _padded(image, margins, constant(element, start))
+    operands = (padded, _empty(problem.kernel, element))
+    result = shape(problem.output_size, problem.images, problem.channels)
+    init = filled(_type(result, kind), start)
+    if access in _NAMED_POOLINGS:
+        named = getattr(linalg, f"pooling_{access}_{'sum' if is_average else 'max'}")
+        steps = {"strides": [*problem.strides], "dilations": [*problem.dilations]}
+        pooled = _value(named(*operands, outs=[init], **steps))
+    else:
+        maps = _window_maps((access, axes, access), axes, problem.strides, problem.dilations)
+        pooled = computed(
+            operands,
+            maps,
+            init,
+            lambda number, _, result: (
+                _add(result, cast(number, result.type))
+                if is_average
+                else _arithmetic("maximumf", result, number)
+            ),
         )
-        result = shape(problem.output_size, problem.images, problem.channels)
-        init = filled(_type(result, kind), start)
-        if access in _NAMED_POOLINGS:
-            named = getattr(linalg, f"pooling_{access}_{'sum' if is_average else 'max'}")
-            steps = {"strides": [*problem.strides], "dilations": [*problem.dilations]}
-            pooled = _value(named(*operands, outs=[init], **steps))
-        else:
-            maps = _window_maps((access, axes, access), axes, problem.strides, problem.dilations)
-            pooled = computed(operands, maps, init, taken)
-        if not is_average:
-            return pooled
+    if is_average:
         count = mlir.FloatAttr.get(kind, math.prod(problem.kernel))
         counts = mlir.DenseElementsAttr.get_splat(pooled.type, count)
         divisor = build("arith.constant", pooled.type, value=counts)
-        return _narrowed(_divide(pooled, divisor), problem.element)
-
-    return [_type(shape(problem.size, problem.images, problem.channels), element)], compute
+        pooled = _narrowed(_divide(pooled, divisor), problem.element)
+    yield [pooled]
 
 
 _NAMED_CONVOLUTIONS: Final[dict[tuple[str, str, str], Callable[..., Any]]] = {
@@ -382,11 +364,11 @@ _NAMED_CONVOLUTIONS: Final[dict[tuple[str, str, str], Callable[..., Any]]] = {
 """The named ops by the dimensions of image, filters and result."""
 
 
-def _convolution_parts(problem: Convolution) -> _Parts:
+def _convolution(problem: Convolution) -> _Parts:
     # Groups have a separate dimension, and are that of the channels if each has a separate filter.
     layout, element, axes = problem.layout, problem.element, problem.layout.axes
     image, filters, result = layout.image, layout.filters, layout.result
-    if problem.is_depthwise:
+    if 1 < problem.groups == problem.channels == problem.outputs:  # depthwise
         image, result = image.replace("c", "g"), result.replace("f", "g")
         filters = filters.replace("c", "").replace("f", "g")
     elif problem.groups > 1:
@@ -395,54 +377,40 @@ def _convolution_parts(problem: Convolution) -> _Parts:
     accesses = (image, filters, result)
     sizes = {"n": problem.images, "g": problem.groups}
     sizes |= {"c": problem.channels // problem.groups, "f": problem.outputs // problem.groups}
-    image_shape, filters_shape, result_shape = (
-        [{**sizes, **dict(zip(axes, extents, strict=True))}[letter] for letter in access]
-        for access, extents in zip(
-            accesses, (problem.size, problem.kernel, problem.output_size), strict=True
-        )
-    )
-
-    def sums(
-        operands: Sequence[Value], maps: Sequence[mlir.AffineMap], shape: Sequence[int]
-    ) -> Value:
-        init = _zeros(shape, element)
-        return _narrowed(computed(operands, maps, init, added_product), element)
-
-    def framed(image: Value) -> Value:
-        """Return an image with its padding."""
-        padding = dict(zip(axes, problem.padding, strict=True))
-        around = [(padding.get(letter, 0),) * 2 for letter in accesses[0]]
-        return _padded(image, around, constant(mlir.Type.parse(element.value), 0))
-
-    def forward(image: Value, filters: Value) -> Value:
-        named, image = _NAMED_CONVOLUTIONS.get(accesses), framed(image)
-        if named is None:
-            maps = _window_maps(accesses, axes, problem.strides, problem.dilations)
-            return sums((image, filters), maps, result_shape)
-        steps = {"strides": [*problem.strides], "dilations": [*problem.dilations]}
-        op = named(image, filters, outs=[_zeros(result_shape, element)], **steps)
-        return _narrowed(op, element)
-
-    def data_gradient(gradient: Value, weights: Value) -> Value:
-        """Return the gradient of the image: windows of the result's gradient under mirrored filters."""
-        order = (result, filters, image)
-        maps = _window_maps(order, axes, (1,) * len(axes), problem.dilations)
-        operands = (_spread(gradient, problem, result), _mirrored(weights, filters, axes))
-        return sums(operands, maps, image_shape)
-
-    def weights_gradient(pixels: Value, gradient: Value) -> Value:
-        """Return the gradient of the filters: windows of the image under the result's gradient."""
-        # The steps between windows are those inside of the windows now, and the other way round.
-        order = (image, result, filters)
-        maps = _window_maps(order, axes, problem.dilations, problem.strides)
-        return sums((framed(pixels), gradient), maps, filters_shape)
-
-    shapes, compute = {
-        None: ((image_shape, filters_shape), forward),
-        Gradient.DATA: ((result_shape, filters_shape), data_gradient),
-        Gradient.WEIGHTS: ((image_shape, result_shape), weights_gradient),
+    extents = (problem.size, problem.kernel, problem.output_size)
+    shapes = [
+        [{**sizes, **dict(zip(axes, extent, strict=True))}[letter] for letter in access]
+        for access, extent in zip(accesses, extents, strict=True)
+    ]
+    # Image, filters and result: which of them are the operands, and which is computed.
+    *operands, target = {
+        None: (0, 1, 2),
+        Gradient.DATA: (2, 1, 0),
+        Gradient.WEIGHTS: (0, 2, 1),
     }[problem.gradient]
-    return [_type(shape, element) for shape in shapes], compute
+    left, right = yield [_type(shapes[number], element) for number in operands]
+    if problem.gradient is Gradient.DATA:
+        # Windows of the result's gradient under mirrored filters.
+        values = (_spread(left, problem, result), _mirrored(right, filters, axes))
+        order, steps = (result, filters, image), ((1,) * len(axes), problem.dilations)
+    else:
+        padding = dict(zip(axes, problem.padding, strict=True))
+        around = [(padding.get(letter, 0),) * 2 for letter in image]
+        zero = constant(mlir.Type.parse(element.value), 0)
+        values = (_padded(left, around, zero), right)
+        order, steps = accesses, (problem.strides, problem.dilations)
+    if problem.gradient is Gradient.WEIGHTS:
+        # Windows of the image under the result's gradient: the steps between windows are those inside of the windows
+        # now, and the other way round.
+        order, steps = (image, result, filters), (problem.dilations, problem.strides)
+    named = None if problem.gradient else _NAMED_CONVOLUTIONS.get(accesses)
+    init = _zeros(shapes[target], element)
+    if named is None:
+        sums = computed(values, _window_maps(order, axes, *steps), init, added_product)
+    else:
+        strides, dilations = map(list, steps)
+        sums = named(*values, outs=[init], strides=strides, dilations=dilations)
+    yield [_narrowed(sums, element)]
 
 
 def _mirrored(filters: Value, access: str, axes: str) -> Value:
@@ -491,40 +459,33 @@ def _spread(gradient: Value, problem: Convolution, access: str) -> Value:
 # --- Attentions and products
 
 
-def _attention_parts(problem: Attention) -> _Parts:
+def _attention(problem: Attention) -> _Parts:
     heads, queries, keys = problem.heads, problem.queries, problem.keys
     kv_heads, features = problem.kv_heads or heads, problem.features
-    accesses = ("bmk", "blk", "bln", "", *(["bml"] if problem.mask else []), "bmn")
-
-    def compute(query: Value, key: Value, value: Value, *mask: Value) -> Value:
-        if problem.mask is Mask.CAUSAL:
-            mask = (_causal_mask([heads, queries, keys], mlir.Type.parse(problem.element.value)),)
-        # The scale is that of the features.
-        scale = constant(mlir.F32Type.get(), features**-0.5)
-        init = _empty([heads, queries, features], problem.element)
-        shared = (_repeated(operand, heads // kv_heads) for operand in (key, value))
-        maps = [_map("bmnkl", access) for access in accesses]
-        (result,) = attended(names.ATTENTION, [query, *shared, scale, *mask, init], maps)
-        return result
-
     shapes = [[heads, queries, features], *[[kv_heads, keys, features]] * 2]
+    scores = [heads, queries, keys]
     if problem.mask is Mask.GIVEN:
-        shapes.append([heads, queries, keys])
-    return [_type(shape, problem.element) for shape in shapes], compute
+        shapes.append(scores)
+    query, key, value, *mask = yield [_type(shape, problem.element) for shape in shapes]
+    if problem.mask is Mask.CAUSAL:
+        # Hide the keys after the position of each query, as PyTorch exports it.
+        kind = mlir.Type.parse(problem.element.value)
+        zero, hidden = constant(kind, 0), constant(kind, -math.inf)
 
+        def score(_: Value) -> Value:
+            row, column = (_value(linalg.IndexOp(dimension)) for dimension in (1, 2))
+            is_seen = arith.cmpi(arith.CmpIPredicate.sge, row, column)
+            return _value(arith.select(is_seen, zero, hidden))
 
-def _causal_mask(shape: Sequence[int], kind: mlir.Type) -> Value:
-    """Return the mask that hides the keys after the position of each query, as PyTorch exports it."""
-    zero = constant(kind, 0)
-    hidden = constant(kind, -math.inf)
-
-    def score(_: Value) -> Value:
-        query, key = (_value(linalg.IndexOp(dimension)) for dimension in (1, 2))
-        is_seen = arith.cmpi(arith.CmpIPredicate.sge, query, key)
-        return _value(arith.select(is_seen, zero, hidden))
-
-    init = linalg.fill(zero, outs=[_empty(shape, kind)])
-    return computed([], [_map("bml", "bml")], _value(init), score)
+        init = _value(linalg.fill(zero, outs=[_empty(scores, kind)]))
+        mask = [computed([], [_map("bml", "bml")], init, score)]
+    # The scale is that of the features.
+    scale = constant(mlir.F32Type.get(), features**-0.5)
+    init = _empty([heads, queries, features], problem.element)
+    shared = (_repeated(operand, heads // kv_heads) for operand in (key, value))
+    accesses = ("bmk", "blk", "bln", "", *(["bml"] if problem.mask else []), "bmn")
+    maps = [_map("bmnkl", access) for access in accesses]
+    yield attended(names.ATTENTION, [query, *shared, scale, *mask, init], maps)
 
 
 def _repeated(operand: Value, count: int) -> Value:
@@ -545,59 +506,52 @@ def _repeated(operand: Value, count: int) -> Value:
     return _value(tensor.CollapseShapeOp(shape, repeated, mlir.ArrayAttr.get(groups)))
 
 
-def _product_parts(problem: Product) -> _Parts:
-    if isinstance(problem.element, ScaledType):
-        return _scaled_product_parts(problem, problem.element)
-    element, sizes, lead = problem.element, {"m": problem.m, "n": problem.n, "k": problem.k}, ""
+def _product(problem: Product) -> _Parts:
+    element, is_scaled = problem.element, isinstance(problem.element, ScaledType)
+    lead, sizes = "", {"m": problem.m, "n": problem.n, "k": problem.k}
+    accesses = ["km" if problem.transposes_a else "mk", "nk" if problem.transposes_b else "kn"]
+    if is_scaled:
+        # The terms of a sum are blocks, and the elements of a block share a scale.
+        del sizes["k"]
+        sizes |= {"o": problem.k // SCALED_BLOCK, "i": SCALED_BLOCK}
+        accesses = ["moi", "noi", "mo", "no"]
     if problem.batch is not None:
         sizes, lead = {"b": problem.batch, **sizes}, "b"
-    lhs = lead + ("km" if problem.transposes_a else "mk")
-    rhs = lead + ("nk" if problem.transposes_b else "kn")
-    accesses = (lhs, rhs, f"{lead}mn")
+    accesses = [lead + access for access in (*accesses, "mn")]
     maps = [_map(list(sizes), access) for access in accesses]
     *operands, result = ([sizes[loop] for loop in access] for access in accesses)
-    named = linalg.batch_matmul if lead else linalg.matmul
-
-    def compute(left: Value, right: Value) -> Value:
+    if isinstance(element, ElementType):
+        left, right = yield [_type(shape, element) for shape in operands]
+        named = linalg.batch_matmul if lead else linalg.matmul
         init = _zeros(result, element)
-        return _narrowed(named(left, right, outs=[init], indexing_maps=maps), element)
-
-    return [_type(shape, element) for shape in operands], compute
-
-
-def _scaled_product_parts(problem: Product, element: ScaledType) -> _Parts:
-    blocks = problem.k // SCALED_BLOCK
-    sizes, lead = {"m": problem.m, "n": problem.n, "o": blocks, "i": SCALED_BLOCK}, ""
-    if problem.batch is not None:
-        sizes, lead = {"b": problem.batch, **sizes}, "b"
-    accesses = [lead + access for access in ("moi", "noi", "mo", "no", "mn")]
-    maps = [_map(list(sizes), access) for access in accesses]
-    *operands, result = ([sizes[loop] for loop in access] for access in accesses)
-    kinds = [element.value] * 2 + ["f8E8M0FNU"] * 2
-
-    def added(left: Value, right: Value, scale: Value, other_scale: Value, total: Value) -> Value:
-        wide = _value(arith.scaling_extf(total.type, left, scale))
-        other = _value(arith.scaling_extf(total.type, right, other_scale))
-        return added_product(wide, other, total)
-
-    def compute(*stored: Value) -> Value:
-        values = [
-            bitcast(argument, _type(shape, kind))
-            for argument, shape, kind in zip(stored, operands, kinds, strict=True)
-        ]
-        return computed(values, maps, _zeros(result, ElementType.F32), added)
-
+        yield [_narrowed(named(left, right, outs=[init], indexing_maps=maps), element)]
+        return
     # Arguments cannot have elements of less than a byte.
     bits = 4 if element is ScaledType.F4E2M1FN else 8
     stored = [[*shape[:-1], SCALED_BLOCK * bits // 8] for shape in operands[:2]]
-    return [_type(shape, "i8") for shape in (*stored, *operands[2:])], compute
+    arguments = yield [_type(shape, "i8") for shape in (*stored, *operands[2:])]
+    kinds = [element.value] * 2 + ["f8E8M0FNU"] * 2
+    values = [
+        bitcast(argument, _type(shape, kind))
+        for argument, shape, kind in zip(arguments, operands, kinds, strict=True)
+    ]
+
+    def added(left: Value, right: Value, *others: Value) -> Value:
+        *scales, total = others
+        wide = (
+            _value(arith.scaling_extf(total.type, number, scale))
+            for number, scale in zip((left, right), scales, strict=True)
+        )
+        return added_product(*wide, total)
+
+    yield [computed(values, maps, _zeros(result, ElementType.F32), added)]
 
 
 _PARTS: Final[dict[type, Callable[[Any], _Parts]]] = {
-    Product: _product_parts,
-    Convolution: _convolution_parts,
-    Pooling: _pooling_parts,
-    Attention: _attention_parts,
-    MatrixProblem: _matrix_parts,
+    Product: _product,
+    Convolution: _convolution,
+    Pooling: _pooling,
+    Attention: _attention,
+    MatrixProblem: _matrix,
 }
-"""The types of the arguments, and the builder of the result or the results from them, by kind of problem."""
+"""The builders of programs by kind of problem."""

@@ -127,56 +127,44 @@ _EXTENTS: Final = ("W", "HxW", "DxHxW")
 """The forms of an image's extents."""
 
 
-def _step_readers(words: _Words, extents: str) -> dict[str, Callable[[str], tuple[int, ...]]]:
-    """Return readers of the steps and the padding of windows, where one number stands for all extents."""
-
-    def read(least: int, text: str) -> tuple[int, ...]:
-        sizes = words.read_sizes(text, [extents if "x" in text else "N"], least)
-        return sizes if "x" in text else sizes * len(extents.split("x"))
-
-    return {
-        "stride=": partial(read, 1),
-        "padding=": partial(read, 0),
-        "dilation=": partial(read, 1),
-    }
-
-
-def _read_convolution(words: _Words) -> Convolution:
+def _read_windows(operation: PoolingOperation | None, words: _Words) -> Convolution | Pooling:
+    """Read a pooling; a convolution if there is no operation."""
     images, channels, *size = words.sizes(*(f"NxCx{extents}" for extents in _EXTENTS))
     rank, extents = len(size), _EXTENTS[len(size) - 1]
-    outputs, *kernel = words.sizes(f"FxK{extents.replace('x', 'xK')}")
-    element = words.member("type", ElementType)
-    given = words.options(
-        {
-            **_step_readers(words, extents),
-            "groups=": lambda text: words.read_sizes(text, ["N"])[0],
-            "layout=": lambda text: Layout.parse(text, words.column),
-            "gradient=": lambda text: words.member("gradient", Gradient, text),
-        }
-    )
+    form = f"K{extents.replace('x', 'xK')}"
+    filters = words.sizes(form if operation else f"Fx{form}")
+    element = words.wide_type(operation.value) if operation else words.member("type", ElementType)
+
+    def steps(least: int, text: str) -> tuple[int, ...]:
+        # One number stands for all extents.
+        sizes = words.read_sizes(text, [extents if "x" in text else "N"], least)
+        return sizes if "x" in text else sizes * rank
+
+    readers: dict[str, Callable[[str], Any]] = {
+        "stride=": partial(steps, 1),
+        "padding=": partial(steps, 0),
+        "dilation=": partial(steps, 1),
+    }
+    if operation:
+        readers["channels_last"] = bool
+    else:
+        readers["groups="] = lambda text: words.read_sizes(text, ["N"])[0]
+        readers["layout="] = lambda text: Layout.parse(text, words.column)
+        readers["gradient="] = lambda text: words.member("gradient", Gradient, text)
+    given = words.options(readers)
+    places = given.get("padding", (0,) * rank), given.get("dilation", (1,) * rank)
+    if operation:
+        # PyTorch's windows do not overlap unless strides are given.
+        sizes = (operation, images, channels, tuple(size), filters, element)
+        return Pooling(*sizes, given.get("stride", filters), *places, "channels_last" in given)
+    outputs, *kernel = filters
     return Convolution(
         *(images, channels, tuple(size), outputs, tuple(kernel), element),
         given.get("stride", (1,) * rank),
-        given.get("padding", (0,) * rank),
-        given.get("dilation", (1,) * rank),
+        *places,
         given.get("layout", Layout.default(rank)),
         given.get("groups", 1),
         given.get("gradient"),
-    )
-
-
-def _read_pooling(operation: PoolingOperation, words: _Words) -> Pooling:
-    images, channels, *size = words.sizes(*(f"NxCx{extents}" for extents in _EXTENTS))
-    rank, extents = len(size), _EXTENTS[len(size) - 1]
-    kernel = words.sizes(f"K{extents.replace('x', 'xK')}")
-    element = words.wide_type(operation.value)
-    given = words.options({**_step_readers(words, extents), "channels_last": bool})
-    return Pooling(
-        *(operation, images, channels, tuple(size), kernel, element),
-        given.get("stride", kernel),  # PyTorch's windows do not overlap unless strides are given
-        given.get("padding", (0,) * rank),
-        given.get("dilation", (1,) * rank),
-        "channels_last" in given,
     )
 
 
@@ -216,8 +204,8 @@ OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     "matmul": lambda words: _read_product(ElementType, "MxNxK", words=words),
     "batch_matmul": lambda words: _read_product(ElementType, "BxMxNxK", words=words),
     "scaled_matmul": lambda words: _read_product(ScaledType, "MxNxK", "BxMxNxK", words=words),
-    "conv": _read_convolution,
-    **{operation.value: partial(_read_pooling, operation) for operation in PoolingOperation},
+    "conv": partial(_read_windows, None),
+    **{operation.value: partial(_read_windows, operation) for operation in PoolingOperation},
     "attention": _read_attention,
     **{operation.value: partial(_read_matrix, operation) for operation in MatrixOperation},
 }
