@@ -173,7 +173,8 @@ _MOST_READ_ALONE: Final = 100_000
 class Database:
     """Trials in an SQLite file. Trials are only added, and are durable as soon as they are recorded.
 
-    Several processes may use one file. An object may only be used by the thread that created it.
+    Several processes may use one file. An object may only be used by the thread that created it. All methods raise a
+    `DatabaseError` if the file cannot be read or written; then nothing was added.
 
     Args:
         path: the file; created if it does not exist. None for a database in memory.
@@ -210,71 +211,43 @@ class Database:
         self._connection.close()
 
     def record(self, trial: Trial) -> None:
-        """Add a trial. It is durable when the function returns, even if the process ends.
-
-        Raises:
-            DatabaseError: the file cannot be written.
-        """
+        """Add a trial. It is durable when the function returns, even if the process ends."""
         self.record_all([trial])
 
     def record_all(self, trials: Iterable[Trial]) -> int:
-        """Add trials, all or none, and return the number of new ones.
-
-        Raises:
-            DatabaseError: the file cannot be written; none was added.
-        """
+        """Add trials, all or none, and return the number of new ones."""
         with translated(self._name), transaction(self._connection):
             return sum(map(self._insert, trials))
 
     def merge(self, path: Path) -> int:
-        """Add the trials of another database, and return the number of new ones.
-
-        Raises:
-            DatabaseError: a file cannot be read or written; nothing was added.
-        """
+        """Add the trials of another database, and return the number of new ones."""
         with Database(path, read_only=True, on_damage=self._on_damage) as other:
             return self.record_all(other.all_trials())
 
     def trials(self, problem_key: str, environment: EnvironmentRecord | None = None) -> list[Trial]:
-        """Return the trials of a problem, in one environment or in all, in the order in which they were recorded.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """Return the trials of a problem, in one environment or in all, in the order in which they were recorded."""
         if environment is None:
             return list(self._select("WHERE p.key = ?", problem_key))
         condition = f"WHERE p.key = ? AND {_ENVIRONMENT}"
         return list(self._select(condition, problem_key, *astuple(environment)))
 
     def all_trials(self) -> Iterator[Trial]:
-        """Yield all trials in the order in which they were recorded.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """Yield all trials in the order in which they were recorded."""
         return self._select("")
 
     def values(self, column: str) -> list[str]:
-        """Return the distinct values of a field of problems or environments; see `trials` for errors."""
+        """Return the distinct values of a field of problems or environments."""
         table = "environment" if column in _ENVIRONMENT_COLUMNS else "problem"
         query = f"SELECT DISTINCT {column} FROM {table} ORDER BY 1"  # noqa: S608 - of our own names
         with translated(self._name):
             return [str(value) for (value,) in self._connection.execute(query)]
 
     def ranked(self, kind: str, target: str) -> list[tuple[Trial, ...]]:
-        """Return `ranked_among` of the trials of a kind of problems, in environments with a target.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """Return `ranked_among` of the trials of a kind of problems, in environments with a target."""
         return ranked_among(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
 
     def winners(self, kind: str, target: str) -> list[Winner]:
-        """Return `winners_among` of these trials.
-
-        Raises:
-            DatabaseError: the file cannot be read.
-        """
+        """Return `winners_among` of these trials."""
         return winners_among(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
 
     # --- Reading and writing ---------------------------------------------------------------------------------
@@ -374,7 +347,7 @@ def winners_among(trials: Iterable[Trial]) -> list[Winner]:
     winners = []
     for group in grouped_trials(trials):
         results = results_of(group)
-        ranked = _ranked(group)
+        ranked = next(iter(ranked_among(group)), ())
         best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
         if best is not None:
             defaults = [trial.median for trial in ranked if trial.origin == "default"]
@@ -413,15 +386,15 @@ def ranked_among(trials: Iterable[Trial]) -> list[tuple[Trial, ...]]:
 
     Each configuration is represented by its trial of the latest stage, and omitted if any of its trials failed.
     """
-    return [ranked for group in grouped_trials(trials) if (ranked := _ranked(group))]
-
-
-def _ranked(trials: Iterable[Trial]) -> tuple[Trial, ...]:
-    failed = {trial.configuration.key for trial in trials if trial.failure}
-    by_stage = sorted(trials, key=lambda trial: _STAGES.index(trial.stage))
-    latest = {trial.configuration.key: trial for trial in by_stage if trial.samples}
-    measured = (trial for key, trial in latest.items() if key not in failed)
-    return tuple(sorted(measured, key=lambda trial: trial.median or 0.0))
+    ranked = []
+    for group in grouped_trials(trials):
+        failed = {trial.configuration.key for trial in group if trial.failure}
+        by_stage = sorted(group, key=lambda trial: _STAGES.index(trial.stage))
+        latest = {trial.configuration.key: trial for trial in by_stage if trial.samples}
+        measured = [trial for key, trial in latest.items() if key not in failed]
+        if measured:
+            ranked.append(tuple(sorted(measured, key=lambda trial: trial.median or 0.0)))
+    return ranked
 
 
 def _trial(row: Sequence[Any]) -> Trial | None:
@@ -479,15 +452,11 @@ def open_database(
     """
     message = f"database '{path}' is locked by another process; waiting for up to {PATIENCE_SECONDS:.0f} s"
 
-    def report_damage(failure: DatabaseError) -> None:
-        for diagnostic in failure.diagnostics:
-            warn(diagnostic)
-
     return Database(
         Path(path),
         read_only=read_only,
         on_wait=lambda: warn(Diagnostic(Severity.REMARK, message)),
-        on_damage=report_damage,
+        on_damage=lambda failure: warn(failure.diagnostics[0]),
     )
 
 
@@ -578,35 +547,24 @@ PATIENCE_SECONDS: Final = 30.0
 _SILENT_SECONDS: Final = 0.5
 """The time after which waiting is reported."""
 
-_TABLES: Final = """
-CREATE TABLE problem (
-  id INTEGER PRIMARY KEY,
-  key TEXT NOT NULL UNIQUE,
-  kind TEXT NOT NULL,
-  description TEXT NOT NULL,
-  program TEXT NOT NULL
-) STRICT;
-CREATE TABLE environment (
-  id INTEGER PRIMARY KEY,
-  target TEXT NOT NULL,
-  sku TEXT NOT NULL,
-  device TEXT NOT NULL,
-  driver TEXT NOT NULL,
-  compiler TEXT NOT NULL,
-  runtime TEXT NOT NULL,
-  flags TEXT NOT NULL,
-  cores INTEGER NOT NULL,
-  protocol INTEGER NOT NULL,
-  UNIQUE (target, sku, device, driver, compiler, runtime, flags, cores, protocol)
-) STRICT;
-CREATE TABLE configuration (
-  id INTEGER PRIMARY KEY,
-  key TEXT NOT NULL UNIQUE,
-  pipeline TEXT NOT NULL,
-  knobs TEXT NOT NULL,
-  attribute TEXT NOT NULL,
-  decomposition TEXT NOT NULL
-) STRICT;
+_RECORDS: Final = {
+    "problem": (ProblemRecord, "key"),
+    "environment": (EnvironmentRecord, ", ".join(_ENVIRONMENT_COLUMNS)),
+    "configuration": (ConfigurationRecord, "key"),
+}
+"""The tables of records, whose columns are the fields, with the columns that identify a record."""
+
+_TABLES: Final = (
+    *(
+        f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, "
+        + "".join(
+            f"{column.name} {'INTEGER' if column.type == 'int' else 'TEXT'} NOT NULL, "
+            for column in fields(record)
+        )
+        + f"UNIQUE ({unique})) STRICT"
+        for table, (record, unique) in _RECORDS.items()
+    ),
+    """
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   key TEXT NOT NULL UNIQUE,
@@ -622,9 +580,10 @@ CREATE TABLE trial (
   failure TEXT,
   message TEXT,
   time TEXT NOT NULL
-) STRICT;
-CREATE INDEX trial_of_problem ON trial (problem, environment);
-"""
+) STRICT
+""",
+    "CREATE INDEX trial_of_problem ON trial (problem, environment)",
+)
 
 _SPILLS: Final = (
     "TABLE IF NOT EXISTS spills (trial INTEGER PRIMARY KEY, numbers TEXT NOT NULL) STRICT"
@@ -649,8 +608,13 @@ def open_connection(
     if read_only and path is not None and not path.is_file():
         hint = meant(path, FileNotFoundError())
         raise database_error(f"there is no database '{name}'{hint}")
-    # A file that is not a journal undoes nothing: the database is complete without it, unless a log has more.
-    alone = read_only and path is not None and _has_damaged_journal(path)
+    # SQLite would undo a transaction by the journal. One that is empty or begins with a zero is finished, or not yet in
+    # use; a file that is not a journal undoes nothing: the database is complete without it, unless a log has more.
+    head = b""
+    if read_only and path is not None:
+        with suppress(OSError), Path(f"{path}-journal").open("rb") as journal:
+            head = journal.read(len(_JOURNAL))
+    alone = head[:1] not in (b"", b"\0") and head != _JOURNAL
     if alone:
         log = Path(f"{name}-wal")
         is_complete = not log.is_file() or not log.stat().st_size
@@ -670,17 +634,6 @@ def open_connection(
                     raise
                 on_wait()
         return _connect(path, name, PATIENCE_SECONDS, read_only=read_only, alone=alone)
-
-
-def _has_damaged_journal(path: Path) -> bool:
-    """Return whether SQLite would undo a transaction by a file that is not a journal."""
-    journal, head = Path(f"{path}-journal"), b""
-    with suppress(OSError):
-        if journal.is_file():
-            with journal.open("rb") as file:
-                head = file.read(len(_JOURNAL))
-    # A journal that is empty or begins with a zero is finished, or not yet in use.
-    return bool(head) and head[0] != 0 and head != _JOURNAL
 
 
 def _connect(
@@ -712,37 +665,30 @@ def _connect(
 
 def _create(connection: sqlite3.Connection, name: str) -> None:
     """Create the tables in an empty file. Several processes may do so at the same time."""
-    if not _has_tables(connection, name):
-        _log_ahead(connection)
-    # A file that cannot be written shows it here, not with the first trial.
-    with transaction(connection):
-        if _has_tables(connection, name):
-            return
-        tables = [word for word in _TABLES.split(";\n") if word.strip()]
-        triggers = [
-            _APPEND_ONLY.format(table=table, action=action)
-            for table in ("problem", "environment", "configuration", "trial")
-            for action in ("UPDATE", "DELETE")
-        ]
-        for statement in (*tables, *triggers):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def _log_ahead(connection: sqlite3.Connection) -> None:
-    """Switch an empty file to write-ahead logging."""
-    while True:
+    is_logging = _has_tables(connection, name)
+    while not is_logging:  # switch an empty file to write-ahead logging
         try:
             connection.execute("PRAGMA journal_mode = WAL")
+            is_logging = True
         except sqlite3.OperationalError as failure:
             if not is_locked(failure):
                 raise
             # SQLite waits for other processes in a transaction, but fails at once in this pragma.
             with transaction(connection):
                 pass
-        else:
+    # A file that cannot be written shows it here, not with the first trial.
+    with transaction(connection):
+        if _has_tables(connection, name):
             return
+        triggers = [
+            _APPEND_ONLY.format(table=table, action=action)
+            for table in (*_RECORDS, "trial")
+            for action in ("UPDATE", "DELETE")
+        ]
+        for statement in (*_TABLES, *triggers):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _has_tables(connection: sqlite3.Connection, name: str) -> bool:

@@ -216,6 +216,19 @@ def _point(trials: Sequence[Trial], before: HistoryPoint | None, least: float) -
     best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
     default_us, best_us = map(_estimate, (default, best))
 
+    # The best configuration in words. A tile of 0 leaves its loop alone.
+    words = ""
+    if best is not None and best.origin == "default":
+        words = "the compiler's choice"
+    elif best is not None:
+        configuration = best.configuration
+        knobs = ", ".join(
+            f"{name} = {value}"
+            for name, value in configuration.knobs.items()
+            if value or "[" not in name
+        )
+        words = f"{configuration.pipeline}: {knobs}" if knobs else configuration.pipeline
+
     def change(earlier: Estimate | None, later: Estimate | None) -> ChangeKind | None:
         return time_change(earlier, later, least) if earlier and later else None
 
@@ -226,7 +239,7 @@ def _point(trials: Sequence[Trial], before: HistoryPoint | None, least: float) -
         failures=sum(trial.failure is not None for trial in trials),
         default_us=default_us,
         best_us=best_us,
-        best=_words(best),
+        best=words,
         default_change=change(before.default_us, default_us) if before else None,
         best_change=change(before.best_us, best_us) if before else None,
     )
@@ -242,16 +255,3 @@ def _estimate(trial: Trial | None) -> Estimate | None:
     times = interval(trial.samples)
     bounds = times.interval if len(trial.samples) >= _FEWEST else (None, None)
     return Estimate(times.median, *bounds)
-
-
-def _words(trial: Trial | None) -> str:
-    if trial is None or trial.origin == "default":
-        return "the compiler's choice" if trial else ""
-    # A tile of 0 leaves its loop alone.
-    configuration = trial.configuration
-    knobs = ", ".join(
-        f"{name} = {value}"
-        for name, value in configuration.knobs.items()
-        if value or "[" not in name
-    )
-    return f"{configuration.pipeline}: {knobs}" if knobs else configuration.pipeline

@@ -7,10 +7,10 @@ operation and one target.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -147,14 +147,26 @@ class _Measured:
 
     def heuristic(self, rows: Mask) -> tuple[QuantityCondition, ...]:
         """Return a decision list: each condition is the one on a tree's path with the least remaining regret."""
+        from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415 - takes a second to load
+
         fewest = max(FEWEST, int(_LEAF_SHARE * rows.sum()))
         conditions: list[QuantityCondition] = []
         regret = self.regret(rows)
         while len(conditions) < MOST_CONDITIONS:
-            choices = {
-                condition: self.chosen([condition], rows)
-                for condition in self._splits(rows, fewest)
-            }
+            own = self.problems[rows]
+            weights = 1 / np.bincount(own)[own]  # problems weigh the same
+            choices: dict[QuantityCondition, Mask] = {}
+            # Trees that tell slow from slower candidates, and trees that tell fast ones from the compiler's choice.
+            for limits in (np.full_like(self.limits, np.inf), self.limits, self.limits / 2):
+                slowdowns = np.minimum(self.slowdowns, limits)[rows]
+                means = np.bincount(own, slowdowns * weights)
+                tree = DecisionTreeRegressor(
+                    max_depth=MOST_CONDITIONS, min_samples_leaf=fewest, random_state=0
+                )
+                # Only differences within a problem count.
+                tree.fit(self.quantities.table[rows], slowdowns - means[own], sample_weight=weights)
+                for condition in chain.from_iterable(self.quantities.leaves(tree.tree_)):
+                    choices[condition] = self.chosen([condition], rows)
             regrets = {condition: self.regret(left) for condition, left in choices.items()}
             best = min(regrets, key=lambda condition: regrets[condition], default=None)
             if best is None or regrets[best] >= regret:
@@ -162,24 +174,6 @@ class _Measured:
             conditions.append(best)
             rows, regret = choices[best], regrets[best]
         return tuple({condition.subject: condition for condition in conditions}.values())
-
-    def _splits(self, rows: Mask, fewest: int) -> Iterator[QuantityCondition]:
-        """Yield the conditions in trees that are learned from rows."""
-        from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415 - takes a second to load
-
-        own = self.problems[rows]
-        weights = 1 / np.bincount(own)[own]  # problems weigh the same
-        # Trees that tell slow from slower candidates, and trees that tell fast ones from the compiler's choice.
-        for limits in (np.full_like(self.limits, np.inf), self.limits, self.limits / 2):
-            slowdowns = np.minimum(self.slowdowns, limits)[rows]
-            means = np.bincount(own, slowdowns * weights)
-            tree = DecisionTreeRegressor(
-                max_depth=MOST_CONDITIONS, min_samples_leaf=fewest, random_state=0
-            )
-            # Only differences within a problem count.
-            tree.fit(self.quantities.table[rows], slowdowns - means[own], sample_weight=weights)
-            for path in self.quantities.leaves(tree.tree_):
-                yield from path
 
     def chosen(self, conditions: Iterable[QuantityCondition], rows: Mask) -> Mask:
         """Return the rows of each problem that remain after a decision list."""
@@ -297,22 +291,24 @@ class Quantities:
     @classmethod
     def of(cls, trials: Iterable[Trial]) -> Quantities:
         """Return the quantities of the candidates of trials."""
-        rows = [dict(_quantities(trial)) for trial in trials]
+        rows: list[dict[str, float]] = []
+        for trial in trials:
+            configuration = trial.configuration
+            problem = _problem(trial.problem.program, trial.environment.device)
+            if problem is None:  # the knobs only, if the program cannot be read
+                knobs = {f"{_KNOB}{name}": float(n) for name, n in configuration.knobs.items()}
+                rows.append({f"{_PIPELINE}{configuration.pipeline}": 1.0, **knobs})
+                continue
+            # The features of the candidate in their own units.
+            candidate = recorded_candidate(configuration.pipeline, configuration.knobs)
+            row = features(problem, candidate)
+            for name, value in row.items():
+                if not name.startswith(_PIPELINE) and name not in _FRACTIONS:  # it is a logarithm
+                    row[name] = 0.0 if name.startswith(_KNOB) and value < 0 else 2.0**value
+            rows.append({name: round(row[name], _DIGITS) for name in row if name != "estimate"})
         names = sorted({name for row in rows for name in row})
         values = [[row.get(name, 0.0) for name in names] for row in rows]
         return cls(names, np.array(values, np.float64).reshape(len(rows), len(names)))
-
-    def with_products(self) -> Quantities:
-        """Add the products of two knobs that vary."""
-        knobs = [
-            column
-            for column, name in enumerate(self.names)
-            if name.startswith(_KNOB) and np.ptp(self.table[:, column])
-        ]
-        pairs = list(combinations(knobs, 2))
-        names = [f"{self.names[one]} * {self.names[other]}" for one, other in pairs]
-        products = [self.table[:, one] * self.table[:, other] for one, other in pairs]
-        return Quantities([*self.names, *names], np.column_stack([self.table, *products]))
 
     def holds(self, condition: QuantityCondition) -> Mask:
         """Return the rows that meet a condition."""
@@ -349,24 +345,6 @@ class Quantities:
         for path in below(0, ()):
             # A later bound on the same side of a quantity is the tighter one.
             yield tuple({condition.subject: condition for condition in path}.values())
-
-
-def _quantities(trial: Trial) -> Mapping[str, float]:
-    """Return the features of a candidate in their own units; the knobs only if the program cannot be read."""
-    configuration = trial.configuration
-    problem = _problem(trial.problem.program, trial.environment.device)
-    if problem is None:
-        knobs = {f"{_KNOB}{name}": float(value) for name, value in configuration.knobs.items()}
-        return {f"{_PIPELINE}{configuration.pipeline}": 1.0, **knobs}
-    candidate = recorded_candidate(configuration.pipeline, configuration.knobs)
-    quantities = {}
-    for name, value in features(problem, candidate).items():
-        is_logarithm = not name.startswith(_PIPELINE) and name not in _FRACTIONS
-        has_none = name.startswith(_KNOB) and value < 0
-        power = 0.0 if has_none else 2.0**value
-        if name != "estimate":
-            quantities[name] = round(power if is_logarithm else value, _DIGITS)
-    return quantities
 
 
 @cache
@@ -445,8 +423,22 @@ def _common_conditions(
 
     best: tuple[tuple[QuantityCondition, ...], Mask] = (), np.zeros_like(failed)
     rows = failed | succeeded
+    # Add the products of two knobs that vary.
+    names, columns = list(quantities.names), quantities.table.T
+    knobs = [
+        number
+        for number, name in enumerate(names)
+        if name.startswith(_KNOB) and np.ptp(columns[number])
+    ]
+    pairs = list(combinations(knobs, 2))
+    products = Quantities(
+        [*names, *(f"{names[one]} * {names[other]}" for one, other in pairs)],
+        np.column_stack(
+            [quantities.table, *(columns[one] * columns[other] for one, other in pairs)]
+        ),
+    )
     # Conditions on single quantities explain more than those on products if they hold for as many failures.
-    for table in (quantities, quantities.with_products()):
+    for table in (quantities, products):
         tree = DecisionTreeClassifier(
             max_depth=MOST_CONDITIONS, class_weight="balanced", random_state=0
         )

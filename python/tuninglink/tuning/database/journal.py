@@ -48,6 +48,8 @@ class RecordedRace:
 class Journal:
     """Records trials, and looks up those of earlier runs.
 
+    Its methods raise a `DatabaseError` if the database cannot be read or written.
+
     Attributes:
         database: the database.
         device: the measuring device.
@@ -108,21 +110,13 @@ class Journal:
         return RecordedRace(best.configuration.key, tuple(filter(None, blocks)))
 
     def prior(self, prepared: TunableTask) -> PriorData:
-        """Return the records of the same task in other environments, and of similar tasks.
-
-        Raises:
-            DatabaseError: the database cannot be read.
-        """
+        """Return the records of the same task in other environments, and of similar tasks."""
         task = prepared.task
         problem, environment = prepared.spaces.problem, self._environment(task)
         return PriorData.read(self.database, problem, task.key, environment)
 
     def record(self, prepared: TunableTask, result: TrialResult) -> None:
-        """Record the result of a candidate. Failures caused by the machine are omitted, so that they are retried.
-
-        Raises:
-            DatabaseError: it cannot be written.
-        """
+        """Record the result of a candidate. Failures caused by the machine are omitted, so that they are retried."""
         if result.failure is not None and result.failure.is_external:
             return
         timing = result.timing
@@ -136,11 +130,7 @@ class Journal:
         self.database.record(trial)
 
     def record_default(self, prepared: TunableTask, microseconds: float) -> None:
-        """Record the time of the compiler's choice, unless this environment has one.
-
-        Raises:
-            DatabaseError: it cannot be written.
-        """
+        """Record the time of the compiler's choice, unless this environment has one."""
         default = prepared.spaces.default
         is_recorded = any(
             trial.stage == SCREEN and trial.configuration.key == default.key
@@ -163,9 +153,6 @@ class Journal:
             finalists: the finalists.
             race: the result of the race.
             judgement: the verdict of the reference on the compiler's choice; None without one.
-
-        Raises:
-            DatabaseError: it cannot be written.
         """
         default = prepared.spaces.default
         trials = []
