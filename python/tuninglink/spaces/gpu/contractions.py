@@ -105,11 +105,6 @@ class Contraction:
         """The element types of the operands and of the result."""
         return self.lhs.element_type, self.rhs.element_type, self.result.element_type
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the loops over rows or columns are dynamic."""
-        return self.sizes[self.m] is None or self.sizes[self.n] is None
-
     def size(self, loop: int) -> int:
         """Return the size of a loop that is not dynamic."""
         size = self.sizes[loop]
@@ -217,30 +212,46 @@ _OPTIONS: Final = ((0, 1), (0,), (1,), ())
 
 _ORDER_KNOB: Final = PROMOTION_TYPES
 _LOAD: Final = "#iree_gpu.use_global_load_dma"
+_SWIZZLED: Final = "swizzled"
 _LOADS: Final = {
     "in order": _LOAD,
-    "swizzled": f"#iree_gpu.swizzle_operand<copy_config = {_LOAD}, swizzle = #iree_codegen.xor_shuffle<64, 8>>",
+    _SWIZZLED: f"#iree_gpu.swizzle_operand<copy_config = {_LOAD}, swizzle = #iree_codegen.xor_shuffle<64, 8>>",
 }
 _ORDERS: Final = tuple(product(_LOADS, _LOADS))
 
 
 class Promotion:
-    """The knob for the promoted operands."""
+    """The knob for the promoted operands: which threads copy, or how both are loaded directly (`loads`).
 
-    def __init__(self, rules: SpaceRules) -> None:
+    Direct loads are from global memory into shared memory. For these, `swizzled` has the condition for each operand.
+    """
+
+    def __init__(self, rules: SpaceRules, *, loads: bool = False) -> None:
+        self.loads = loads
+        self.any: Number = True
+        if loads:
+            order = rules.choice(_ORDER_KNOB, [f"{lhs}, {rhs}" for lhs, rhs in _ORDERS])
+            self.slots = direct_load_slots(rules.context)
+            self.swizzled = [
+                any_of(
+                    *(order == at for at, each in enumerate(_ORDERS) if each[operand] == _SWIZZLED)
+                )
+                for operand in (0, 1)
+            ]
+            return
         self._chosen = rules.choice(_KNOB, [list(each) or "none" for each in _OPTIONS])
+        self.any = self._chosen != _OPTIONS.index(())
         with rules.context:
-            operands = tuple(_indices(each) for each in _OPTIONS)
+            operands = tuple(mlir.ArrayAttr.get([*map(integer, each)]) for each in _OPTIONS)
             types = tuple(promotion_types(len(each)) for each in _OPTIONS)
-        self.slots: dict[str, Slot] = {
+        self.slots = {
             PROMOTED_OPERANDS: OptionSlot(_KNOB, operands),
             PROMOTION_TYPES: ImpliedSlot(_KNOB, types),
         }
 
-    def any(self) -> Number:
-        return self._chosen != _OPTIONS.index(())
-
     def of(self, operand: int) -> Number:
+        if self.loads:
+            return True
         chosen = [index for index, each in enumerate(_OPTIONS) if operand in each]
         return any_of(*(self._chosen == index for index in chosen))
 
@@ -249,31 +260,13 @@ class Promotion:
         return [select(self.of(index), bits, 0) for index, bits in enumerate(copies)]
 
 
-class DirectLoads(Promotion):
-    """The promotion of both operands by loads from global memory directly into shared memory."""
-
-    def __init__(self, rules: SpaceRules) -> None:
-        self._order = rules.choice(_ORDER_KNOB, [f"{lhs}, {rhs}" for lhs, rhs in _ORDERS])
-        self.slots = direct_load_slots(rules.context)
-
-    def any(self) -> Number:
-        return True
-
-    def of(self, operand: int) -> Number:  # noqa: ARG002
-        return True
-
-    def is_swizzled(self, operand: int) -> Number:
-        chosen = (index for index, each in enumerate(_ORDERS) if each[operand] == "swizzled")
-        return any_of(*(self._order == index for index in chosen))
-
-
 def direct_load_slots(context: mlir.Context) -> dict[str, Slot]:
     """Return the entries of a lowering config that loads both operands directly into shared memory."""
     with context:
         loads = {name: mlir.Attribute.parse(text) for name, text in _LOADS.items()}
         types = tuple(mlir.ArrayAttr.get([loads[each] for each in order]) for order in _ORDERS)
         return {
-            PROMOTED_OPERANDS: ConstantSlot(_indices((0, 1))),
+            PROMOTED_OPERANDS: ConstantSlot(mlir.ArrayAttr.get([*map(integer, (0, 1))])),
             PROMOTION_TYPES: OptionSlot(_ORDER_KNOB, types),
         }
 
@@ -290,13 +283,9 @@ def promotion_slots(operands: Sequence[int], context: mlir.Context) -> dict[str,
     """Return the entries of a lowering config that always promotes the same operands."""
     with context:
         return {
-            PROMOTED_OPERANDS: ConstantSlot(_indices(operands)),
+            PROMOTED_OPERANDS: ConstantSlot(mlir.ArrayAttr.get([*map(integer, operands)])),
             PROMOTION_TYPES: ConstantSlot(promotion_types(len(operands))),
         }
-
-
-def _indices(operands: Sequence[int]) -> mlir.ArrayAttr:
-    return mlir.ArrayAttr.get([integer(operand) for operand in operands])
 
 
 def require_derivable(
@@ -315,19 +304,8 @@ def require_derivable(
 
 def is_derivable(tile: Sequence[Number], threads: Number, bits: int) -> Number:
     """Return the condition that the threads can share reading a tile of elements of some bits, the innermost size last."""
-    pieces = _pieces(tile, threads, max(1, LOAD_BITS // bits))
-    left = threads
-    conditions = []
-    for size, piece in reversed([*zip(tile, pieces, strict=True)]):
-        count = size / piece
-        conditions += [size % piece == 0, any_of(left % count == 0, count % left == 0)]
-        left = select(count <= left, left / count, 1)
-    return all_of(*conditions)
-
-
-def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number]:
-    """Return the sizes of the piece that a thread reads at a time; see `getVectorTileSizesFromLoopRanges`."""
-    *outer, inner = tile
+    # The sizes of the piece that a thread reads at a time; see `getVectorTileSizesFromLoopRanges`.
+    widest, (*outer, inner) = max(1, LOAD_BITS // bits), tile
     elements = inner
     for each in outer:
         elements = elements * each
@@ -344,7 +322,14 @@ def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number
         covers = rest % each == 0
         pieces.append(select(covers, each, 1))
         rest = select(covers, rest / each, 1)
-    return pieces[::-1]
+    # The threads are distributed over the pieces, from the innermost dimension.
+    left = threads
+    conditions = []
+    for size, piece in zip(reversed(tile), pieces, strict=True):
+        count = size / piece
+        conditions += [size % piece == 0, any_of(left % count == 0, count % left == 0)]
+        left = select(count <= left, left / count, 1)
+    return all_of(*conditions)
 
 
 # --- The rules of a contraction with intrinsics, and the limits of the compiler's own search
@@ -413,44 +398,43 @@ _MOST_SUBGROUPS: Final = 10
 _STAGES: Final = 2
 
 
-def tile_and_fuse_limits(rules: ContractionRules, promotion: Promotion) -> None:
-    """Add the limits for TileAndFuse, those of `emitTileAndFuseConstraints`."""
-    for loop in (rules.contraction.m, rules.contraction.n):
-        padded = round_up(rules.contraction.size(loop), rules.shapes[loop])
-        what, by = f"dimension {loop}, in whole intrinsics,", f"workgroup[{loop}]"
-        rules.divide(Grade.HEURISTIC, padded, rules.tiles[loop], what, by)
-    _limit_tiles(rules, product_of(rules.counts.values()))
-    _limit_rest(rules, promotion)
-
-
-def vector_distribute_limits(rules: ContractionRules, promotion: Promotion) -> None:
-    """Add the limits for VectorDistribute, those of `emitVectorDistributeConstraints`."""
-    tiles, shapes, counts, threads = rules.tiles, rules.shapes, rules.counts, rules.threads
-    m, n, k = rules.contraction.matrix_loops
-    _limit_tiles(rules, counts[m] * counts[n])
-    for name, loop in (("left", m), ("right", n)):
-        elements = tiles[loop] * tiles[k]
-        message = f"the {name} tile's {{}} elements must be divisible by the {{}} threads"
-        rules.limit_search(elements % threads == 0, message, elements, threads)
-    rules.limit_search(
-        any_of(threads <= tiles[m], threads <= tiles[n]),
-        f"the {{}} threads must not be more than workgroup[{m}] ({{}}) and workgroup[{n}] ({{}})",
-        *(threads, tiles[m], tiles[n]),
+def limit_like_compiler(
+    rules: ContractionRules, promotion: Promotion, *, distributes_vectors: bool
+) -> None:
+    """Add the limits of `emitVectorDistributeConstraints` or of `emitTileAndFuseConstraints`."""
+    contraction, tiles, shapes, threads = (
+        rules.contraction,
+        rules.tiles,
+        rules.shapes,
+        rules.threads,
     )
-    message = f"reduction[{k}] must be a multiple of the intrinsic's m ({{}} % {{}} == 0)"
-    rules.limit_search(tiles[k] % shapes[m] == 0, message, tiles[k], shapes[m])
-    _limit_rest(rules, promotion)
-
-
-def _limit_tiles(rules: ContractionRules, subgroups: Number) -> None:
-    for loop in rules.contraction.matrix_loops:
+    m, n, k = contraction.matrix_loops
+    # The tiles, and the subgroups of a workgroup.
+    for loop in () if distributes_vectors else (m, n):
+        padded = round_up(contraction.size(loop), shapes[loop])
+        what, by = f"dimension {loop}, in whole intrinsics,", f"workgroup[{loop}]"
+        rules.divide(Grade.HEURISTIC, padded, tiles[loop], what, by)
+    for loop in contraction.matrix_loops:
         message = f"the tile of dimension {loop} must be at most {_MOST_TILE}, not {{}}"
-        rules.limit_search(rules.tiles[loop] <= _MOST_TILE, message, rules.tiles[loop])
+        rules.limit_search(tiles[loop] <= _MOST_TILE, message, tiles[loop])
+    counts = [rules.counts[m], rules.counts[n]] if distributes_vectors else rules.counts.values()
+    subgroups = product_of(counts)
     message = f"a workgroup must have at most {_MOST_SUBGROUPS} subgroups, not {{}}"
     rules.limit_search(subgroups <= _MOST_SUBGROUPS, message, subgroups)
-
-
-def _limit_rest(rules: ContractionRules, promotion: Promotion) -> None:
+    if distributes_vectors:
+        # Threads share the tiles of both operands.
+        for name, loop in (("left", m), ("right", n)):
+            elements = tiles[loop] * tiles[k]
+            message = f"the {name} tile's {{}} elements must be divisible by the {{}} threads"
+            rules.limit_search(elements % threads == 0, message, elements, threads)
+        rules.limit_search(
+            any_of(threads <= tiles[m], threads <= tiles[n]),
+            f"the {{}} threads must not be more than workgroup[{m}] ({{}}) and workgroup[{n}] ({{}})",
+            *(threads, tiles[m], tiles[n]),
+        )
+        message = f"reduction[{k}] must be a multiple of the intrinsic's m ({{}} % {{}} == 0)"
+        rules.limit_search(tiles[k] % shapes[m] == 0, message, tiles[k], shapes[m])
+    # The stages and the promotion.
     message = f"prefetch_num_stages must be {_STAGES}, not {{}}"
     rules.limit_search(rules.stages == _STAGES, message, rules.stages)
-    rules.limit_search(promotion.any(), "operands must be promoted")
+    rules.limit_search(promotion.any, "operands must be promoted")

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from iree.compiler import ir as mlir
 
@@ -21,9 +22,9 @@ from tuninglink.iree import (
     read_executable_target,
 )
 from tuninglink.mlir import error, visit
-from tuninglink.solver import AssignmentError, UndecidedError
+from tuninglink.solver import AssignmentError, Assumptions, UndecidedError
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER, Gpu, GpuRules, Setting, read_device
-from tuninglink.spaces.gpu.gpu_space import FamilySpaces
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, SharedSpace, Variant
 from tuninglink.spaces.gpu.tile_and_fuse import (
     is_scaled,
     scaled_spaces,
@@ -37,13 +38,14 @@ from tuninglink.spaces.gpu.vector_distribute import (
     vector_distribute_spaces,
 )
 from tuninglink.spaces.gpu.without_intrinsics import (
-    arg_compare_spaces,
+    ARG_COMPARE,
+    GATHER,
+    SCATTER,
+    TOPK,
     distribute_spaces,
-    gather_spaces,
+    indexed_spaces,
     lanes_spaces,
-    scatter_spaces,
     threads_spaces,
-    topk_spaces,
 )
 from tuninglink.spaces.model import Problem, Provider, Space, Workload
 
@@ -73,28 +75,6 @@ class UnsupportedSpace(Space):
         raise AssignmentError(error("no configuration is valid"))
 
 
-def _unsupported_type(workload: Workload, device: Gpu) -> str | None:
-    """Return a narrow float type of the body of the root op that a GPU cannot convert, None without one."""
-    types: dict[str, None] = {}
-
-    def add(operation: mlir.Operation) -> None:
-        if operation != workload.root and not operation.name.endswith(".yield"):
-            for value in (*operation.operands, *operation.results):
-                types[str(element_type(value.type))] = None
-
-    visit(workload.root, add)
-    supported = {type_ for intrinsic in device.intrinsics for type_ in intrinsic.element_types}
-    capability = re.match(r"sm_(\d+)", device.architecture)
-    for type_ in filter(_BYTES.__contains__, types):
-        if capability is not None:
-            is_missing = type_.endswith(_OF_AMD) or int(capability[1]) < _CONVERTING
-        else:
-            is_missing = device.is_amd and type_ not in supported
-        if is_missing:
-            return type_
-    return None
-
-
 DISTRIBUTE = "#iree_gpu.pipeline<Distribute>"
 
 _SHARING: Final = frozenset(
@@ -103,6 +83,16 @@ _SHARING: Final = frozenset(
 """The kinds whose forms read sizes only from the problem. For other kinds, the IR is read."""
 
 _MOST_FAMILIES: Final = 64
+_MOST_VARIANTS: Final = 64
+_MOST_FAILURES: Final = 8
+
+
+@dataclass
+class _Family:
+    """The spaces of the workloads of a family in a pipeline, and how often none could be made for all sizes."""
+
+    variants: list[Variant] = field(default_factory=list)
+    failures: int = 0
 
 
 class GpuProvider(Provider):
@@ -119,18 +109,43 @@ class GpuProvider(Provider):
 
     def __init__(self) -> None:
         self._known: tuple[mlir.Attribute, Gpu] | None = None
-        self._families: dict[tuple[Hashable, str], FamilySpaces] = {}
+        self._families: dict[tuple[Hashable, str], _Family] = {}
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
+        """Return the spaces, those that differ only in sizes with rules that are built once, with the sizes as parameters."""
         sizes = workload.static_sizes
         if workload.family is None or sizes is None or workload.problem.kind not in _SHARING:
             return self._own_spaces(pipeline, workload)
         key = (workload.family, pipeline)
         if key not in self._families and len(self._families) == _MOST_FAMILIES:
             self._families.clear()
-        family = self._families.setdefault(key, FamilySpaces(partial(self._own_spaces, pipeline)))
-        shared = family.of(workload, sizes)
-        return self._own_spaces(pipeline, workload) if shared is None else shared
+        family = self._families.setdefault(key, _Family())
+        values = {f"size {loop}": size for loop, size in enumerate(sizes)}
+        # Rules branch on sizes, so they are rebuilt for sizes that do not satisfy their assumptions. A variant whose
+        # assumptions hold moves to the front.
+        family.variants = [variant for variant in family.variants if not variant[0].is_fixed]
+        fitting = (variant for variant in family.variants if variant[0].hold(values))
+        if variant := next(fitting, None):
+            family.variants.remove(variant)
+        elif family.failures >= _MOST_FAILURES or len(family.variants) == _MOST_VARIANTS:
+            return self._own_spaces(pipeline, workload)
+        else:
+            # Make spaces with parameters for sizes. If there are none, the reason names the sizes of this workload.
+            assumptions = Assumptions(values)
+            parameters: Any = map(assumptions.parameter, values)
+            problem = workload.problem.resized(parameters)
+            try:
+                spaces = self._own_spaces(pipeline, replace(workload, problem=problem))
+            except UndecidedError:
+                spaces = ()
+            gpu_spaces = [space for space in spaces if isinstance(space, GpuSpace)]
+            if not spaces or assumptions.is_fixed or len(gpu_spaces) != len(spaces):
+                family.failures += 1
+                return self._own_spaces(pipeline, workload)
+            variant = assumptions, gpu_spaces
+        family.variants.insert(0, variant)
+        own = cache(lambda: self._own_spaces(pipeline, workload))
+        return [SharedSpace(variant, index, values, own) for index in range(len(variant[1]))]
 
     def _own_spaces(self, pipeline: str, workload: Workload) -> Sequence[Space]:
         # Check that the target's backend builds a pipeline.
@@ -152,9 +167,25 @@ class GpuProvider(Provider):
             if pipeline != TILE_AND_FUSE:
                 raise UndecidedError("products of scaled operands are known in TileAndFuse alone")
             return scaled_spaces(workload, setting)
-        if missing := _unsupported_type(workload, device):
-            reason = f"{device.architecture} cannot convert {missing}"
-            return [UnsupportedSpace(workload.problem, pipeline, reason)]
+        # Narrow float types of the body of the root op that the GPU cannot convert.
+        body: list[mlir.Operation] = []
+        visit(workload.root, body.append)
+        types = dict.fromkeys(
+            str(element_type(value.type))
+            for operation in body
+            if operation != workload.root and not operation.name.endswith(".yield")
+            for value in (*operation.operands, *operation.results)
+        )
+        supported = {type_ for intrinsic in device.intrinsics for type_ in intrinsic.element_types}
+        capability = re.match(r"sm_(\d+)", device.architecture)
+        for type_ in filter(_BYTES.__contains__, types):
+            if capability is not None:
+                is_missing = type_.endswith(_OF_AMD) or int(capability[1]) < _CONVERTING
+            else:
+                is_missing = device.is_amd and type_ not in supported
+            if is_missing:
+                reason = f"{device.architecture} cannot convert {type_}"
+                return [UnsupportedSpace(workload.problem, pipeline, reason)]
         result: list[Space] = []
         reasons: list[str] = []
         for make in _SPACES[pipeline].get(workload.problem.kind, ()):
@@ -175,18 +206,18 @@ _SPACES: Final[Mapping[str, Mapping[OpKind, Sequence[_Make]]]] = {
         OpKind.CONVOLUTION: (tile_and_fuse_spaces, tiled_convolution_spaces, threads_spaces),
         OpKind.REDUCTION: (threads_spaces,),
         OpKind.ELEMENTWISE: (threads_spaces,),
-        OpKind.OTHER: (scatter_spaces,),
+        OpKind.OTHER: (partial(indexed_spaces, SCATTER),),
     },
     VECTOR_DISTRIBUTE: {
         OpKind.CONTRACTION: (vector_distribute_spaces, lanes_spaces),
         OpKind.CONVOLUTION: (direct_convolution_spaces,),
         OpKind.REDUCTION: (lanes_spaces,),
         OpKind.ATTENTION: (attention_spaces, attention_lanes_spaces),
-        OpKind.OTHER: (arg_compare_spaces,),
+        OpKind.OTHER: (partial(indexed_spaces, ARG_COMPARE),),
     },
     DISTRIBUTE: {
         OpKind.ELEMENTWISE: (distribute_spaces,),
-        OpKind.OTHER: (gather_spaces, topk_spaces),
+        OpKind.OTHER: (partial(indexed_spaces, GATHER), partial(indexed_spaces, TOPK)),
     },
 }
 """The functions that make the spaces of each kind of root op."""

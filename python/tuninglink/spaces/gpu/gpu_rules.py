@@ -40,7 +40,6 @@ from tuninglink.spaces.model import (
     ConstantSlot,
     ConstraintSetBuilder,
     DictionarySlot,
-    IgnoredSlot,
     IntegerKnob,
     IntegerSlot,
     KnobTemplate,
@@ -337,10 +336,6 @@ class SpaceRules(GpuRules):
         self.slots.setdefault(entry, {})[loop] = IntegerSlot(name, zero)
         return self.knob(name, low, high)
 
-    def ignore(self, entry: str, loop: int) -> None:
-        with self.context:
-            self.slots.setdefault(entry, {})[loop] = IgnoredSlot(integer(0))
-
     def tile_slots(self) -> dict[str, Slot]:
         """Return the entries of the lowering config that hold tiles; a loop without a knob has the tile 0."""
         zero, entries = self.constant(0), dict[str, Slot]()
@@ -355,9 +350,9 @@ class SpaceRules(GpuRules):
         mapped = range(self.loop_count) if loops is None else loops
         return BasisSlot(counts, tuple(mapped), self.loop_count)
 
-    def constant(self, value: int) -> Slot:
+    def constant(self, value: int, *, is_ignored: bool = False) -> Slot:
         with self.context:
-            return ConstantSlot(integer(value))
+            return ConstantSlot(integer(value), is_ignored)
 
     def clipped(self, sizes: Sequence[int | None]) -> dict[int, Number]:
         return {loop: clip(tile, sizes[loop]) for loop, tile in self.tiles.items()}
@@ -424,7 +419,7 @@ class SpaceRules(GpuRules):
             off, on = mlir.BoolAttr.get(False), mlir.BoolAttr.get(True)
         options: dict[str, Slot] = {
             STAGES: IntegerSlot(STAGES_KNOB),
-            NO_BANK_CONFLICT_REDUCTION: ConstantSlot(on) if keeps_banks else IgnoredSlot(off),
+            NO_BANK_CONFLICT_REDUCTION: ConstantSlot(on if keeps_banks else off, not keeps_banks),
             USE_IGEMM: ConstantSlot(on if is_igemm else off),
         }
         entries[PIPELINE_OPTIONS] = DictionarySlot(options)
@@ -453,7 +448,7 @@ class _LevelSlot(ArraySlot):
             strays = {
                 loop: size
                 for loop, (slot, size) in enumerate(zip(self.elements, sizes, strict=False))
-                if size and isinstance(slot, ConstantSlot)
+                if size and isinstance(slot, ConstantSlot) and not slot.is_ignored
             }
             if strays:
                 tiles = ", ".join(f"'{path}[{loop}]' is {size}" for loop, size in strays.items())

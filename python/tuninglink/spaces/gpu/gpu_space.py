@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any, Final, TypeAlias
 
@@ -38,7 +38,6 @@ from tuninglink.spaces.model import (
     Configuration,
     ConstraintSet,
     DictionarySlot,
-    KnobTemplate,
     Slot,
     Space,
     Workload,
@@ -77,7 +76,7 @@ class GpuSpace(Space):
         self._untiled = cached_reading(
             lambda configuration: frozenset(
                 knob
-                for name, slot in self.template.entries.entries.items()
+                for name, slot in self.definition.template.entries.entries.items()
                 for knob in zero_knobs(slot, configuration.entries.get(name))
             )
         )
@@ -94,10 +93,6 @@ class GpuSpace(Space):
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
         return self.definition.constraints
 
-    @property
-    def template(self) -> KnobTemplate:
-        return self.definition.template
-
     def check_first(self, configuration: Configuration) -> Configuration:
         """Return a configuration with defaults, whose first entries are those of this space.
 
@@ -108,68 +103,25 @@ class GpuSpace(Space):
         return configuration.complete
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        return self.template.read(self.check_first(configuration))
+        return self.definition.template.read(self.check_first(configuration))
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
         return self._untiled(configuration)
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        return self.template.write(assignment)
+        return self.definition.template.write(assignment)
 
     def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        return self.template.write_decomposition(assignment)
+        template = self.definition.template
+        slot = template.entries.entries.get(names.DECOMPOSITION_CONFIG)
+        with template.pipeline.context:
+            return slot.write(assignment) if slot is not None else None
 
 
 # --- Spaces of workloads that differ only in sizes: their rules are built once, with the sizes as parameters
 
-Make = Callable[[Workload], Sequence[Space]]
-
-_MOST_VARIANTS: Final = 64
-_MOST_FAILURES: Final = 8
-
-
-_Variant: TypeAlias = tuple[Assumptions, Sequence[GpuSpace]]
+Variant: TypeAlias = tuple[Assumptions, Sequence[GpuSpace]]
 """Spaces with sizes as parameters, and the assumptions of their rules about the sizes."""
-
-
-class FamilySpaces:
-    """The spaces of the workloads of a family in a pipeline.
-
-    Rules branch on sizes, so they are rebuilt for sizes that do not satisfy their assumptions.
-    """
-
-    def __init__(self, make: Make) -> None:
-        self._make = make
-        self._variants: list[_Variant] = []
-        self._failures = 0
-
-    def of(self, workload: Workload, sizes: Sequence[int]) -> Sequence[Space] | None:
-        """Return the spaces of a workload, None if its rules cannot be shared."""
-        values = {f"size {loop}": size for loop, size in enumerate(sizes)}
-        # A variant whose assumptions hold moves to the front.
-        self._variants = [variant for variant in self._variants if not variant[0].is_fixed]
-        fitting = (variant for variant in self._variants if variant[0].hold(values))
-        if variant := next(fitting, None):
-            self._variants.remove(variant)
-        elif self._failures >= _MOST_FAILURES or len(self._variants) == _MOST_VARIANTS:
-            return None
-        else:
-            # Make spaces with parameters for sizes. If there are none, the reason names the sizes of this workload.
-            assumptions = Assumptions(values)
-            parameters: Any = map(assumptions.parameter, values)
-            problem = workload.problem.resized(parameters)
-            try:
-                spaces = self._make(replace(workload, problem=problem))
-            except UndecidedError:
-                spaces = None
-            gpu_spaces = [space for space in spaces or () if isinstance(space, GpuSpace)]
-            if spaces is None or assumptions.is_fixed or len(gpu_spaces) != len(spaces):
-                self._failures += 1
-                return None
-            variant = assumptions, gpu_spaces
-        self._variants.insert(0, variant)
-        own = cache(lambda: self._make(workload))
-        return [SharedSpace(variant, index, values, own) for index in range(len(variant[1]))]
 
 
 class SharedSpace(Space):
@@ -179,7 +131,7 @@ class SharedSpace(Space):
 
     def __init__(
         self,
-        variant: _Variant,
+        variant: Variant,
         index: int,
         values: Mapping[str, int],
         own: Callable[[], Sequence[Space]],
@@ -208,7 +160,7 @@ class SharedSpace(Space):
         complete = self._shared.check_first(configuration)
         if not self._is_shared:
             return self._own.assignment(configuration)
-        return self._shared.template.read(complete, self._values)
+        return self._shared.definition.template.read(complete, self._values)
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
         return (self._shared if self._is_shared else self._own).untiled(configuration)

@@ -30,18 +30,17 @@ from tuninglink.spaces.gpu.contractions import (
     LOAD_BITS,
     Contraction,
     ContractionRules,
-    DirectLoads,
     ExactIntrinsicSlot,
     Operand,
     Promotion,
     direct_load_slots,
     intrinsic_slot,
     intrinsics_for,
+    limit_like_compiler,
     read_contraction,
     read_operand,
     starts_from_fill,
     static_sizes,
-    tile_and_fuse_limits,
     tile_bits,
 )
 from tuninglink.spaces.gpu.gpu_rules import (
@@ -65,7 +64,6 @@ from tuninglink.spaces.gpu.vector_distribute import (
 from tuninglink.spaces.model import (
     ArraySlot,
     ConstantSlot,
-    IgnoredSlot,
     ImpliedSlot,
     IntegerSlot,
     OptionSlot,
@@ -117,7 +115,10 @@ class TileAndFuseRules(ContractionRules):
         super().__init__(setting, contraction, intrinsics)
         self.pads = pads
         self.busy: dict[int, Number] = {}
-        self.reductions = (*self.contraction.outer_k, self.contraction.k)
+        self.reductions = (*contraction.outer_k, contraction.k)
+        self.is_one_step: Number = None
+        operands = enumerate(contraction.operands)
+        self.computed = [(index, operand) for index, operand in operands if operand.inputs]
 
     def tile_loops(self) -> None:
         """Add the knobs of every loop, and the rules that do not depend on copies and promotion."""
@@ -166,7 +167,8 @@ class TileAndFuseRules(ContractionRules):
         text = f"{what} must not be more than dimension {loop} has ({{}} <= {{}})"
         self.follow_compiler(tile <= padded, text, tile, padded)
         # Tiles divide the result, which is necessary if the reduction takes several steps.
-        is_one_step = self.is_one_step()
+        whole_loops = (tiles[loop] >= contraction.size(loop) for loop in self.reductions)
+        is_one_step = self.is_one_step = all_of(*whole_loops)
         for loop in () if self.pads else (*contraction.outer, *sides):
             tile, whole = tiles[loop], contraction.sizes[loop]
             if whole is not None:
@@ -198,10 +200,6 @@ class TileAndFuseRules(ContractionRules):
         self.sufficient(any_of(whole % piece == 0, piece >= whole), text, whole, piece)
         text = f"subgroup[{loop}] must not be more than the intrinsics that workgroup[{loop}] takes ({{}} <= {{}})"
         self.follow_compiler(piece <= whole, text, piece, whole)
-
-    def is_one_step(self) -> Number:
-        whole = (self.tiles[loop] >= self.contraction.size(loop) for loop in self.reductions)
-        return all_of(*whole)
 
     def limit_intrinsics(self) -> None:
         """Limit the number of intrinsics in a step."""
@@ -237,9 +235,9 @@ class TileAndFuseRules(ContractionRules):
 
     def refuse_needless_padding(self) -> None:
         """Exclude padding from proposals if an intrinsic divides the dimensions that it runs over."""
-        if not self.pads or self.contraction.is_open:
+        m, n, k = (self.contraction.sizes[loop] for loop in self.contraction.matrix_loops)
+        if not self.pads or m is None or n is None or k is None:
             return
-        m, n, k = (self.contraction.size(loop) for loop in self.contraction.matrix_loops)
         if any(m % each.m == n % each.n == k % each.k == 0 for each in self.intrinsics):
             self.propose_nothing("tiles divide the dimensions without padding")
 
@@ -248,26 +246,46 @@ class TileAndFuseRules(ContractionRules):
     def limit_copies(self, promotion: Promotion, is_odd: Number, buffers: Number) -> None:
         """Limit shared memory: the copies, and the tile of the result if threads exchange it."""
         # Whether the number of threads does not match the tiles is `is_odd`.
-        contraction, tiles = self.contraction, self.tiles
+        contraction, tiles, sides = self.contraction, self.tiles, self.contraction.matrix_loops[:2]
         least = promotion.bits(contraction, self.clipped(contraction.sizes))
         most = promotion.bits(contraction, tiles) if self.pads else least
-        certain, possible = self._exchanges(promotion, is_odd)
-        result = tile_bits(contraction.result, self._results())
+        # Without `padding`, a dimension of the result has at most its number of whole intrinsics.
+        results = tiles
+        if not self.pads:
+            sizes = enumerate(contraction.sizes)
+            whole = [
+                None if size is None else round_up(size, self.shapes[at]) for at, size in sizes
+            ]
+            results = self.clipped(whole)
+        # All threads certainly exchange the result between the steps of the reduction if it is padded without
+        # `padding`, or if sums start from given values. They may exchange it if their number does not match the tiles
+        # (`is_odd`), if the steps do not divide the reduction, or if they compute an operand that is not promoted.
+        certain: Number = not self.pads
+        possible: Number = True
+        if self.pads and not contraction.accumulates:
+            # The result is padded before the reduction, and stays in registers if the threads take all of it.
+            uneven = [tiles[loop] % self.shapes[loop] != 0 for loop in sides]
+            both = all_of(promotion.of(0), promotion.of(1))
+            possible = any_of(negation(both), is_odd, promotion.loads, *uneven)
+        elif not contraction.accumulates:
+            has_steps = any_of(*(tiles[loop] < contraction.size(loop) for loop in self.reductions))
+            is_padded = any_of(*(results[loop] > contraction.size(loop) for loop in sides))
+            certain, k = all_of(is_padded, has_steps), contraction.k
+            is_uneven = all_of(contraction.size(k) % tiles[k] != 0, has_steps)
+            alone = (negation(promotion.of(index)) for index, _ in self.computed)
+            possible = any_of(is_odd, is_uneven, certain, any_of(*alone, number(0)))
+        result = tile_bits(contraction.result, results)
         self.limit_memory(
             [*least, select(certain, result, 0)],
             [
                 *(large * buffers - small for large, small in zip(most, least, strict=True)),
                 *(
                     select(promotion.of(index), 0, tile_bits(operand, tiles))
-                    for index, operand in self._computed()
+                    for index, operand in self.computed
                 ),
                 select(all_of(possible, negation(certain)), result, 0),
             ],
         )
-
-    def _computed(self) -> list[tuple[int, Operand]]:
-        operands = enumerate(self.contraction.operands)
-        return [(index, operand) for index, operand in operands if operand.inputs]
 
     def limit_masks(self, promotion: Promotion) -> None:
         """Limit masked reads of each thread where tiles do not divide an operand."""
@@ -277,7 +295,7 @@ class TileAndFuseRules(ContractionRules):
         contraction, k, tiles = self.contraction, self.contraction.k, self.tiles
         sizes = contraction.sizes
         for index, operand in enumerate(contraction.operands):
-            is_padded = self._is_masked(operand)
+            is_padded = self.is_masked(operand)
             is_copied = promotion.of(index)
             if self.pads:
                 is_masked, what = all_of(is_padded, negation(is_copied)), "masked reads"
@@ -303,33 +321,15 @@ class TileAndFuseRules(ContractionRules):
         if contraction.image and self.pads:
             operand = contraction.operands[contraction.image]
             count = product_of(tiles[loop] for loop in operand.loops) / self.threads
-            gathered = select(self._is_masked(operand), count, 0)
+            gathered = select(self.is_masked(operand), count, 0)
             self.limit_compilation(gathered, "masked elements of the image", _MOST_GATHERED)
 
-    def _is_masked(self, operand: Operand) -> Number:
+    def is_masked(self, operand: Operand) -> Number:
         pairs = [(self.contraction.sizes[loop], loop) for loop in operand.loops]
         uneven = (size % self.tiles[loop] != 0 for size, loop in pairs if size is not None)
         return any_of(*uneven)
 
-    def limit_stages(self, promotion: Promotion) -> None:
-        """Require few copies, shared by all threads, where two steps are in flight."""
-        # On AMD GPUs, the compiler crashes on some other configurations, and takes minutes for many copies.
-        if not self.device.is_amd:
-            return
-        one_is, operands = self.stages < MOST_STAGES, self.contraction.operands
-        copies = promotion.bits(self.contraction, self.tiles)
-        counts = [copy / each.bits for each, copy in zip(operands, copies, strict=True)]
-        for elements in counts:
-            self.share_prefetched(elements, MOST_STAGES)
-        # The compiler crashes where masked weights are dequantized two steps ahead.
-        for index, operand in self._computed() if self.pads else ():
-            is_whole = negation(self._is_masked(operand))
-            text = f"operand {index}, which is computed, must not be padded two steps ahead"
-            self.sufficient(any_of(one_is, is_whole), text)
-        prefetched = select(one_is, 0, sum(counts) / self.threads)
-        self.limit_compilation(prefetched, "prefetched elements", _MOST_PREFETCHED)
-
-    def limit_loads(self, loads: DirectLoads, buffers: Number) -> None:
+    def limit_loads(self, loads: Promotion, buffers: Number) -> None:
         """Add the rules for loads directly into shared memory, in addition to those for copies by threads."""
         # They transfer at least 32 bits for each thread of a subgroup. Swizzled elements must be read in groups of
         # eight along the reduction. Each thread of a subgroup holds as many elements of an operand of the intrinsic.
@@ -343,7 +343,7 @@ class TileAndFuseRules(ContractionRules):
         # Each operand: whole transfers, and swizzled rows that fit the intrinsic and the subgroups.
         for index, operand in enumerate(contraction.operands):
             self.require_whole_transfers(index, tile_bits(operand, tiles))
-            in_order = negation(loads.is_swizzled(index))
+            in_order = negation(loads.swizzled[index])
             shape = product_of(self.shapes[loop] for loop in operand.loops)
             can_swizzle = operand.bits == _SWIZZLED_BITS and operand.loops[-1] == contraction.k
             self.sufficient(
@@ -371,40 +371,6 @@ class TileAndFuseRules(ContractionRules):
         condition = is_whole if loads is None else any_of(negation(loads), is_whole)
         text = f"operand {index} must have a tile of whole transfers ({{}} bits)"
         self.sufficient(condition, text, bits)
-
-    def _results(self) -> dict[int, Number]:
-        """Return the tiles of the result. Without `padding`, a dimension has at most its number of whole intrinsics."""
-        if self.pads:
-            return self.tiles
-        sizes = enumerate(self.contraction.sizes)
-        return self.clipped(
-            [None if size is None else round_up(size, self.shapes[loop]) for loop, size in sizes]
-        )
-
-    def _exchanges(self, promotion: Promotion, is_odd: Number) -> tuple[Number, Number]:
-        """Return the conditions under which the tile of the result certainly is, or may be, in shared memory."""
-        # All threads certainly exchange the result between the steps of the reduction if it is padded without
-        # `padding`, or if sums start from given values. They may exchange it if their number does not match the tiles
-        # (`is_odd`), if the steps do not divide the reduction, or if they compute an operand that is not promoted.
-        contraction, tiles = self.contraction, self.tiles
-        if contraction.accumulates:
-            return (False, True) if self.pads else (True, True)
-        sides, k = (contraction.m, contraction.n), contraction.k
-        if self.pads:
-            # The result is padded before the reduction, and stays in registers if the threads take all of it.
-            uneven = [tiles[loop] % self.shapes[loop] != 0 for loop in sides]
-            both = all_of(promotion.of(0), promotion.of(1))
-            is_loaded = isinstance(promotion, DirectLoads)
-            return False, any_of(negation(both), is_odd, is_loaded, *uneven)
-        has_steps = any_of(*(tiles[loop] < contraction.size(loop) for loop in self.reductions))
-        results = self._results()
-        is_padded = any_of(*(results[loop] > contraction.size(loop) for loop in sides))
-        certain = all_of(is_padded, has_steps)
-        is_uneven = all_of(contraction.size(k) % tiles[k] != 0, has_steps)
-        is_computed = any_of(
-            *(negation(promotion.of(index)) for index, _ in self._computed()), number(0)
-        )
-        return certain, any_of(is_odd, is_uneven, certain, is_computed)
 
 
 # --- The forms of configurations
@@ -438,8 +404,9 @@ def tile_and_fuse_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]
     converts = [contraction.accumulates]
     if contraction.accumulates and device.is_amd:
         converts.append(False)
-    # Without padding, tiles of dynamic sizes do not bufferize.
-    padding = [(True, False)] if contraction.is_open else [(False, False), (True, False)]
+    # Without padding, tiles of dynamic rows or columns do not bufferize.
+    is_open = rows is None or contraction.sizes[contraction.n] is None
+    padding = [(True, False)] if is_open else [(False, False), (True, False)]
     if is_convolution and has_innermost_channels(workload):
         padding.append((True, True))
     loads = [False] + [True] * (device.architecture == "gfx950")
@@ -474,7 +441,7 @@ def _intrinsic_space(
     kind = ExactIntrinsicSlot(MMA_KIND, attributes, contraction.element_types)
     first: dict[str, Slot] = {MMA_KIND: kind}
     with setting.pipeline.context:
-        anything = IgnoredSlot(mlir.ArrayAttr.get([]))
+        anything = ConstantSlot(mlir.ArrayAttr.get([]), is_ignored=True)
         conversion = {CONVERTS: ConstantSlot(mlir.UnitAttr.get())} if options.converts else {}
     if options.pads:
         first[PADDING] = anything
@@ -528,7 +495,7 @@ def _add_rules(rules: TileAndFuseRules, options: _Options) -> Promotion:
     busy = product_of(rules.busy.values()) * rules.subgroup_size
     has_odd_threads = any_of(rules.threads != needed, rules.threads != busy)
     # Shared memory holds the copies of promoted operands and the data that threads exchange.
-    promotion = (DirectLoads if loads else Promotion)(rules)
+    promotion = Promotion(rules, loads=loads)
     if (image := contraction.image) is not None:
         rules.sufficient(promotion.of(image), "the image must be promoted")
         # A masked tile of the gathered image has no static size, unless it is gathered at once.
@@ -541,16 +508,31 @@ def _add_rules(rules: TileAndFuseRules, options: _Options) -> Promotion:
             text = f"dimension {loop} must be divisible ({{}} % {{}} == 0)"
             rules.sufficient(is_even, text, size, tile)
             if loop == gathered:
-                rules.necessary(any_of(is_even, rules.is_one_step()), text, size, tile)
+                rules.necessary(any_of(is_even, rules.is_one_step), text, size, tile)
     buffers = select(rules.stages < 1, 1, rules.stages) if loads else number(1)
     rules.limit_copies(promotion, has_odd_threads, buffers)
-    if isinstance(promotion, DirectLoads):
+    if loads:
         rules.limit_loads(promotion, buffers)
     rules.limit_masks(promotion)
-    rules.limit_stages(promotion)
+    # On AMD GPUs, threads share the copies that are two steps ahead: the compiler crashes on some other configurations,
+    # and takes minutes for many copies.
+    if rules.device.is_amd:
+        one_is = rules.stages < MOST_STAGES
+        copies = promotion.bits(contraction, rules.tiles)
+        pairs = zip(contraction.operands, copies, strict=True)
+        counts = [copy / operand.bits for operand, copy in pairs]
+        for elements in counts:
+            rules.share_prefetched(elements, MOST_STAGES)
+        # The compiler crashes where masked weights are dequantized two steps ahead.
+        for index, operand in rules.computed if rules.pads else ():
+            is_whole = negation(rules.is_masked(operand))
+            text = f"operand {index}, which is computed, must not be padded two steps ahead"
+            rules.sufficient(any_of(one_is, is_whole), text)
+        prefetched = select(one_is, 0, sum(counts) / rules.threads)
+        rules.limit_compilation(prefetched, "prefetched elements", _MOST_PREFETCHED)
     # The compiler's own constraints, if any, limit the search.
     if contraction.is_plain and not options.pads:
-        tile_and_fuse_limits(rules, promotion)
+        limit_like_compiler(rules, promotion, distributes_vectors=False)
     rules.refuse_needless_padding()
     return promotion
 
@@ -673,7 +655,7 @@ def _scaled_space(
         promotion_types = OptionSlot(_KNOB, tuple(map(mlir.ArrayAttr.get, kinds)))
         promoted_operands = ImpliedSlot(_KNOB, tuple(map(mlir.ArrayAttr.get, indices)))
         one = ConstantSlot(integer(1))
-        anything = IgnoredSlot(mlir.ArrayAttr.get([]))
+        anything = ConstantSlot(mlir.ArrayAttr.get([]), is_ignored=True)
     first: dict[str, Slot] = {MMA_KIND: kind, PROMOTION_TYPES: promotion_types}
     if pads:
         first[PADDING] = anything

@@ -34,6 +34,7 @@ from tuninglink.spaces.gpu.contractions import (
     intrinsic_slot,
     intrinsics_for,
     is_derivable,
+    limit_like_compiler,
     loops_of,
     operand_over,
     promotion_slots,
@@ -43,7 +44,6 @@ from tuninglink.spaces.gpu.contractions import (
     starts_from_fill,
     static_sizes,
     tile_bits,
-    vector_distribute_limits,
 )
 from tuninglink.spaces.gpu.gpu_rules import (
     MOST_INTRINSICS,
@@ -85,12 +85,14 @@ def vector_distribute_spaces(workload: Workload, setting: Setting) -> list[GpuSp
     static_sizes(workload)
     intrinsics = intrinsics_for(contraction, setting.device)
     is_fused = has_consumers(workload) and setting.device.is_amd
-
-    def make() -> Definition:
-        rules = ContractionRules(setting, contraction, intrinsics)
-        return _define_contraction(rules, is_fused=is_fused)
-
-    return [GpuSpace(WITH_INTRINSIC, make)]
+    return [
+        GpuSpace(
+            WITH_INTRINSIC,
+            lambda: _define_contraction(
+                ContractionRules(setting, contraction, intrinsics), is_fused=is_fused
+            ),
+        )
+    ]
 
 
 def _define_contraction(rules: ContractionRules, *, is_fused: bool) -> Definition:
@@ -151,7 +153,7 @@ def _define_contraction(rules: ContractionRules, *, is_fused: bool) -> Definitio
                 rules.threads,
             )
     if contraction.is_plain:
-        vector_distribute_limits(rules, promotion)
+        limit_like_compiler(rules, promotion, distributes_vectors=True)
     return rules.define(
         {
             MMA_KIND: intrinsic_slot(rules.intrinsics),
@@ -325,13 +327,14 @@ def attention_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
         if not intrinsics[part]:
             what = f"no intrinsic of the target multiplies {lhs.element_type}x{rhs.element_type}"
             raise UndecidedError(f"{what}, and attention without one is not known")
-    entries = frozenset({WORKGROUP, REDUCTION_LEVEL, DECOMPOSITION_CONFIG})
-
-    def make() -> Definition:
-        rules = SpaceRules(setting, len(sizes))
-        return _define_attention(rules, sizes, (query, key, value), intrinsics)
-
-    return [GpuSpace(entries, make)]
+    return [
+        GpuSpace(
+            frozenset({WORKGROUP, REDUCTION_LEVEL, DECOMPOSITION_CONFIG}),
+            lambda: _define_attention(
+                SpaceRules(setting, len(sizes)), sizes, (query, key, value), intrinsics
+            ),
+        )
+    ]
 
 
 def _define_attention(

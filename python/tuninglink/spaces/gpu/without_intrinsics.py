@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import Final
 
@@ -35,7 +36,6 @@ from tuninglink.spaces.gpu.contractions import (
 from tuninglink.spaces.gpu.gpu_rules import (
     SUBGROUP_SIZE_KNOB,
     Definition,
-    Gpu,
     GpuRules,
     Number,
     Setting,
@@ -59,7 +59,6 @@ from tuninglink.spaces.model import (
     IntegerSlot,
     MismatchError,
     MissingEntryError,
-    Problem,
     Space,
     Workload,
 )
@@ -89,10 +88,7 @@ def threads_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
         contraction = None
     is_followed = bool(loops.reductions) and has_consumers(workload)
     entries = {WORKGROUP, THREAD} | ({REDUCTION_LEVEL} if loops.reductions else set())
-
-    def make() -> Definition:
-        return _define_threads(setting, loops, beside, contraction, is_followed=is_followed)
-
+    make = partial(_define_threads, setting, loops, beside, contraction, is_followed=is_followed)
     return [GpuSpace(frozenset(entries), make)]
 
 
@@ -128,8 +124,8 @@ def _define_threads(
         tile = rules.tile(REDUCTION_LEVEL, loop, size or _MOST_TILE, zero=size)
         rules.tiles[loop] = tile
         rules.powers_of_two(tile, _MOST_SUMS, size)
-        rules.ignore(WORKGROUP, loop)
-        rules.ignore(THREAD, loop)
+        for entry in (WORKGROUP, THREAD):
+            rules.slots.setdefault(entry, {})[loop] = rules.constant(0, is_ignored=True)
     # A workgroup has the threads that the tiles need, with little work for each.
     rules.add_workgroup()
     summed = product_of([number(1), *(rules.tiles[loop] for loop in loops.reductions)])
@@ -208,17 +204,14 @@ class _LanesRules(SpaceRules):
     def __init__(
         self, setting: Setting, loops: RootLoops, neighbors: Sequence[tuple[str, int, int, int]]
     ) -> None:
+        """Add the knobs of all loops, whose tiles are multiples of the steps of their threads."""
         super().__init__(setting, len(loops.sizes))
+        device = self.device
         self._loops = loops
         self._neighbors = neighbors
         self._subgroups: dict[int, Number] = {}
         self._lanes: dict[int, Number] = {}
         self._vectors: dict[int, Number] = {}
-        self._results: Number = None
-
-    def write(self) -> Definition:
-        """Add all rules, and return the form."""
-        loops = self._loops
         self.slots[WORKGROUP] = {}  # even without a parallel loop
         loops.refuse_mixed_types(self)
         # Lanes apply one combining operation for each result to partial results.
@@ -226,20 +219,56 @@ class _LanesRules(SpaceRules):
             reason = "lanes cannot combine partial results of a body that uses an accumulator more than once"
             self.necessary(False, reason)  # noqa: FBT003 - that is the rule
         self.add_workgroup()
-        for loop in range(self.loop_count):
-            self._tile_loop(loop)
-        self._results = product_of([number(1), *(self._vectors[loop] for loop in loops.parallel)])
-        self._arrange_threads()
+        for loop, size in enumerate(loops.sizes):
+            is_parallel = loop in loops.parallel
+            # Knobs: the tile, its subgroups and lanes, and the elements of a lane.
+            entry = WORKGROUP if is_parallel else PARTIAL_REDUCTION
+            tile = self.tiles[loop] = self.tile(entry, loop, size or _MOST_LANE_TILE, zero=size)
+            most = self.most_subgroups
+            names_of_counts = (knob_name(SUBGROUP_BASIS, loop), knob_name(LANE_BASIS, loop))
+            subgroups = self._subgroups[loop] = self.knob(names_of_counts[0], 1, most)
+            lanes = self._lanes[loop] = self.knob(names_of_counts[1], 1, max(device.subgroup_sizes))
+            width = self.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
+            self.powers_of_two(subgroups, most)
+            self.powers_of_two(lanes, device.subgroup_size)
+            self.powers_of_two(width, _MOST_PROPOSED)
+            for name, count in zip(names_of_counts, (subgroups, lanes), strict=True):
+                self.necessary(count >= 1, f"{name} must be at least 1, not {{}}", count)
+            # Threads take a tile in whole steps, or in a part of one step. `setGPULoweringConfigLayout` rounds up to whole
+            # steps. A neighboring op that shares a result then gets another size (`MaterializeVectorTileSizesPass`).
+            step = subgroups * lanes * width
+            self._vectors[loop] = select(tile < step, step, tile)
+            is_whole = tile % step == 0
+            shared = is_parallel and self._neighbors and not loops.accumulates
+            is_even = is_parallel or tile % width == 0
+            is_part = False if shared else all_of(step % tile == 0, is_even)
+            name, part = knob_name(entry, loop), "the part that its threads take at a time"
+            message = f"{name} must be divisible by {part} ({{}} % {{}} == 0)"
+            require = self.necessary if shared else self.sufficient
+            require(any_of(is_whole, is_part), message, tile, step)
+            self.limit_search(is_whole, message, tile, step)
+            # Tiles divide the loop.
+            if size is None and is_parallel:
+                text = f"workgroup[{loop}] must be 1, as dimension {loop} is dynamic, not {{}}"
+                self.sufficient(tile == 1, text, tile)
+            elif size is not None:
+                self.divide(Grade.SUFFICIENT, size, tile, f"dimension {loop}", name)
+
+    def write(self) -> Definition:
+        """Add the rules of a workgroup, and return the form."""
+        loops = self._loops
+        results = product_of([number(1), *(self._vectors[loop] for loop in loops.parallel)])
+        self._arrange_threads(results)
         # Shared memory holds the partial sums of subgroups. Other ops may reuse the elements that the root op reads: if
         # the reduction takes one step, they do not read them again, but threads exchange those that each op needs.
         shared = product_of([1, *(self._subgroups[loop] for loop in loops.reductions)])
-        exchanged = [self._results * shared * max(loops.bits, 32)]
+        exchanged = [results * shared * max(loops.bits, 32)]
         if self._neighbors:
             steps = [(loops.sizes[loop], self._vectors[loop]) for loop in loops.reductions]
             reread: Number = number(0)
             if all(size is not None for size, _ in steps):
                 is_one_step = all_of(*(tile >= size for size, tile in steps))
-                read = self._results * product_of(tile for _, tile in steps) * loops.bits
+                read = results * product_of(tile for _, tile in steps) * loops.bits
                 reread = select(is_one_step, read, 0)
             exchanged.append(reread)
         self.limit_memory([], exchanged)
@@ -254,51 +283,16 @@ class _LanesRules(SpaceRules):
             }
         )
 
-    def _tile_loop(self, loop: int) -> None:
-        """Add a tile that is a multiple of the step of its threads."""
-        loops, device, size = self._loops, self.device, self._loops.sizes[loop]
-        is_parallel = loop in loops.parallel
-        # Knobs: the tile, its subgroups and lanes, and the elements of a lane.
-        entry = WORKGROUP if is_parallel else PARTIAL_REDUCTION
-        tile = self.tiles[loop] = self.tile(entry, loop, size or _MOST_LANE_TILE, zero=size)
-        most = self.most_subgroups
-        subgroups_name, lanes_name = knob_name(SUBGROUP_BASIS, loop), knob_name(LANE_BASIS, loop)
-        subgroups = self._subgroups[loop] = self.knob(subgroups_name, 1, most)
-        lanes = self._lanes[loop] = self.knob(lanes_name, 1, max(device.subgroup_sizes))
-        width = self.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
-        self.powers_of_two(subgroups, most)
-        self.powers_of_two(lanes, device.subgroup_size)
-        self.powers_of_two(width, _MOST_PROPOSED)
-        for name, count in ((subgroups_name, subgroups), (lanes_name, lanes)):
-            self.necessary(count >= 1, f"{name} must be at least 1, not {{}}", count)
-        # Threads take a tile in whole steps, or in a part of one step. `setGPULoweringConfigLayout` rounds up to whole
-        # steps. A neighboring op that shares a result then gets another size (`MaterializeVectorTileSizesPass`).
-        step = subgroups * lanes * width
-        self._vectors[loop] = select(tile < step, step, tile)
-        is_whole = tile % step == 0
-        shared = is_parallel and self._neighbors and not loops.accumulates
-        is_part = False if shared else all_of(step % tile == 0, is_parallel or tile % width == 0)
-        name, part = knob_name(entry, loop), "the part that its threads take at a time"
-        message = f"{name} must be divisible by {part} ({{}} % {{}} == 0)"
-        require = self.necessary if shared else self.sufficient
-        require(any_of(is_whole, is_part), message, tile, step)
-        self.limit_search(is_whole, message, tile, step)
-        # Tiles divide the loop.
-        if size is None and is_parallel:
-            text = f"workgroup[{loop}] must be 1, as dimension {loop} is dynamic, not {{}}"
-            self.sufficient(tile == 1, text, tile)
-        elif size is not None:
-            self.divide(Grade.SUFFICIENT, size, tile, f"dimension {loop}", name)
-
-    def _arrange_threads(self) -> None:
+    def _arrange_threads(self, results: Number) -> None:
         """Require the numbers of lanes and threads to match the sizes of a subgroup and a workgroup."""
+        loops = self._loops
         lanes, subgroup_size = product_of(self._lanes.values()), self.subgroup_size
         message = "the lanes of lane_basis must be those of a subgroup ({} == {})"
         self.sufficient(subgroup_size % lanes == 0, message, lanes, subgroup_size)
         self.follow_compiler(lanes >= subgroup_size, message, lanes, subgroup_size)
-        for loop in self._loops.reductions:
+        for loop in loops.reductions:
             # The numbers of lanes and subgroups must be able to combine their results.
-            if self._loops.finds_places:
+            if loops.finds_places:
                 subgroups = self._subgroups[loop]
                 text = f"{knob_name(SUBGROUP_BASIS, loop)} must be 1: subgroups cannot combine indices ({{}})"
                 self.necessary(subgroups == 1, text, subgroups)
@@ -311,14 +305,19 @@ class _LanesRules(SpaceRules):
             text = f"{name} must not be more than the threads of a subgroup ({{}} <= {{}})"
             self.necessary(along <= most, text, along, number(most))
         self.match_threads(product_of(self._subgroups.values()) * subgroup_size, "of its subgroups")
-        if self.problem.kind is OpKind.CONTRACTION and _is_large(self.problem):
+        # A product of many rows and many columns.
+        roles = [self.problem.loops(role) for role in (Role.M, Role.N)]
+        sides: list[list[Number]] = [[loops.sizes[loop] for loop in role] for role in roles]
+        if self.problem.kind is OpKind.CONTRACTION and all(
+            all(size is not None for size in side) and prod(side) > _FEW_ROWS for side in sides
+        ):
             self.propose_nothing("intrinsics multiply large matrices")
         most_elements = _MOST_BESIDE_LANES if self._neighbors else _MOST_ELEMENTS
         self.limit_work(
             product_of(self._vectors.values()) / self.threads, "elements", most_elements
         )
-        for loops in self._loops.inputs:
-            sharing = {loop: self._subgroups[loop] * self._lanes[loop] for loop in loops}
+        for input_loops in loops.inputs:
+            sharing = {loop: self._subgroups[loop] * self._lanes[loop] for loop in input_loops}
             taken = [self._vectors[loop] / count for loop, count in sharing.items()]
             self.limit_compilation(
                 product_of([number(1), *taken]), "elements of an input", _MOST_OF_INPUT
@@ -330,18 +329,8 @@ class _LanesRules(SpaceRules):
                 self.threads % (subgroups * subgroup_size) == 0,
                 f"a workgroup must have the {subgroups} subgroups of {name} beside it, or a multiple",
             )
-            elements = self._results * step / (subgroups * its_lanes)
+            elements = results * step / (subgroups * its_lanes)
             self.limit_work(elements, f"elements of {name} beside it", _MOST_BESIDE_LANES)
-
-
-def _is_large(problem: Problem) -> bool:
-    """Return whether a product has many rows and many columns."""
-    for role in (Role.M, Role.N):
-        sizes = [problem.dimensions[loop].size for loop in problem.loops(role)]
-        static = [size for size in sizes if size is not None]
-        if len(static) != len(sizes) or prod(static) <= _FEW_ROWS:
-            return False
-    return True
 
 
 # --- The pipeline Distribute, whose threads process parts of a tile element by element, and indexed accesses
@@ -386,7 +375,7 @@ class DistributeSpace(Space):
         subgroup_size = rules.knob(SUBGROUP_SIZE_KNOB, 0, max(device.subgroup_sizes))
         text = f"a subgroup must have {device.subgroup_size} threads, not {{}}"
         rules.limit_search(subgroup_size == device.subgroup_size, text, subgroup_size)
-        if workload.root.results and workload.root.name != _TOPK:
+        if workload.root.results and workload.root.name != TOPK:
             rules.propose_nothing("other pipelines make vectors of tensors")
         self.constraints = rules.build(workload.problem, str(self._pipeline))
 
@@ -418,62 +407,40 @@ class DistributeSpace(Space):
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
 
 
-_GATHER: Final = "iree_linalg_ext.gather"
-_TOPK: Final = "iree_linalg_ext.topk"
-_SCATTER: Final = "iree_linalg_ext.scatter"
-_ARG_COMPARE: Final = "iree_linalg_ext.arg_compare"
+GATHER: Final = "iree_linalg_ext.gather"
+TOPK: Final = "iree_linalg_ext.topk"
+SCATTER: Final = "iree_linalg_ext.scatter"
+ARG_COMPARE: Final = "iree_linalg_ext.arg_compare"
 
 
-def gather_spaces(workload: Workload, setting: Setting) -> Sequence[Space]:
-    """Return the configurations of a gather, whose loops are the dimensions of its result."""
-    _, sizes, _ = _read_alone(workload, setting.device, _GATHER, operand=-1)
-    return [DistributeSpace(workload, setting, sizes)]
-
-
-def topk_spaces(workload: Workload, setting: Setting) -> Sequence[Space]:
-    """Return the configurations of a top-k selection, whose loops are the rows that it selects from."""
-    root, sizes, _ = _read_alone(workload, setting.device, _TOPK)
-    dimension = mlir.IntegerAttr(root.attributes["dimension"]).value
-    rows = tuple(size for position, size in enumerate(sizes) if position != dimension)
-    return [DistributeSpace(workload, setting, rows)]
-
-
-def scatter_spaces(workload: Workload, setting: Setting) -> Sequence[Space]:
-    """Return the configurations of a scatter, whose loops are the dimensions of the values that it writes."""
-    _, sizes, bits = _read_alone(workload, setting.device, _SCATTER)
-    loops = RootLoops(sizes, tuple(range(len(sizes))), (), bits)
-
-    def make() -> Definition:
-        # The compiler itself chooses numbers of threads that differ from those that the tiles need.
-        return _define_threads(setting, loops, grade=Grade.HEURISTIC)
-
-    return [GpuSpace(frozenset({WORKGROUP, THREAD}), make)]
-
-
-def arg_compare_spaces(workload: Workload, setting: Setting) -> Sequence[Space]:
-    """Return the configurations of an arg_compare, whose loops are the dimensions of the values that it compares."""
-    root, sizes, bits = _read_alone(workload, setting.device, _ARG_COMPARE)
-    dimension = mlir.IntegerAttr(root.attributes["dimension"]).value
-    parallel = tuple(loop for loop in range(len(sizes)) if loop != dimension)
-    loops = RootLoops(sizes, parallel, (dimension,), bits, finds_places=True)
-    return [lanes_space(workload, loops, setting)]
-
-
-def _read_alone(
-    workload: Workload, device: Gpu, name: str, operand: int = 0
-) -> tuple[mlir.Operation, Sizes, int]:
-    """Return the only op of a function, and the sizes of an operand and the bits of an element of it."""
+def indexed_spaces(name: str, workload: Workload, setting: Setting) -> Sequence[Space]:
+    """Return the configurations of an op with indexed accesses that is alone in its function."""
     root = workload.root
     if root.name != name:
         raise UndecidedError(f"no constraints are known for {root.name}")
     for op in function_ops(workload.function).computing:
         if op != root and op.name != names.FILL:
             raise UndecidedError(f"{op.name} is beside {root.name}")
-    type_ = list(root.operands)[operand].type
+    # The loops are the dimensions of the result of a gather, of the values that a scatter writes, and of those that
+    # the other ops select from.
+    type_ = list(root.operands)[-1 if name == GATHER else 0].type
     sizes, element = shape(type_), element_type(type_)
     is_known = isinstance(element, mlir.IntegerType | mlir.FloatType) and element.width >= _BYTE
     if not sizes or None in sizes or not is_known:
         raise UndecidedError(f"an operand is of type {type_}")
     assert isinstance(element, mlir.IntegerType | mlir.FloatType)
-    check_element_types([str(element)], device)
-    return root, sizes, element.width
+    check_element_types([str(element)], setting.device)
+    if name == GATHER:
+        return [DistributeSpace(workload, setting, sizes)]
+    if name == SCATTER:
+        scattered = RootLoops(sizes, tuple(range(len(sizes))), (), element.width)
+        # The compiler itself chooses numbers of threads that differ from those that the tiles need.
+        make = partial(_define_threads, setting, scattered, grade=Grade.HEURISTIC)
+        return [GpuSpace(frozenset({WORKGROUP, THREAD}), make)]
+    # Elements are selected along a dimension.
+    dimension = mlir.IntegerAttr(root.attributes["dimension"]).value
+    rows = tuple(loop for loop in range(len(sizes)) if loop != dimension)
+    if name == TOPK:
+        return [DistributeSpace(workload, setting, tuple(sizes[loop] for loop in rows))]
+    loops = RootLoops(sizes, rows, (dimension,), element.width, finds_places=True)
+    return [lanes_space(workload, loops, setting)]

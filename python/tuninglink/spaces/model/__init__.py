@@ -8,7 +8,6 @@ with lazy_imports(globals()):
         Configuration as Configuration,
         ConstantSlot as ConstantSlot,
         DictionarySlot as DictionarySlot,
-        IgnoredSlot as IgnoredSlot,
         ImpliedSlot as ImpliedSlot,
         IntegerSlot as IntegerSlot,
         KnobTemplate as KnobTemplate,

@@ -308,26 +308,16 @@ class ImpliedSlot(OptionSlot):
 
 @dataclass(frozen=True)
 class ConstantSlot(Slot):
-    """An attribute that is the same in all configurations of the template."""
+    """An attribute that is the same in all configurations of the template; if it `is_ignored`, any of its kind is read."""
 
     attribute: mlir.Attribute
+    is_ignored: bool = False
 
     def read(self, path: str, actual: mlir.Attribute, _: dict[str, int]) -> None:
-        if not _are_equal(self.attribute, actual):
+        if self.is_ignored:
+            _expect(path, actual, type(self.attribute))
+        elif not _are_equal(self.attribute, actual):
             raise _unexpected(path, actual)
-
-    def write(self, _: Mapping[str, int]) -> mlir.Attribute:
-        return self.attribute
-
-
-@dataclass(frozen=True)
-class IgnoredSlot(Slot):
-    """An attribute that code generation ignores; any of its kind is read."""
-
-    attribute: mlir.Attribute
-
-    def read(self, path: str, actual: mlir.Attribute, _: dict[str, int]) -> None:
-        _expect(path, actual, type(self.attribute))
 
     def write(self, _: Mapping[str, int]) -> mlir.Attribute:
         return self.attribute
@@ -526,12 +516,6 @@ class KnobTemplate:
                 )
         except (ValueError, IndexError, mlir.MLIRError) as failure:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
-
-    def write_decomposition(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        """Return the `decomposition_config` for the values, None if the template has none."""
-        slot = self.entries.entries.get(names.DECOMPOSITION_CONFIG)
-        with self.pipeline.context:
-            return slot.write(assignment) if slot is not None else None
 
 
 _OUTSIDE: Final = frozenset(
