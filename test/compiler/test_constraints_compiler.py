@@ -23,7 +23,6 @@ from tuninglink.spaces import (
     SHARED_PASS_MANAGER,
     CompilerProvider,
     IsolatedPassManager,
-    compiler_constraints,
     compiler_constraints as smt,
     knob_template,
     read_constraints,
@@ -223,7 +222,7 @@ VERIFY = "builtin.module(func.func(iree-codegen-insert-smt-constraints,iree-code
 
 def compiler_accepts(module: mlir.Module) -> bool:
     try:
-        SHARED_PASS_MANAGER.run(VERIFY, to_bytecode(module.operation))
+        SHARED_PASS_MANAGER.call(worker_jobs.run_passes, VERIFY, to_bytecode(module.operation))
     except UndecidedError as failure:
         reason = failure.reason
     else:
@@ -343,10 +342,10 @@ def test_the_compilers_errors_are_reported() -> None:
     with Pool(1) as pool:
         passes = IsolatedPassManager(pool)
         with pytest.raises(UndecidedError, match="the compiler reports"):
-            passes.run("builtin.module()", b"no bytecode")
+            passes.call(worker_jobs.run_passes, "builtin.module()", b"no bytecode")
         with pytest.raises(UndecidedError, match="there-is-no-such-pass"):
-            passes.run("builtin.module(there-is-no-such-pass)", module)
-        assert passes.run("builtin.module()", module)
+            passes.call(worker_jobs.run_passes, "builtin.module(there-is-no-such-pass)", module)
+        assert passes.call(worker_jobs.run_passes, "builtin.module()", module)
 
 
 @pytest.mark.parametrize(
@@ -356,21 +355,18 @@ def test_the_compilers_errors_are_reported() -> None:
         (worker_jobs.leave_on, r"the compiler crashed \(exit code 3\)"),
     ],
 )
-def test_a_worker_that_does_not_answer(
-    job: Callable[..., object], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compiler_constraints, "_run", job)
+def test_a_worker_that_does_not_answer(job: Callable[..., object], message: str) -> None:
     with Pool(1) as pool:
         passes = IsolatedPassManager(pool, seconds=0.3)
         for _ in range(2):
             with pytest.raises(UndecidedError, match=message):
-                passes.run("builtin.module()", b"")
+                passes.call(job, "builtin.module()", b"")
 
 
 def test_a_worker_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/there/is/no/such/program")
     with Pool(1) as pool, pytest.raises(UndecidedError, match="does not start: No such file"):
-        IsolatedPassManager(pool).run("builtin.module()", b"")
+        IsolatedPassManager(pool).call(worker_jobs.pid)
 
 
 def test_z3_is_not_imported_before_somebody_asks() -> None:

@@ -131,3 +131,10 @@ def leave_a_child_and_crash(pids: str) -> NoReturn:
 
 def session_niceness() -> str:
     return Path("/proc/self/autogroup").read_text().rpartition(" ")[2].strip()
+
+
+def run_passes(pipeline: str, bytecode: bytes) -> bytes:
+    from tuninglink.mlir import to_bytecode  # noqa: PLC0415 - as above
+    from tuninglink.spaces.compiler_constraints import passed  # noqa: PLC0415
+
+    return to_bytecode(passed(pipeline, bytecode))

@@ -47,10 +47,6 @@ with lazy_imports(globals()):
         knob_template as knob_template,
         read_constraints as read_constraints,
     )
-    from tuninglink.spaces.former_names import (
-        current_name as current_name,
-        current_names as current_names,
-    )
     from tuninglink.spaces.knobs import (
         EVERYTHING as EVERYTHING,
         KNOBS as KNOBS,
@@ -58,6 +54,8 @@ with lazy_imports(globals()):
         SelectionError as SelectionError,
         SpaceSelection as SpaceSelection,
         check_selection as check_selection,
+        current_name as current_name,
+        current_names as current_names,
         entries_of_knob as entries_of_knob,
         knob_values as knob_values,
         meaning as meaning,

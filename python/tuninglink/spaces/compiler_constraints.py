@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import operator
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -84,10 +83,6 @@ class IsolatedPassManager:
         self._seconds = seconds
         self.known_crashes: dict[Hashable, str] = {}
 
-    def run(self, pipeline: str, bytecode: bytes) -> bytes:
-        """Return a module after running a textual pass pipeline."""
-        return self.call(_run, pipeline, bytecode)
-
     def call(self, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
         """Call a function that runs passes in a worker, and return its result; see `Pool.submit`.
 
@@ -104,12 +99,6 @@ class IsolatedPassManager:
         except OSError as failure:
             reason = f"the compiler's process does not start: {failure.strerror}"
         raise UndecidedError(reason)
-
-
-def _run(pipeline: str, bytecode: bytes) -> bytes:
-    buffer = io.BytesIO()
-    passed(pipeline, bytecode).write_bytecode(buffer)
-    return buffer.getvalue()
 
 
 def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
@@ -191,8 +180,18 @@ def _unsized(operation: mlir.Operation) -> UnsizedConstraints:
         if size is None:
             dimensions.append(None)
             continue
+        # The compiler's assertion about the size, if it states nothing else about the argument.
+        message = ""
         first = [op.operation for op in islice(block.operations, 3)]
-        message = _asserted(first, argument, size)
+        if [op.name for op in first] == ["smt.int.constant", "smt.eq", names.CONSTRAINT_ASSERT]:
+            constant, equal, assertion = first
+            is_size = (
+                integer_value(constant.attributes["value"]) == size
+                and list(equal.operands) == [argument, constant.result]
+                and list(assertion.operands) == [equal.result, argument]
+                and len(list(constant.result.uses)) == len(list(equal.result.uses)) == 1
+            )
+            message = _string(assertion.attributes["msg"]) if is_size else ""
         for each in reversed(first if message else []):
             each.erase()
         dimensions.append(FixedSize(size, message))
@@ -216,23 +215,6 @@ def constant_size(value: mlir.Value[mlir.Type]) -> int | None:
     if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
         return None
     return integer_value(owner.operation.attributes["value"])
-
-
-def _asserted(
-    operations: Sequence[mlir.Operation], argument: mlir.Value[mlir.Type], size: int
-) -> str:
-    """Return the message of an assertion if it only states that an argument has a size."""
-    kinds = ["smt.int.constant", "smt.eq", names.CONSTRAINT_ASSERT]
-    if [operation.name for operation in operations] != kinds:
-        return ""
-    constant, equal, assertion = operations
-    is_size = (
-        integer_value(constant.attributes["value"]) == size
-        and list(equal.operands) == [argument, constant.result]
-        and list(assertion.operands) == [equal.result, argument]
-        and len(list(constant.result.uses)) == len(list(equal.result.uses)) == 1
-    )
-    return _string(assertion.attributes["msg"]) if is_size else ""
 
 
 Sizes = tuple[int, ...]
@@ -491,7 +473,6 @@ _COMPUTATIONS: Final[Mapping[str, Callable[[mlir.Operation, Sequence[Any]], Any]
 _MOST_SHARED = 64
 """The maximum number of cached constraints ops; ops of the same kind and types have one for each pipeline."""
 
-_PADDING = frozenset({"padding", "padding_conv"})
 _SET = 0
 """The number of the set with the root op whose constraints are requested; other ops in the function are not marked."""
 
@@ -537,10 +518,6 @@ class CompilerSpace(Space):
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         return self._shared.template.read(configuration)
 
-    def overlooks(self, configuration: Configuration) -> bool:
-        """Return whether a configuration has padding, which the constraints accept but do not cover."""
-        return not _PADDING.isdisjoint(configuration.entries)
-
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         try:
             values = {former: assignment[name] for former, name in self._shared.names.items()}
@@ -564,7 +541,18 @@ class CompilerProvider(Provider):
         """Return the compiler's spaces in a pipeline; there may be several, as for convolutions."""
         context, problem = workload.root.context, workload.problem
         spaces: list[Space] = []
-        for unsized in self._constraints(workload, pipeline):
+        # The constraints ops for a workload; the compiler runs once for most sizes.
+        sizes, key = workload.static_sizes, (workload.family, pipeline)
+        answer: Sequence[UnsizedConstraints] | None = None
+        if workload.family is not None and sizes is not None:
+            if key not in self._families and len(self._families) == _MOST_SHARED:
+                self._families.clear()
+            family = self._families.setdefault(key, FamilyConstraints())
+            answer = family.of(sizes)
+            if answer is None:
+                answer = self._ask(workload, pipeline)
+                family.add(sizes, answer)
+        for unsized in self._ask(workload, pipeline) if answer is None else answer:
             # The constraints of the only constraints op in the module, for all sizes.
             shared = self._unsized.get(unsized.module)
             if shared is None or shared.operation.context != context:
@@ -580,21 +568,6 @@ class CompilerProvider(Provider):
                 )
             spaces.append(CompilerSpace(shared, unsized.dimensions, problem))
         return spaces
-
-    def _constraints(self, workload: Workload, pipeline: str) -> Sequence[UnsizedConstraints]:
-        """Return the constraints ops for a workload; the compiler runs once for most sizes."""
-        sizes = workload.static_sizes
-        if workload.family is None or sizes is None:
-            return self._ask(workload, pipeline)
-        key = (workload.family, pipeline)
-        if key not in self._families and len(self._families) == _MOST_SHARED:
-            self._families.clear()
-        family = self._families.setdefault(key, FamilyConstraints())
-        constraints = family.of(sizes)
-        if constraints is None:
-            constraints = self._ask(workload, pipeline)
-            family.add(sizes, constraints)
-        return constraints
 
     def _ask(self, workload: Workload, pipeline: str) -> list[UnsizedConstraints]:
         known_crashes = self._passes.known_crashes

@@ -18,6 +18,7 @@ from tuninglink.iree import (
     REDUCTION_LEVEL,
     SPIRV_LEVELS,
     STAGES,
+    SUBGROUP_BASIS,
     SUBGROUP_SIZE,
     USE_IGEMM,
     WORKGROUP_SIZE,
@@ -35,7 +36,6 @@ from tuninglink.solver import (
     Verdict,
     unknown,
 )
-from tuninglink.spaces.former_names import current_name
 from tuninglink.spaces.gpu import (
     DENORMALS,
     FUNCTION_ATTRIBUTES,
@@ -87,7 +87,18 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
     elif entries is not None:
         result |= _entries("", entries)
     elif str(configuration.pipeline) in SPIRV_LEVELS:
-        result |= _tile_levels(configuration)
+        # Tiles for SPIR-V; in a configuration with a single level, the step of k is the last tile.
+        names_of_levels = SPIRV_LEVELS[str(configuration.pipeline)]
+        tile_levels = read_tile_levels(configuration.lowering_config)
+        if tile_levels is None:
+            result[names.LOWERING_CONFIG] = str(configuration.lowering_config)
+        for position, tiles in enumerate(tile_levels or ()):
+            is_named = position < len(names_of_levels)
+            level = names_of_levels[position] if is_named else f"tile_sizes[{position}]"
+            for loop, size in enumerate(tiles):
+                is_step = len(names_of_levels) == 1 and loop == len(tiles) - 1
+                if size:
+                    result[f"{REDUCTION_LEVEL if is_step else level}[{loop}]"] = str(size)
     else:
         # The parameters of a lowering config of another dialect.
         lowering_config = configuration.lowering_config
@@ -219,22 +230,6 @@ _TILES: Final = frozenset({"workgroup", "reduction", "partial_reduction", "subgr
 """The entries that hold a tile for each loop."""
 
 
-def _tile_levels(configuration: Configuration) -> Iterator[tuple[str, str]]:
-    """Yield the tiles of a configuration for SPIR-V; in one with a single level, the step of k is the last tile."""
-    names_of_levels = SPIRV_LEVELS[str(configuration.pipeline)]
-    levels = read_tile_levels(configuration.lowering_config)
-    if levels is None:
-        yield names.LOWERING_CONFIG, str(configuration.lowering_config)
-        return
-    for position, sizes in enumerate(levels):
-        named = position < len(names_of_levels)
-        level = names_of_levels[position] if named else f"tile_sizes[{position}]"
-        for loop, size in enumerate(sizes):
-            is_step = len(names_of_levels) == 1 and loop == len(sizes) - 1
-            if size:
-                yield f"{REDUCTION_LEVEL if is_step else level}[{loop}]", str(size)
-
-
 def _text(attribute: mlir.Attribute) -> str:
     return str(attribute.value if isinstance(attribute, mlir.IntegerAttr) else attribute)
 
@@ -341,6 +336,7 @@ class SpaceSelection:
         Raises:
             SelectionError: no space is left; the message lists the possible names and values.
         """
+        # The spaces of the pipelines, then those that have each knob, with the knob fixed to its value.
         by_name = [(pipeline_name(space.constraints.pipeline), space) for space in spaces]
         pipelines = self.pipelines
         selected = [space for name, space in by_name if not pipelines or name in pipelines]
@@ -353,7 +349,44 @@ class SpaceSelection:
             )
             raise SelectionError(error(message))
         for fixed in self.fixed:
-            selected = _fix(selected, fixed)
+            with_knob = [
+                (space, knob)
+                for space in selected
+                for knob in _knobs(space)
+                if knob.name in (fixed.name, current_name(fixed.name))
+            ]
+            if not with_knob:
+                names = dict.fromkeys(knob.name for space in selected for knob in _knobs(space))
+                listed = note(f"its knobs are {', '.join(names)}")
+                hint = did_you_mean(fixed.name, names)
+                raise SelectionError(error(f"unknown knob '{fixed.name}'{hint}", notes=[listed]))
+            selected = []
+            for space, knob in with_knob:
+                # The value that the text stands for in assignments.
+                value = None
+                if isinstance(knob, OneOfKnob):
+                    options, option = [*map(_plain, knob.options)], _plain(fixed.value)
+                    value = options.index(option) if option in options else None
+                elif fixed.value.isdecimal():
+                    with suppress(ValueError):  # Python converts no number of thousands of digits
+                        value = int(fixed.value)
+                if value is not None and _is_selectable(space, knob, value):
+                    selected.append(FixedSpace(space, knob, value))
+            if selected:
+                continue
+            # The possible values.
+            texts: dict[str, None] = {}
+            for space, knob in with_knob:
+                for value in values_worth_trying(knob, space.constraints.problem):
+                    text = value_text(knob, value)
+                    # One space suffices: to ask another takes as long as the plan of a search.
+                    if text not in texts and _is_selectable(space, knob, value):
+                        texts[text] = None
+            numbers = sorted(filter(str.isdecimal, texts), key=int)
+            values = [*numbers, *(text for text in texts if not text.isdecimal())] or ["none"]
+            listed = note(f"possible values: {', '.join(values)}")
+            message = f"knob '{fixed.name}' cannot be {fixed.value}"
+            raise SelectionError(error(message, notes=[listed]))
         return selected
 
     def with_options(self, options: Sequence[CodeOption]) -> tuple[dict[str, int], SpaceSelection]:
@@ -443,47 +476,6 @@ def value_text(knob: Knob, value: int) -> str:
     return _plain(knob.options[value]) if isinstance(knob, OneOfKnob) else str(value)
 
 
-def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
-    """Return the spaces that have a knob, with the knob fixed to a value."""
-    with_knob = [
-        (space, knob)
-        for space in spaces
-        for knob in _knobs(space)
-        if knob.name in (fixed.name, current_name(fixed.name))
-    ]
-    if not with_knob:
-        names = dict.fromkeys(knob.name for space in spaces for knob in _knobs(space))
-        listed = note(f"its knobs are {', '.join(names)}")
-        hint = did_you_mean(fixed.name, names)
-        raise SelectionError(error(f"unknown knob '{fixed.name}'{hint}", notes=[listed]))
-    selected: list[Space] = []
-    for space, knob in with_knob:
-        # The value that the text stands for in assignments.
-        value = None
-        if isinstance(knob, OneOfKnob):
-            options, option = [*map(_plain, knob.options)], _plain(fixed.value)
-            value = options.index(option) if option in options else None
-        elif fixed.value.isdecimal():
-            with suppress(ValueError):  # Python converts no number of thousands of digits
-                value = int(fixed.value)
-        if value is not None and _is_selectable(space, knob, value):
-            selected.append(FixedSpace(space, knob, value))
-    if not selected:
-        texts: dict[str, None] = {}
-        for space, knob in with_knob:
-            for value in values_worth_trying(knob, space.constraints.problem):
-                text = value_text(knob, value)
-                # One space suffices: to ask another takes as long as the plan of a search.
-                if text not in texts and _is_selectable(space, knob, value):
-                    texts[text] = None
-        numbers = sorted(filter(str.isdecimal, texts), key=int)
-        values = [*numbers, *(text for text in texts if not text.isdecimal())] or ["none"]
-        listed = note(f"possible values: {', '.join(values)}")
-        message = f"knob '{fixed.name}' cannot be {fixed.value}"
-        raise SelectionError(error(message, notes=[listed]))
-    return selected
-
-
 def _knobs(space: Space) -> Iterable[Knob]:
     with suppress(UndecidedError):
         return space.constraints.knobs
@@ -519,3 +511,57 @@ def _is_possible(constraints: ConstraintSet, knob: Knob, value: int) -> bool:
 def _plain(option: str) -> str:
     inner = re.fullmatch(r"#[\w.]+<(.*)>", option)
     return (inner[1] if inner else option).replace(" ", "")
+
+
+# --- The names that knobs had in databases and reports of former versions: `wg_0` was `workgroup[0]`
+
+_FORMER_NAMES: Final = {
+    r"wg_size_x": WORKGROUP_SIZE,
+    r"sg_size": SUBGROUP_SIZE,
+    r"wg_(\d+)": r"workgroup[\1]",
+    r"red_(\d+)": r"reduction[\1]",
+    r"pad_(\d+)": r"padding[\1]",
+    r"pad_conv_(\d+)": r"padding_conv[\1]",
+    r"sg_(\d+)": r"subgroup[\1]",
+    r"sg_(\d+)_cnt": r"subgroup_basis[\1]",
+    r"lane_(\d+)_cnt": r"lane_basis[\1]",
+    r"(qk_|pv_)mma_idx": r"\1attrs.mma_kind",
+    r"mma_idx": "mma_kind",
+    r"promoted": "promote_operands",
+    r"loaded": "promotion_types",
+    r"loop_peeling": "enable_loop_peeling",
+    r"(\w+)_(\d+)": r"\1[\2]",
+}
+"""Patterns of former names, with the names today; the first match applies."""
+
+_AXES: Final = ("wg_size_x", "wg_size_y", "wg_size_z")
+
+
+def current_name(name: str) -> str:
+    """Return the name of a knob today; other names stay."""
+    for pattern, today in _FORMER_NAMES.items():
+        if re.fullmatch(pattern, name):
+            return re.sub(pattern, today, name)
+    return name
+
+
+def current_names(knobs: Mapping[str, int]) -> dict[str, int]:
+    """Return the values of the knobs of a configuration by their names today."""
+    names = {name: current_name(name) for name in knobs}
+    if all(name == today for name, today in names.items()):
+        return dict(knobs)
+    if _AXES[1] in knobs:
+        names |= {name: f"{WORKGROUP_SIZE}[{axis}]" for axis, name in enumerate(_AXES)}
+    steps = [int(name[4:]) for name in knobs if name.startswith("red_")]
+    if any(name.startswith("lane_") for name in knobs):
+        # Lanes keep the results of steps apart.
+        names |= {f"red_{loop}": f"partial_reduction[{loop}]" for loop in steps}
+        names["sg_cnt"] = f"{SUBGROUP_BASIS}[{steps[-1] if steps else 0}]"
+    # The rows and the columns of a product are its last parallel loops without a count of their own.
+    loops = sorted(int(name[3:]) for name in knobs if re.fullmatch(r"wg_\d+", name))
+    free = [loop for loop in loops if f"sg_{loop}_cnt" not in knobs]
+    names |= {
+        name: f"{SUBGROUP_BASIS}[{loop}]"
+        for name, loop in zip(("sg_m_cnt", "sg_n_cnt"), free[-2:], strict=False)
+    }
+    return {names[name]: value for name, value in knobs.items()}

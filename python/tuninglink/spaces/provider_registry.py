@@ -60,11 +60,29 @@ class ProviderRegistry:
 
     def all(self) -> Sequence[Provider]:
         """Return all providers; warn about plug-ins that cannot be loaded, and skip them."""
-        if self._all is None:
-            self._all = [provider() for provider in _OWN] if self._own is None else list(self._own)
-            entry_points = self._entry_points() if self._entry_points else plug_ins(GROUP)
-            for entry_point in sorted(entry_points, key=lambda point: point.name):
-                self._all += self._load(entry_point)
+        if self._all is not None:
+            return self._all
+        self._all = [provider() for provider in _OWN] if self._own is None else list(self._own)
+        entry_points = self._entry_points() if self._entry_points else plug_ins(GROUP)
+        for entry_point in sorted(entry_points, key=lambda point: point.name):
+            try:
+                loaded = entry_point.load()
+                providers: list[Provider] = []
+                for each in [loaded] if isinstance(loaded, type) else list(loaded):
+                    if not (isinstance(each, type) and issubclass(each, Provider)):
+                        text = f"{each!r} is not a subclass of tuninglink.spaces.Provider"
+                        raise TypeError(text)
+                    if not isinstance(getattr(each, "name", None), str):
+                        raise TypeError(f"{each.__qualname__} has no name")
+                    providers.append(each())
+                self._all += providers
+            except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
+                package = f" of package '{entry_point.dist.name}'" if entry_point.dist else ""
+                message = (
+                    f"skipping plug-in '{entry_point.name}'{package} ({entry_point.value}), "
+                    f"which cannot be used: {type(failure).__name__}: {failure}"
+                )
+                self._warn(Diagnostic(Severity.WARNING, message, rule=Rule.PLUGIN))
         return self._all
 
     def spaces(self, workload: Workload, pipeline: str) -> list[Space]:
@@ -98,27 +116,6 @@ class ProviderRegistry:
             self._failures.add(reason)
             self._warn(Diagnostic(Severity.WARNING, reason, rule=Rule.PLUGIN))
         return reason
-
-    def _load(self, entry_point: metadata.EntryPoint) -> list[Provider]:
-        """Return the providers of a plug-in; warn if it cannot be used."""
-        try:
-            loaded = entry_point.load()
-            providers: list[Provider] = []
-            for each in [loaded] if isinstance(loaded, type) else list(loaded):
-                if not (isinstance(each, type) and issubclass(each, Provider)):
-                    raise TypeError(f"{each!r} is not a subclass of tuninglink.spaces.Provider")
-                if not isinstance(getattr(each, "name", None), str):
-                    raise TypeError(f"{each.__qualname__} has no name")
-                providers.append(each())
-            return providers
-        except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
-            package = f" of package '{entry_point.dist.name}'" if entry_point.dist else ""
-            message = (
-                f"skipping plug-in '{entry_point.name}'{package} ({entry_point.value}), "
-                f"which cannot be used: {type(failure).__name__}: {failure}"
-            )
-            self._warn(Diagnostic(Severity.WARNING, message, rule=Rule.PLUGIN))
-            return []
 
 
 class GuardedSpace(Space):

@@ -78,12 +78,20 @@ def verify_configuration(
     findings = [
         _Finding.of(space, configuration.complete, limits)
         for space in spaces
-        if not (isinstance(space, CompilerSpace) and space.overlooks(configuration.complete))
+        # The compiler's own constraints accept padding, but do not cover it.
+        if not isinstance(space, CompilerSpace)
+        or _PADDING.isdisjoint(configuration.complete.entries)
     ]
     for finding in findings:
         if violations := finding.broken[Grade.NECESSARY]:
             return finding.refute(violations, configuration, limits)
     return _weigh(findings, configuration, limits)
+
+
+_ZERO: Final = "0 (all {})"
+"""The display text of a tile of 0, which stands for the whole loop."""
+
+_PADDING: Final = frozenset({"padding", "padding_conv"})
 
 
 def broken_necessary_rules(
@@ -150,7 +158,7 @@ class _Finding:
         for violation in answer.violations:
             if not untiled.isdisjoint(violation.knobs):
                 values = (
-                    f"{knob} = {_of_zero(int(value.rpartition(' ')[2]))}"
+                    f"{knob} = {_ZERO.format(value.rpartition(' ')[2])}"
                     if knob in untiled
                     else value
                     for knob, value in zip(violation.knobs, violation.values, strict=True)
@@ -187,8 +195,19 @@ class _Finding:
             return None, ""
         space, assignment, constraints = self.space, self.assignment, self.space.constraints
         start = assignment
+        # Code generation does not read misspelt entries, but their values are what the user wants.
+        intended, lowering = configuration, configuration.lowering_config
+        if isinstance(lowering, iree_gpu.LoweringConfigAttr):
+            entries = dictionary_of(lowering) or {}
+            right = {misspelt(name, ENTRIES): entry for name, entry in entries.items()}
+            missing = {name: right[name] for name in right if name and name not in entries}
+            if missing:
+                with lowering.context:
+                    attributes = mlir.DictAttr.get({**entries, **missing})
+                    corrected = iree_gpu.LoweringConfigAttr.get(attributes)
+                intended = replace(configuration, lowering_config=corrected)
         with suppress(MismatchError):
-            start = space.assignment(_as_intended(configuration).complete)
+            start = space.assignment(intended.complete)
         answer = constraints.nearest(start, limits)
         # An invalid configuration needs one change; the right names may be all of it.
         needed = 1 if start is assignment else 0
@@ -327,12 +346,8 @@ class ConfigurationAnswer:
         """The invalid knobs of the first violation; those that the nearest valid configuration changes come first."""
         proposal, _ = self._proposed
         changes = () if proposal is None else proposal.changes
-
-        def factor(change: tuple[str, int, int]) -> float:
-            _, old, new = change
-            return max(old, new, 1) / max(1, min(old, new))
-
-        changed = [name for name, _, _ in sorted(changes, key=factor, reverse=True)]
+        factors = {name: max(old, new, 1) / max(1, min(old, new)) for name, old, new in changes}
+        changed = sorted(factors, key=factors.__getitem__, reverse=True)
         violated = next((violation.knobs for violation in self.violations), ())
         both = [name for name in changed if name in violated]
         return tuple(dict.fromkeys((*both, *violated, *changed)))
@@ -393,7 +408,7 @@ class Miscompilations:
 
     def reason(self, configuration: Configuration) -> str:
         """Return why a configuration is miscompiled; empty if no reason is known."""
-        if not self.ends_with_rows or not _has_nv_mma_sync(configuration):
+        if not self.ends_with_rows or _NV_MMA_SYNC not in str(configuration.entries.get(MMA_KIND)):
             return ""
         # The rows of such an implicit GEMM are the channels.
         return "" if uses_igemm(configuration.translation_info) else _TRANSPOSED_RESULT
@@ -410,13 +425,9 @@ def miscompilation(workload: Workload, configuration: Configuration) -> str:
             # A level that distributes a reduction over threads that add to one result.
             if loops := shared_reductions(level, configuration.entries, parallel):
                 return f"loop {loops[0]} is a reduction, and '{level}' has its {level}s add to one result at the same time"
-    if not _has_nv_mma_sync(configuration):
+    if _NV_MMA_SYNC not in str(configuration.entries.get(MMA_KIND)):
         return ""
     return Miscompilations.of(workload).reason(configuration)
-
-
-def _has_nv_mma_sync(configuration: Configuration) -> bool:
-    return _NV_MMA_SYNC in str(configuration.entries.get(MMA_KIND))
 
 
 @dataclass(frozen=True)
@@ -444,24 +455,10 @@ class Proposal:
             if max(old, new) < len(options):
                 changes.append(f"{name}: {options[old]} -> {options[new]}")
             else:
-                changes.append(f"{name}: {_of_zero(old) if name in self.untiled else old} -> {new}")
+                changes.append(
+                    f"{name}: {_ZERO.format(old) if name in self.untiled else old} -> {new}"
+                )
         return f"{which} valid configuration: {', '.join(changes)}"
-
-
-def _as_intended(configuration: Configuration) -> Configuration:
-    """Correct the names of misspelt entries in a configuration, unless it also has entries with the correct names."""
-    # Code generation does not read misspelt entries, but their values are what the user wants.
-    lowering = configuration.lowering_config
-    if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
-        return configuration
-    entries = dictionary_of(lowering) or {}
-    right = {misspelt(name, ENTRIES): entry for name, entry in entries.items()}
-    missing = {name: right[name] for name in right if name and name not in entries}
-    if not missing:
-        return configuration
-    with lowering.context:
-        attributes = mlir.DictAttr.get({**entries, **missing})
-        return replace(configuration, lowering_config=iree_gpu.LoweringConfigAttr.get(attributes))
 
 
 def replaced_entries(
@@ -497,7 +494,3 @@ def _texts(configuration: Configuration) -> dict[str, str]:
         name: str(entry.value if isinstance(entry, mlir.IntegerAttr) else entry)
         for name, entry in entries.items()
     }
-
-
-def _of_zero(value: int) -> str:
-    return f"0 (all {value})"

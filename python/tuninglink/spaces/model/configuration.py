@@ -181,8 +181,8 @@ class NearMismatchError(MismatchError):
 
 
 def cached_reading(function: Callable[[Configuration], T]) -> Callable[[Configuration], T]:
-    """Return a function of configurations whose results and raised mismatches are cached."""
-    results: dict[Configuration, T | MismatchError] = {}
+    """Return a function of configurations whose results, mismatches and failed lookups are cached."""
+    results: dict[Configuration, T | MismatchError | KeyError] = {}
 
     def read(configuration: Configuration) -> T:
         if configuration not in results:
@@ -190,10 +190,10 @@ def cached_reading(function: Callable[[Configuration], T]) -> Callable[[Configur
                 results.clear()
             try:
                 results[configuration] = function(configuration)
-            except MismatchError as mismatch:
-                results[configuration] = mismatch
+            except (MismatchError, KeyError) as failure:
+                results[configuration] = failure
         result = results[configuration]
-        if isinstance(result, MismatchError):
+        if isinstance(result, MismatchError | KeyError):
             raise result.with_traceback(None)
         return result
 
@@ -457,20 +457,15 @@ class KnobTemplate:
         self, configuration: Configuration, parameters: Mapping[str, int] = _NO_PARAMETERS
     ) -> dict[str, int]:
         """Return the values that a configuration gives to the knobs, for values of the template's parameters."""
-        alone = self._read_alone(configuration)
-        return self._read(configuration.entries, parameters) if alone is None else dict(alone)
+        try:
+            return dict(self._read_alone(configuration))
+        except KeyError:
+            return self._read(configuration.entries, parameters)
 
     @cached_property
-    def _read_alone(self) -> Callable[[Configuration], Mapping[str, int] | None]:
-        """Read a configuration without parameters; None if the values depend on parameters."""
-
-        def read(configuration: Configuration) -> Mapping[str, int] | None:
-            try:
-                return self._read(configuration.entries, _NO_PARAMETERS)
-            except KeyError:
-                return None
-
-        return cached_reading(read)
+    def _read_alone(self) -> Callable[[Configuration], Mapping[str, int]]:
+        """Read a configuration without parameters; this raises a `KeyError` if the values depend on parameters."""
+        return cached_reading(lambda read: self._read(read.entries, _NO_PARAMETERS))
 
     def _read(
         self, entries: Mapping[str, mlir.Attribute], parameters: Mapping[str, int]

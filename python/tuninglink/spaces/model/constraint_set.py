@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias
 
 from tuninglink.mlir import error
 from tuninglink.solver import (
@@ -66,9 +66,7 @@ class OneOfKnob:
     name: str
     options: tuple[str, ...]
 
-    @property
-    def low(self) -> int:
-        return 0
+    low: ClassVar[int] = 0
 
     @property
     def high(self) -> int:
@@ -363,11 +361,8 @@ class ConstraintSet:
         the assignments are the first solutions of searches in random orders.
         """
         self._expect_known()
-        return self._until_limit(seed, limits.start())
-
-    def _until_limit(self, seed: int, deadline: Deadline) -> Iterator[dict[str, int]]:
-        with suppress(UndecidedError):
-            yield from _postponing(self._draws(seed, deadline), deadline)
+        deadline = limits.start()
+        return _postponing(self._draws(seed, deadline), deadline, ends_at_limit=True)
 
     def _draws(self, seed: int, deadline: Deadline) -> Iterator[dict[str, int]]:
         chance = random.Random(seed)  # noqa: S311 - not for cryptography
@@ -471,13 +466,15 @@ class ConstraintSet:
 
 
 def _postponing(
-    solutions: Iterator[dict[str, int]], deadline: Deadline
+    solutions: Iterator[dict[str, int]], deadline: Deadline, *, ends_at_limit: bool = False
 ) -> Iterator[dict[str, int]]:
-    """Yield solutions; the time that the caller takes for each does not count."""
-    for solution in solutions:
-        since = time.monotonic()
-        yield solution
-        deadline.postpone(time.monotonic() - since)
+    """Yield solutions, silently until a limit if requested; the time that the caller takes for each does not count."""
+    ignored = (UndecidedError,) if ends_at_limit else ()
+    with suppress(*ignored):
+        for solution in solutions:
+            since = time.monotonic()
+            yield solution
+            deadline.postpone(time.monotonic() - since)
 
 
 def _shuffled(size: int, chance: random.Random) -> Iterator[int]:

@@ -85,7 +85,20 @@ def read_workload(
     target = target_around(function)
     op = StructuredOp(root)
     dimensions = tuple(map(Dimension, op.roles, op.sizes))
-    problem = Problem(op.kind, dimensions, op.element_types, _limits(target))
+    # The limits of a GPU, by the compiler's names; there are none for other targets.
+    text = "" if target is None else str(target)
+    if text not in _known_limits:
+        executable = None if target is None else read_executable_target(target)
+        _known_limits[text] = {}
+        # The bindings abort the process on targets that do not describe a GPU.
+        if target is not None and executable is not None and executable.gpu:
+            info = iree_gpu.TargetInfo.get_gpu_target_info(target)
+            _known_limits[text] = {
+                "max_thread_count_per_workgroup": info.max_thread_count_per_workgroup,
+                "max_workgroup_memory_bytes": info.max_workgroup_memory_bytes,
+                "simds_per_workgroup": info.simds_per_workgroup,
+            }
+    problem = Problem(op.kind, dimensions, op.element_types, _known_limits[text])
     return Workload(root, function, target, problem, module)
 
 
@@ -99,26 +112,6 @@ def target_around(function: mlir.Operation) -> mlir.Attribute | None:
             return target
         operation = operation.parent.operation if operation.parent is not None else None
     return None
-
-
-def _limits(target: mlir.Attribute | None) -> Mapping[str, int]:
-    """Return the limits of a GPU, by the compiler's names; empty for other targets."""
-    if target is None:
-        return {}
-    text = str(target)
-    if text not in _known_limits:
-        executable = read_executable_target(target)
-        # The bindings abort the process on targets that do not describe a GPU.
-        if executable is None or not executable.gpu:
-            _known_limits[text] = {}
-        else:
-            info = iree_gpu.TargetInfo.get_gpu_target_info(target)
-            _known_limits[text] = {
-                "max_thread_count_per_workgroup": info.max_thread_count_per_workgroup,
-                "max_workgroup_memory_bytes": info.max_workgroup_memory_bytes,
-                "simds_per_workgroup": info.simds_per_workgroup,
-            }
-    return _known_limits[text]
 
 
 _known_limits: Final[dict[str, Mapping[str, int]]] = {}
