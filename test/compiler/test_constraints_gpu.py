@@ -339,7 +339,7 @@ def test_both_matmuls_of_an_attention_have_the_same_subgroups() -> None:
         as_configured(space, read), decomposition_config=space.decomposition_config(read)
     )
     assert space.assignment(written) == read
-    parts = space.template.entries.entries["decomposition_config"]
+    parts = space.definition.template.entries.entries["decomposition_config"]
     part = parts.entries["pv_attrs"].entries["lowering_config"].entries["subgroup_basis"]
     other = {"subgroup_basis[1]": 1, "subgroup_basis[2]": 1}
     with dispatch.root.context, pytest.raises(MismatchError, match=r"subgroup_basis.* is"):
