@@ -23,10 +23,10 @@ LIMITS: Final = {
     "mlir": (1458, 93),
     "solver": (2484, 133),
     "iree": (2997, 160),
-    "spaces.model": (1368, 98),
+    "spaces.model": (1336, 91),
     "upgrading": (3727, 159),
     "spaces.cpu": (1307, 54),
-    "spaces.gpu": (3466, 177),
+    "spaces.gpu": (3380, 145),
     "specs": (5145, 322),
     "matching": (5152, 203),
     "spaces.spirv": (844, 36),
@@ -34,7 +34,7 @@ LIMITS: Final = {
     "comparing": (490, 28),
     "compiler": (3083, 118),
     "payloads": (2200, 129),
-    "spaces": (2001, 106),
+    "spaces": (1948, 94),
     "checking": (1713, 77),
     "passes": (1200, 26),
     "tuning.problems": (2008, 104),
@@ -56,8 +56,8 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 261
-SHORTEST_MEAN: Final = 12.1
+MOST_FILES: Final = 260
+SHORTEST_MEAN: Final = 12.3
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
