@@ -95,7 +95,7 @@ def _write(folder: Path, text: str) -> str:
 )  # fmt: skip
 def test_prints_what_iree_opt_prints(text: str, flags: list[str], tmp_path: Path) -> None:
     path = _write(tmp_path, text)
-    ours, theirs = (_run(tool, path, *flags) for tool in (TOOL, compiler_passes.executable()))
+    ours, theirs = (_run(tool, path, *flags) for tool in (TOOL, compiler_passes.EXECUTABLE))
     assert ours.stdout == theirs.stdout
     assert ours.returncode == theirs.returncode
     if "--mlir-print-debuginfo" not in flags:
@@ -106,7 +106,7 @@ def test_prints_what_iree_opt_prints(text: str, flags: list[str], tmp_path: Path
 def test_reads_standard_input_as_iree_opt_does() -> None:
     for flags in ([], ["-"], ["--mlir-print-debuginfo", "--mlir-print-local-scope"]):
         ours, theirs = (
-            _run(tool, *flags, data=ADD.encode()) for tool in (TOOL, compiler_passes.executable())
+            _run(tool, *flags, data=ADD.encode()) for tool in (TOOL, compiler_passes.EXECUTABLE)
         )
         assert (ours.stdout, ours.stderr) == (theirs.stdout, theirs.stderr)
 
@@ -116,7 +116,7 @@ def test_judges_diagnostics_as_iree_opt_does(mode: str, tmp_path: Path) -> None:
     path = _write(tmp_path, EXPECTATIONS)
     results = [
         _run(tool, path, "--split-input-file", f"--verify-diagnostics{mode}")
-        for tool in (TOOL, compiler_passes.executable())
+        for tool in (TOOL, compiler_passes.EXECUTABLE)
     ]
     ours, theirs = (
         [line for line in each.stderr.splitlines() if b"error: " in line] for each in results
@@ -132,7 +132,7 @@ def test_judges_each_chunk_alone_as_iree_opt_does(tmp_path: Path) -> None:
         path = _write(tmp_path, chunk)
         ours, theirs = (
             _run(tool, path, "--verify-diagnostics").returncode
-            for tool in (TOOL, compiler_passes.executable())
+            for tool in (TOOL, compiler_passes.EXECUTABLE)
         )
         assert ours == theirs
 
@@ -277,7 +277,7 @@ def test_reads_response_files_as_iree_opt_does(tmp_path: Path) -> None:
     inner.write_text(f"--canonicalize\n'{_write(tmp_path, ADD)}'")
     outer.write_text(f'--dump-pass-pipeline "@{inner}" --cse')
     for arguments in ([f"@{outer}"], ["@no-such-file"], [f"@{inner}", "--emit-bytecode"]):
-        ours, theirs = (_run(tool, *arguments) for tool in (TOOL, compiler_passes.executable()))
+        ours, theirs = (_run(tool, *arguments) for tool in (TOOL, compiler_passes.EXECUTABLE))
         assert ours.stdout == theirs.stdout
         assert ours.stderr[-200:] == theirs.stderr[-200:] or b"'no-such-file'" in ours.stderr
         assert ours.returncode == theirs.returncode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -87,7 +87,8 @@ class Catalog:
         members = [
             member
             for member in self._members[: self._given]
-            if member.position not in self._automatic or member.is_for(selection)
+            if member.position not in self._automatic
+            or (member.spec is not None and not selection.of(member.spec).is_bound_elsewhere)
         ]
         # Load the default spec when its target occurs first.
         if self._library is not None and target is not None and target not in self._defaults:
@@ -139,19 +140,17 @@ class Catalog:
                 )
 
 
+@dataclass(frozen=True)
 class TargetCatalog:
     """The specs for the dispatches of one target."""
 
-    def __init__(
-        self, catalog: Catalog, members: Sequence[SpecMember], selection: Selection
-    ) -> None:
-        self._catalog = catalog
-        self._members = members
-        self.selection = selection
+    catalog: Catalog
+    members: Sequence[SpecMember]
+    selection: Selection
 
     def match(self, applied: Applied) -> Match:
         """Return the match that configured an op."""
-        member = self._catalog.member(applied)
+        member = self.catalog.member(applied)
         result = applied.entry
         if result is None:
             return Match(member.position, None, applied.is_own, applied.ignored)
@@ -161,11 +160,11 @@ class TargetCatalog:
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
         """Return the entries after `winner` that are known to match an op, too."""
-        positions = [member.position for member in self._members]
+        positions = [member.position for member in self.members]
         first = positions.index(winner.spec) if winner.spec in positions else len(positions)
         return tuple(
             reference
-            for member in self._members[first:]
+            for member in self.members[first:]
             for at, reference in member.matching(op)
             if member.position != winner.spec or at > member.position_of(winner)
             if not member.why_not(at, self.selection)
@@ -175,7 +174,7 @@ class TargetCatalog:
         """Return the entries that nearly match an op, nearest first."""
         candidates = [
             ((*each.rank, order), each.position, member)
-            for order, member in enumerate(self._members)
+            for order, member in enumerate(self.members)
             for each in member.index.nearest(op)[:_COMPARED]
         ]
         candidates.sort(key=lambda item: item[:2])
@@ -187,17 +186,13 @@ class TargetCatalog:
         compared.sort(key=lambda each: (not each.is_match, len(each.differences) or 1))
         return tuple(compared[:_SHOWN])
 
-    @property
-    def is_readable(self) -> bool:
-        return not any(member.unreadable for member in self._members)
 
-
+@dataclass
 class LibraryAdvice:
-    """The shipped libraries with entries for the root ops of a program."""
+    """The shipped libraries with entries for the root ops of a program, other than the given specs."""
 
-    def __init__(self, given: Collection[str]) -> None:
-        self._given = given
-        self._dispatches: dict[str, set[str]] = {}
+    given: Collection[str]
+    dispatches: dict[str, set[str]] = field(default_factory=dict)
 
     @cached_property
     def _libraries(self) -> list[tuple[Spec, SpecMember, DerivableList]]:
@@ -205,7 +200,7 @@ class LibraryAdvice:
         for file in shipped_libraries():
             # An unsupported compiler may not read a library. The explanation does not need it.
             with contextlib.suppress(SpecError):
-                if file.name not in self._given:
+                if file.name not in self.given:
                     spec = load_spec(file.content, name=file.name, context=thread_context())
                     member = SpecMember(0, spec.source, spec.name, spec)
                     libraries.append((spec, member, DerivableList(PrunableSpec(spec))))
@@ -223,11 +218,11 @@ class LibraryAdvice:
             if root is not None and spec.anatomy.is_readable:
                 positions += derivable.of(root, None)
             if any(applicability.exclusion(position) is None for position in positions):
-                self._dispatches.setdefault(member.source, set()).add(dispatch)
+                self.dispatches.setdefault(member.source, set()).add(dispatch)
 
     def coverage(self) -> tuple[LibraryCoverage, ...]:
         """Return the coverage of the libraries, those with the most dispatches first."""
-        found = [LibraryCoverage(name, frozenset(each)) for name, each in self._dispatches.items()]
+        found = [LibraryCoverage(name, frozenset(each)) for name, each in self.dispatches.items()]
         return tuple(sorted(found, key=lambda each: (-len(each.dispatches), each.source)))
 
 
@@ -237,22 +232,22 @@ MOST_PROVEN: Final = 2_000
 """The maximum number of entries of a spec that are checked for unreachable ones."""
 
 
+@dataclass(eq=False)
 class SpecMember:
-    """A spec in the catalog."""
+    """A spec in the catalog; None for one that the program contains."""
 
-    def __init__(self, position: int, source: str, name: str, spec: Spec | None) -> None:
-        self.position = position
-        self.source = source
-        self.name = name
-        self._spec = spec
+    position: int
+    source: str
+    name: str
+    spec: Spec | None
 
     @cached_property
     def _matchers(self) -> list[Matcher]:
         """The matcher of each entry."""
-        if self._spec is None:
+        if self.spec is None:
             return []
-        reader = MatcherReader(self._spec.anatomy.table)
-        return [reader.read(matcher) for matcher, _ in self._spec.anatomy.pairs]
+        reader = MatcherReader(self.spec.anatomy.table)
+        return [reader.read(matcher) for matcher, _ in self.spec.anatomy.pairs]
 
     @cached_property
     def index(self) -> NearestEntries:
@@ -260,7 +255,7 @@ class SpecMember:
 
     @cached_property
     def _positions(self) -> dict[tuple[str, str], int]:
-        pairs = self._spec.anatomy.pairs if self._spec else []
+        pairs = self.spec.anatomy.pairs if self.spec else []
         # Of equal entries, the first one matches.
         return {pair: position for position, pair in reversed([*enumerate(pairs)])}
 
@@ -268,30 +263,27 @@ class SpecMember:
         return self._positions.get((entry.matcher, entry.action), -1)
 
     def reference(self, position: int) -> EntryReference:
-        assert self._spec is not None
-        entry = self._spec.anatomy.entry(position)
+        assert self.spec is not None
+        entry = self.spec.anatomy.entry(position)
         return EntryReference(self.position, entry.matcher, entry.action, entry.place)
 
     def why_not(self, position: int, selection: Selection) -> str:
         """Return why the entry at a position configures nothing for a target; empty if the entry may apply."""
-        assert self._spec is not None
+        assert self.spec is not None
         exclusion = self._exclusion(position, selection)
         if exclusion:
             return f"it is not for this target: {exclusion}"
-        entry = self._spec.anatomy.entry(position)
-        if settings_of(self._spec, entry) != {}:
+        entry = self.spec.anatomy.entry(position)
+        if settings_of(self.spec, entry) != {}:
             return ""
-        annotations = self._spec.anatomy.table.annotations(entry.action) or ()
+        annotations = self.spec.anatomy.table.annotations(entry.action) or ()
         named = ", ".join(f"'{name}'" for name in dict.fromkeys(each.name for each in annotations))
         return f"its action annotates {named} only" if named else "its action annotates nothing"
 
     def _exclusion(self, position: int, selection: Selection) -> str:
-        assert self._spec is not None
-        exclusion = selection.of(self._spec).exclusion(position)
+        assert self.spec is not None
+        exclusion = selection.of(self.spec).exclusion(position)
         return exclusion.reason if exclusion else ""
-
-    def is_for(self, selection: Selection) -> bool:
-        return self._spec is not None and not selection.of(self._spec).is_bound_elsewhere
 
     def compare(self, position: int, op: OpInfo, selection: Selection) -> NearMiss:
         """Compare the matcher at a position with an op that the matcher does not match."""
@@ -323,21 +315,19 @@ class SpecMember:
 
     @property
     def is_too_large(self) -> bool:
-        return self._spec is not None and len(self._spec.anatomy.pairs) > MOST_PROVEN
+        return self.spec is not None and len(self.spec.anatomy.pairs) > MOST_PROVEN
 
     def report(
         self, dispatches: Sequence[DispatchReport], *, is_default: bool, is_automatic: bool
     ) -> SpecSummary:
         """Return the outcome for the spec."""
-
-        def matched(operation: OperationReport) -> bool:
-            return operation.match is not None and operation.match.spec == self.position
-
         operations = [operation for dispatch in dispatches for operation in dispatch.operations]
         # The ops that it configured, and the dispatches with any of them.
-        mine = [op.match for op in operations if matched(op) and op.match and not op.match.ignored]
+        mine = [op.match for op in operations if op.match and op.match.spec == self.position]
+        mine = [match for match in mine if not match.ignored]
         covered = sum(
-            dispatch.status is Status.TUNED and any(map(matched, dispatch.operations))
+            dispatch.status is Status.TUNED
+            and any(op.match and op.match.spec == self.position for op in dispatch.operations)
             for dispatch in dispatches
         )
         # For each entry, the number of its ops, and the entries that came first where it matches.
@@ -349,26 +339,32 @@ class SpecMember:
                 if winner and entry.spec == self.position:
                     shadows.setdefault(self.position_of(entry), {})[winner] = None
         unreachable: dict[int, str] = {}
-        if self._spec is not None and not self.is_too_large:
+        if self.spec is not None and not self.is_too_large:
             unreachable = {
-                each.position: each.why_unreachable for each in find_unreachable(self._spec)
+                each.position: each.why_unreachable for each in find_unreachable(self.spec)
             }
         usages = tuple(
             EntryUsage(
                 self.reference(at), counts[at], tuple(shadows.get(at, ())), unreachable.get(at, "")
             )
-            for at in range(len(self._spec.anatomy.pairs) if self._spec else 0)
+            for at in range(len(self.spec.anatomy.pairs) if self.spec else 0)
         )
         return SpecSummary(
             source=self.source,
             name=self.name,
-            kind=self._spec.kind_words if self._spec else "",
+            kind=self.spec.kind_words if self.spec else "",
             is_default=is_default,
             usages=usages,
             configured=len(mine),
             covered=covered,
             dispatches=len(dispatches),
             is_automatic=is_automatic,
+            used=sum(usage.count > 0 for usage in usages),
+            unreachable=sum(bool(usage.unreachable) for usage in usages),
+            unused=sum(
+                not (usage.count or usage.shadowed_by or usage.unreachable) for usage in usages
+            ),
+            shadowed=sum(not usage.count and bool(usage.shadowed_by) for usage in usages),
         )
 
 
@@ -413,16 +409,16 @@ class CompilersChoices:
                 roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
                 self._choices[dispatch.name] = [configuration_of(root) for root in roots]
 
-        def failure_of(executables: list[str]) -> str:
-            program = to_bytecode(sources.program(executables).operation)
-            errors = configure(program, note_choices)
-            return errors[0].message if errors else ""
-
+        # If they fail together, each is configured alone, so that the others have an answer.
         executables = [*dict.fromkeys(map(executable_name, dispatches))]
-        if executables and failure_of(executables):
-            # One of them fails, and the compilation of the others with it.
-            failures = {executable: failure_of([executable]) for executable in executables}
-            self._failures = {executable: why for executable, why in failures.items() if why}
+        groups = [executables] if executables else []
+        for position, group in enumerate(groups):
+            program = to_bytecode(sources.program(group).operation)
+            errors = configure(program, note_choices)
+            if errors and position:
+                self._failures[group[0]] = errors[0].message
+            elif errors:
+                groups += ([executable] for executable in executables)
 
     def add_to(
         self, report: OperationReport, dispatch: str, position: int, count: int
@@ -494,11 +490,11 @@ def rewritten_op(applied: Applied, prepared: mlir.Operation | None) -> mlir.Oper
         return None
     copies = unrolled_loops(applied.entry.anatomy.table, applied.entry.action)
 
-    def has_loops(sizes: Sequence[int | None]) -> bool:
-        return len(sizes) == len(copies) and all(
-            count in (0, size) for size, count in zip(sizes, copies, strict=True)
-        )
-
     roots = [op for group in find_root_ops(prepared) for op in group.roots]
-    unrolled = [op for op in roots if has_loops(OpInfo(op).sizes)]
+    unrolled = [
+        op
+        for op in roots
+        if len(sizes := OpInfo(op).sizes) == len(copies)
+        and all(count in (0, size) for size, count in zip(sizes, copies, strict=True))
+    ]
     return unrolled[0] if len(unrolled) == 1 else None

@@ -257,7 +257,7 @@ class Explainer(Observer):
                     "whether an entry configured it: the backend rewrote it afterwards, "
                     "which loses what specs give"
                 )
-            if not nearest and not catalog.is_readable:
+            if not nearest and any(member.unreadable for member in catalog.members):
                 unsure.append("whether an entry nearly matches: some cannot be read")
         return replace(report, cannot_tell=tuple(unsure))
 

@@ -103,10 +103,13 @@ class Explanation:
         return (*self.notes, *self.advice)
 
     @written("libraries")
-    def library_shares(self) -> Iterator[LibraryShare]:
-        """Yield the shipped libraries that would configure further dispatches."""
+    def library_shares(self) -> tuple[LibraryShare, ...]:
+        """Return the shipped libraries that would configure further dispatches."""
+        shares = []
         for library in self.libraries:
-            yield LibraryShare(library, self.share(self.covered_by(library)))
+            covered = (each.weight for each in self.dispatches if each.name in library.dispatches)
+            shares.append(LibraryShare(library, self.share(sum(covered, Weight()))))
+        return tuple(shares)
 
     @written("dispatches")
     def numbered_dispatches(self) -> Iterator[NumberedDispatch]:
@@ -115,22 +118,14 @@ class Explanation:
             for dispatch in row.dispatches:
                 yield NumberedDispatch(dispatch, number)
 
-    def covered_by(self, library: LibraryCoverage) -> Weight:
-        """Return the cost of the dispatches that a library would configure."""
-        names = library.dispatches
-        return sum((each.weight for each in self.dispatches if each.name in names), Weight())
-
     @property
     def advice(self) -> tuple[str, ...]:
         """A sentence on each library that would configure further dispatches, most useful first."""
-        shares = [
-            (self.share(self.covered_by(library)), library.source) for library in self.libraries
-        ]
-        shares.sort(key=lambda each: -each[0])
+        shares = sorted(self.library_shares(), key=lambda library: -library.share)
         return tuple(
-            f"'{source}' covers {100 * share:.0f} % of the {self.measure}, in dispatches that no spec "
-            f"configures: '--spec {source}' applies it"
-            for share, source in shares
+            f"'{library.coverage.source}' covers {100 * library.share:.0f} % of the {self.measure}, in dispatches that "
+            f"no spec configures: '--spec {library.coverage.source}' applies it"
+            for library in shares
         )
 
     def count(self, status: Status) -> int:
@@ -159,11 +154,17 @@ class Explanation:
             ProblemRow(tuple(group), sum((each.weight for each in group), Weight()))
             for group in groups.values()
         ]
-
-        def impact(row: ProblemRow) -> tuple[float, int, int]:
-            return row.weight.microseconds or 0.0, row.weight.flops, row.weight.bytes
-
-        return tuple(sorted(rows, key=impact, reverse=True))
+        return tuple(
+            sorted(
+                rows,
+                key=lambda row: (
+                    row.weight.microseconds or 0.0,
+                    row.weight.flops,
+                    row.weight.bytes,
+                ),
+                reverse=True,
+            )
+        )
 
     @property
     def unknown_costs(self) -> int:
@@ -205,11 +206,8 @@ class MeasuredTimes(Protocol):
     def device(self) -> str:
         """The device that was measured; empty if unknown."""
 
-    def microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Return the time of one call; None if it was not measured."""
-
-    def default_microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Return the time of one call with the compiler's choice; None if it was not measured."""
+    def times(self, dispatch: DispatchReport) -> tuple[float | None, float | None]:
+        """Return the microseconds of one call, and with the compiler's choice; None if they were not measured."""
 
 
 def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Explanation:
@@ -218,27 +216,47 @@ def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Expl
     The calls of dispatches are those that a profile counted: a loop of unknown length counts once in the program.
     """
     sources = list(times)
-    # The first profile also gives the numbers of calls.
-    for profile in [source for source in sources if isinstance(source, Profile)][:1]:
-        explanation = _with_calls(explanation, profile)
+    # 1. The first profile also gives the numbers of calls, where these differ from those in the program.
+    profile = next((source for source in sources if isinstance(source, Profile)), Profile({}))
+    counts = {
+        dispatch.name: count
+        for dispatch in explanation.dispatches
+        if (count := profile.count_of(dispatch.name, dispatch.functions)) is not None
+    }
+    static = {dispatch.name: dispatch.calls for dispatch in explanation.dispatches}
+    runs = profile.runs or runs_of(counts, static)
+    # Initialization runs once, and a branch may not be taken in each run.
+    calls = {name: round(count / runs) for name, count in counts.items() if runs and count >= runs}
+    changed = sum(count != static[name] for name, count in calls.items())
+    if changed:
+        of = "1 dispatch" if changed == 1 else f"{changed:,} dispatches"
+        counted = f"the calls of {of} are those that the profile counted: they depend on values"
+        explanation = replace(
+            explanation,
+            dispatches=tuple(
+                replace(dispatch, calls=calls.get(dispatch.name, dispatch.calls))
+                for dispatch in explanation.dispatches
+            ),
+            notes=(*explanation.notes, counted),
+        )
+    # 2. The times are those of the first source that has one.
     device = next((source.device for source in sources if source.device), "")
     peaks = peaks_of_device(device)
-
-    def first_time(times: Iterable[float | None]) -> float | None:
-        """Return the time of the earliest source that has one."""
-        return next((time for time in times if time is not None), None)
-
-    dispatches = [
-        replace(
-            dispatch,
-            microseconds=first_time(source.microseconds(dispatch) for source in sources),
-            default_microseconds=first_time(
-                source.default_microseconds(dispatch) for source in sources
-            ),
-            peaks=peaks or dispatch.peaks,
+    dispatches = []
+    for dispatch in explanation.dispatches:
+        all_times = [source.times(dispatch) for source in sources]
+        time, default = (
+            next((value for value in values if value is not None), None)
+            for values in (zip(*all_times, strict=True) if all_times else ((), ()))
         )
-        for dispatch in explanation.dispatches
-    ]
+        dispatches.append(
+            replace(
+                dispatch,
+                microseconds=time,
+                default_microseconds=default,
+                peaks=peaks or dispatch.peaks,
+            )
+        )
     # Name the dispatches without a time.
     timed, notes = sum(each.microseconds is not None for each in dispatches), explanation.notes
     if sources and not timed:
@@ -255,31 +273,6 @@ def with_peaks(explanation: Explanation, peaks: PeakRates) -> Explanation:
     """Return an explanation with the peak rates of the device that its times are from."""
     dispatches = tuple(replace(dispatch, peaks=peaks) for dispatch in explanation.dispatches)
     return replace(explanation, dispatches=dispatches)
-
-
-def _with_calls(explanation: Explanation, profile: Profile) -> Explanation:
-    """Return an explanation with the calls that a profile counted, where these differ from those in the program."""
-    counts = {
-        dispatch.name: count
-        for dispatch in explanation.dispatches
-        if (count := profile.count_of(dispatch.name, dispatch.functions)) is not None
-    }
-    static = {dispatch.name: dispatch.calls for dispatch in explanation.dispatches}
-    runs = profile.runs or runs_of(counts, static)
-    if not runs:
-        return explanation
-    # Initialization runs once, and a branch may not be taken in each run.
-    calls = {name: round(count / runs) for name, count in counts.items() if count >= runs}
-    changed = [name for name, count in calls.items() if count != static[name]]
-    if not changed:
-        return explanation
-    dispatches = tuple(
-        replace(dispatch, calls=calls.get(dispatch.name, dispatch.calls))
-        for dispatch in explanation.dispatches
-    )
-    of = "1 dispatch" if len(changed) == 1 else f"{len(changed):,} dispatches"
-    message = f"the calls of {of} are those that the profile counted: they depend on values"
-    return replace(explanation, dispatches=dispatches, notes=(*explanation.notes, message))
 
 
 # --- Profiles: times of dispatches by name -------------------------------------------------------
@@ -303,11 +296,9 @@ class Profile:
     device: str = ""
     defaults: Mapping[str, float] = field(default_factory=dict)
 
-    def microseconds(self, dispatch: DispatchReport) -> float | None:
-        return _first_value(self.by_name, dispatch.name, dispatch.functions)
-
-    def default_microseconds(self, dispatch: DispatchReport) -> float | None:
-        return _first_value(self.defaults, dispatch.name, dispatch.functions)
+    def times(self, dispatch: DispatchReport) -> tuple[float | None, float | None]:
+        named = dispatch.name, dispatch.functions
+        return self.time_of(*named), _first_value(self.defaults, *named)
 
     def time_of(self, dispatch: str, functions: Sequence[str]) -> float | None:
         """Return the microseconds of a call of a dispatch, such as `@executable::@variant`; None if they are unknown."""

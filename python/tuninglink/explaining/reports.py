@@ -85,14 +85,6 @@ class OperationReport:
     hint: str = ""
     invalid: str = ""
 
-    @property
-    def recorded_saving(self) -> float | None:
-        """The microseconds that the entry saves in a call, according to its provenance; None if not recorded."""
-        provenance = self.match.provenance if self.match else {}
-        times = provenance.get("default_us"), provenance.get("tuned_us")
-        default, tuned = (time if isinstance(time, int | float) else None for time in times)
-        return None if default is None or tuned is None else default - tuned
-
 
 class Status(Enum):
     """The outcome for a dispatch; the value is the word in reports."""
@@ -184,9 +176,16 @@ class DispatchReport:
             return None
         if self.microseconds is not None and self.default_microseconds is not None:
             return self.calls * (self.default_microseconds - self.microseconds)
-        savings = [operation.recorded_saving for operation in self.operations if operation.match]
-        recorded = [saving for saving in savings if saving is not None]
-        return self.calls * sum(recorded) if recorded and len(recorded) == len(savings) else None
+        provenances = [
+            operation.match.provenance for operation in self.operations if operation.match
+        ]
+        times = [(entry.get("default_us"), entry.get("tuned_us")) for entry in provenances]
+        savings = [
+            default - tuned
+            for default, tuned in times
+            if isinstance(default, int | float) and isinstance(tuned, int | float)
+        ]
+        return self.calls * sum(savings) if savings and len(savings) == len(times) else None
 
     @property
     def words(self) -> str:
@@ -322,6 +321,10 @@ class SpecSummary:
         configured: the number of ops that it configured; `covered` is that of dispatches.
         dispatches: the number of dispatches that the spec applied to.
         is_automatic: whether the spec was selected without being named.
+        used: the number of entries that configured an op.
+        unreachable: the number of entries that are proven never to be the first to match.
+        unused: the number of reachable entries that configured nothing in this program.
+        shadowed: the number of entries that matched only ops that an earlier one configured.
     """
 
     source: str
@@ -333,31 +336,10 @@ class SpecSummary:
     covered: int
     dispatches: int
     is_automatic: bool = field(default=False, metadata=HIDDEN)
-
-    @property
-    @written()
-    def used(self) -> int:
-        """The number of entries that configured an op."""
-        return sum(usage.count > 0 for usage in self.usages)
-
-    @property
-    @written()
-    def unreachable(self) -> int:
-        """The number of entries that are proven never to be the first to match."""
-        return sum(bool(usage.unreachable) for usage in self.usages)
-
-    @property
-    @written()
-    def unused(self) -> int:
-        """The number of reachable entries that configured nothing in this program."""
-        usages = ((usage.count, usage.shadowed_by, usage.unreachable) for usage in self.usages)
-        return sum(not any(usage) for usage in usages)
-
-    @property
-    @written()
-    def shadowed(self) -> int:
-        """The number of entries that matched only ops that an earlier one configured."""
-        return sum(not usage.count and bool(usage.shadowed_by) for usage in self.usages)
+    used: int = 0
+    unreachable: int = 0
+    unused: int = 0
+    shadowed: int = 0
 
 
 @dataclass(frozen=True)

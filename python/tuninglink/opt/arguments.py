@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tuninglink.errors import nearest
@@ -13,7 +13,6 @@ from tuninglink.llvm_flags import (
     CommandLineError,
     Flag,
     Unknown,
-    ambiguous,
     flags_of,
     one_of,
     option,
@@ -26,6 +25,7 @@ from tuninglink.opt import pass_registry
 from tuninglink.opt.inputs import SPLIT_MARKER
 from tuninglink.opt.pass_registry import (
     OWN_PREFIX,
+    CompilerPasses,
     Element,
     OpPipeline,
     PassLookup,
@@ -35,8 +35,6 @@ from tuninglink.opt.pass_registry import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from iree.compiler import ir as mlir
 
 
@@ -165,23 +163,6 @@ class Options:
         """Whether to print IR."""
         return self.prints_selected or self.before_all or self.after_all or self.only_on_failure
 
-    def around(self, name: str) -> Options:
-        """Return the options of a pass manager with only the pass called `name`."""
-        return replace(
-            self,
-            before_all=self.before_all or name in split_names(self.before),
-            after_all=self.after_all or name in split_names(self.after),
-            before=(),
-            after=(),
-            timing=False,
-            statistics=False,
-        )
-
-
-def split_names(lists: Iterable[str]) -> set[str]:
-    """Return the names in comma-separated lists."""
-    return {name for list_ in lists for name in list_.split(",")}
-
 
 FLAGS: Final = flags_of(Options)
 
@@ -227,15 +208,6 @@ IREE_OPT_ONLY: Final = frozenset(
 """Flags that only the main function of `iree-opt` implements. A run with one of them executes `iree-opt`."""
 
 
-def read_options(arguments: Sequence[str]) -> tuple[Options, CommandLine]:
-    """Parse a command line, without the name of the program. Return the options, and all that is written."""
-    if message := ambiguous(arguments):
-        raise CommandLineError(message)
-    aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}
-    line = CommandLine(FLAGS | aliases, arguments)
-    return Options(**line.values), line
-
-
 # --- The passes and the input of a command line --------------------------------------------------
 
 _PASS_NAME = re.compile(r"[\w.-]+")
@@ -258,7 +230,7 @@ def resolve(
     options: Options, line: CommandLine, registry: PassRegistry, context: mlir.Context
 ) -> OptRequest:
     """Determine the passes and the input. The compiler's passes are looked up in `context`."""
-    lookup = PassLookup(context, registry)
+    lookup = PassLookup(CompilerPasses(context), registry)
     passes = [flag for flag in line.unknown if _is_pass(flag, lookup)]
     other = [flag for flag in line.unknown if flag not in passes]
     # Passes are given as flags, or as a textual pipeline.
@@ -306,18 +278,14 @@ def resolve(
     )
 
 
-def dump(pipeline: OpPipeline) -> str:
+def dump(nest: OpPipeline, indent: str = "") -> str:
     """Return a pipeline in the format of `--dump-pass-pipeline`."""
-
-    def indented(nest: OpPipeline, indent: str) -> str:
-        inner = indent + "  "
-        children = ",\n".join(
-            indented(child, inner) if isinstance(child, OpPipeline) else f"{inner}{child}"
-            for child in nest.children
-        )
-        return f"{indent}{nest.anchor}(\n{children}\n{indent})"
-
-    return f"Pass Manager with {len(pipeline.children)} passes:\n{indented(pipeline, '')}\n\n"
+    inner = indent + "  "
+    children = ",\n".join(
+        dump(child, inner) if isinstance(child, OpPipeline) else f"{inner}{child}"
+        for child in nest.children
+    )
+    return f"{indent}{nest.anchor}(\n{children}\n{indent})"
 
 
 def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:

@@ -6,7 +6,7 @@ import io
 import os
 import signal
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from tuninglink.compiler import handled
 from tuninglink.compiler_plugins import check_plugins
 from tuninglink.errors import Diagnostic, Place, Severity, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, meant, write_output
-from tuninglink.llvm_flags import CommandLineError
+from tuninglink.llvm_flags import CommandLine, CommandLineError, ambiguous
 from tuninglink.mlir import (
     QUOTE_OPERATIONS,
     DiagnosticSink,
@@ -27,13 +27,13 @@ from tuninglink.mlir import (
     wants_color,
     without_byte_order_mark,
 )
-from tuninglink.opt.arguments import Options, OptRequest, dump, read_options, resolve
+from tuninglink.opt.arguments import ALIASES, FLAGS, Options, OptRequest, dump, resolve
 from tuninglink.opt.execution import Execution, set_up_process
 from tuninglink.opt.inputs import Chunk, Expectations, parse, split_input
 from tuninglink.opt.pass_registry import (
+    EXECUTABLE,
     PIPELINE_SOURCE,
     PassRegistry,
-    executable,
     parse_pipeline,
 )
 from tuninglink.passes import PASSES
@@ -64,8 +64,11 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
     reporter = _Reporter()
     # Read the command line.
     try:
-        options, line = read_options(arguments[1:])
-        reporter.options = options
+        if message := ambiguous(arguments[1:]):
+            raise CommandLineError(message)
+        aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}
+        line = CommandLine(FLAGS | aliases, arguments[1:])
+        options = reporter.options = Options(**line.values)
         check_plugins(plugin_failures)
         if options.pipeline:
             reporter.sources.add(PIPELINE_SOURCE, options.pipeline.encode())
@@ -79,7 +82,7 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
         if request.is_handed_over:
             # The compiler's programs expect a signal when the reader of their output closes the pipe.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-            os.execv(executable(), [executable(), *arguments[1:]])  # noqa: S606
+            os.execv(EXECUTABLE, [EXECUTABLE, *arguments[1:]])  # noqa: S606
         data = without_byte_order_mark(_read(request.input))
         flags = list(request.compiler_flags)
         # Expectations do not cover the note with the operation at a diagnostic.
@@ -102,12 +105,12 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
     return 1
 
 
+@dataclass
 class _Reporter:
     """A printer of diagnostics to standard error, filtered by verbosity."""
 
-    def __init__(self) -> None:
-        self.sources = Sources()
-        self.options: Options | None = None
+    sources: Sources = field(default_factory=Sources)
+    options: Options | None = None
 
     def show(self, diagnostic: Diagnostic, nowhere: str = _NOWHERE) -> None:
         color = wants_color(sys.stderr)
@@ -193,7 +196,9 @@ def _process_chunk(
                 nest_implicitly=nest_implicitly,
             )
             if options.dump_pipeline:
-                sys.stderr.write(dump(parse_pipeline(str(execution))))
+                nest = parse_pipeline(str(execution))
+                heading = f"Pass Manager with {len(nest.children)} passes:"
+                sys.stderr.write(f"{heading}\n{dump(nest)}\n\n")
                 sys.stderr.flush()
             try:
                 if not execution.run(operation):

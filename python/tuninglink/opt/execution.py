@@ -17,17 +17,38 @@ import threading
 import time
 import traceback
 from ctypes import c_char_p
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassDisplayMode, PassManager
 
-from tuninglink.compiler import call, set_global_flags
-from tuninglink.errors import Diagnostic, PipelineError, Severity, TuninglinkError
-from tuninglink.mlir import DiagnosticSink, error, from_mlir, is_undecodable, note
-from tuninglink.opt.arguments import Options, split_names
+from tuninglink.arguments import Content, content_as_path, described, several
+from tuninglink.compiler import call, handled, set_global_flags
+from tuninglink.errors import (
+    Diagnostic,
+    PipelineError,
+    Place,
+    Severity,
+    TuninglinkError,
+    printable,
+)
+from tuninglink.files import cannot
+from tuninglink.mlir import (
+    DiagnosticSink,
+    Pass,
+    error,
+    from_mlir,
+    is_undecodable,
+    note,
+    without_byte_order_mark,
+)
+from tuninglink.opt.arguments import Options
+from tuninglink.opt.inputs import Chunk, parse
 from tuninglink.opt.pass_registry import (
     ANY,
+    CompilerPasses,
     Element,
     NativePassManager,
     OpPipeline,
@@ -36,13 +57,18 @@ from tuninglink.opt.pass_registry import (
     PassRegistry,
     leaves,
     make_pass,
+    parse_pipeline,
     print_pass,
 )
+from tuninglink.passes import PASSES
+from tuninglink.upgrading import check_repeated_matchers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from tuninglink.mlir import Pass
+    Program: TypeAlias = (
+        str | os.PathLike[str] | Content | mlir.Operation | mlir.OpView | mlir.Module
+    )
 
 
 def run_pass(pass_: Pass, operation: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
@@ -144,9 +170,9 @@ class Execution:
         self._diagnostics = diagnostics
         self._interruption: BaseException | None = None
         self._options = options or Options()
-        self._lookup = lookup = PassLookup(context, registry)
-        for flag in ("before", "after"):
-            for name in sorted(split_names(getattr(self._options, flag))):
+        self._lookup = lookup = PassLookup(CompilerPasses(context), registry)
+        for flag, listed in (("before", self._options.before), ("after", self._options.after)):
+            for name in sorted({name for names_ in listed for name in names_.split(",")}):
                 lookup.check(name, prefix=f"for the --mlir-print-ir-{flag} option: ")
         for leaf in leaves(pipeline):
             lookup.check(leaf.name, leaf.place)
@@ -180,7 +206,8 @@ class Execution:
 
     def finish(self) -> None:
         """End the execution, and print the timing report and the statistics if requested."""
-        self._manager.close()
+        del self._manager.bindings
+        self._manager.passes.kept.clear()
 
     def _add_children(
         self, passes: Passes, nest: OpPipeline, *, nest_implicitly: bool = False
@@ -193,7 +220,8 @@ class Execution:
             python_pass = self._lookup.python_pass(child.name)
             if python_pass is None:
                 parts = self._lookup.compiler.expand(child)
-                title, required = child.name, self._restriction(parts, nest.anchor)
+                required = self._lookup.compiler.restriction(parts, nest.anchor)
+                title = child.name
             else:
                 parts, title, required = (child,), python_pass.__name__, python_pass.anchor
             misplaced = required is not None and nest.anchor not in (required, ANY)
@@ -204,9 +232,19 @@ class Execution:
                 )
                 remedy = note(f"nest it in '{required}': {required}({child})")
                 raise PipelineError(error(message, child.place, [remedy]))
-            # Add its parts, or the pass itself.
-            expanded = OpPipeline(nest.anchor, parts)
-            if parts != (child,) and (misplaced or self._is_expanded(child, expanded)):
+            # Add its parts, or the pass itself. A pipeline is also expanded to print IR around some of its passes.
+            expanded, is_expanded = OpPipeline(nest.anchor, parts), misplaced
+            if parts != (child,) and not misplaced and self._options.prints_selected:
+                is_known = self._lookup.compiler.knows
+                unnamed = [leaf.name for leaf in leaves(expanded) if not is_known(leaf.name)]
+                is_expanded = not unnamed
+                if unnamed:
+                    message = (
+                        f"passes inside '{child.name}' are not printed: it cannot be expanded, since "
+                        f"'{unnamed[0]}' has no name for textual pipelines"
+                    )
+                    self._diagnostics.emit(Diagnostic(Severity.WARNING, message, child.place))
+            if parts != (child,) and is_expanded:
                 self._add_children(passes, expanded, nest_implicitly=misplaced)
                 continue
             target = passes.nest(required) if misplaced and required else passes
@@ -220,30 +258,6 @@ class Execution:
                 self._add_printed(target, child, pass_)
             else:
                 self._add(target, child, pass_)
-
-    def _is_expanded(self, pipeline: Element, expanded: OpPipeline) -> bool:
-        """Return whether to expand a pipeline in order to print IR around some of its passes."""
-        if not self._options.prints_selected:
-            return False
-        unnamed = [
-            leaf.name for leaf in leaves(expanded) if not self._lookup.compiler.knows(leaf.name)
-        ]
-        if unnamed:
-            message = (
-                f"passes inside '{pipeline.name}' are not printed: it cannot be expanded, since "
-                f"'{unnamed[0]}' has no name for textual pipelines"
-            )
-            self._diagnostics.emit(Diagnostic(Severity.WARNING, message, pipeline.place))
-        return not unnamed
-
-    def _restriction(self, parts: tuple[Element | OpPipeline, ...], anchor: str) -> str | None:
-        """Return the op that the first of `parts` unable to run on `anchor` is restricted to."""
-        if anchor == ANY:
-            return None
-        # Nested passes were placed by the author of the pipeline.
-        top = (part for part in parts if isinstance(part, Element))
-        restrictions = (self._lookup.compiler.restriction(part, anchor) for part in top)
-        return next(filter(None, restrictions), None)
 
     def _add(self, passes: Passes, element: Element, pass_: Pass | None) -> None:
         """Add a pass; one of the compiler, unless it is given."""
@@ -274,7 +288,21 @@ class Execution:
             if manager is None:
                 manager = NativePassManager(operation.name, self._context)
                 managers[operation.name] = manager
-                _configure(manager.bindings, self._options.around(element.name))
+                options = self._options
+                before, after = (
+                    element.name in ",".join(passes_).split(",")
+                    for passes_ in (options.before, options.after)
+                )
+                alone = replace(
+                    options,
+                    before_all=options.before_all or before,
+                    after_all=options.after_all or after,
+                    before=(),
+                    after=(),
+                    timing=False,
+                    statistics=False,
+                )
+                _configure(manager.bindings, alone)
                 self._add(manager.passes, element, pass_)
             return manager.run(operation)
 
@@ -298,3 +326,100 @@ def _configure(manager: PassManager, options: Options) -> None:
         manager.enable_statistics(PassDisplayMode[options.statistics_display.upper()])
     if options.timing:
         manager.enable_timing()
+
+
+# --- Passes as a function ------------------------------------------------------------------------
+
+
+def run_passes(
+    program: Program,
+    passes: str | Pass | Iterable[str | Pass],
+    *,
+    name: str = "<memory>",
+    diagnostics: DiagnosticSink | None = None,
+) -> mlir.Operation:
+    """Run passes of Tuninglink, of plug-ins and of the compiler on a program or a spec, as `tuninglink-opt` does.
+
+    Args:
+        program: the path of a module, its content as text or bytecode in bytes, or an operation, which is changed in
+            place.
+        passes: the passes in order: each a textual pipeline, such as `tuninglink-strip-configs`, `canonicalize,cse` or
+            `builtin.module(func.func(cse))`, or an instance of a pass.
+        name: the name of a content in locations and diagnostics.
+        diagnostics: receives warnings and remarks as they are emitted; by default they are dropped. Errors are raised.
+
+    Returns:
+        The operation after the passes; `str` of it is its text.
+
+    Raises:
+        PipelineError: a pipeline is malformed, or names an unknown pass or option.
+        TuninglinkError: the program cannot be read or does not parse, or a pass failed.
+        TypeError: an argument has another type.
+    """
+    errors: list[Diagnostic] = []
+
+    def emit(diagnostic: Diagnostic) -> None:
+        if diagnostic.severity is Severity.ERROR:
+            errors.append(diagnostic)
+        elif diagnostics:
+            diagnostics.emit(diagnostic)
+
+    sink = DiagnosticSink(emit)
+    operation = _operation(program, name, sink)
+    if operation is None:
+        raise TuninglinkError(*errors)
+    registry = PassRegistry(PASSES, sink.emit)
+    with handled(operation.context, sink.emit):
+        for item in several(passes, "passes"):
+            if isinstance(item, Pass):
+                succeeded = run_pass(item, operation, sink)
+            elif isinstance(item, str):
+                # A textual pipeline, or a list of passes without an anchor.
+                is_anchored = item.lstrip().startswith((f"{operation.name}(", f"{ANY}("))
+                pipeline = parse_pipeline(item if is_anchored else f"{operation.name}({item})")
+                for leaf in leaves(pipeline):
+                    if CompilerPasses(operation.context).needs_target_backends(leaf):
+                        message = f"pass '{leaf.name}' needs the target backends, which exclude sessions of the compiler"
+                        remedy = note("run 'tuninglink-opt', which is a process of its own")
+                        raise TuninglinkError(error(message, leaf.place, [remedy]))
+                execution = Execution(
+                    pipeline, operation.context, registry, sink, nest_implicitly=not is_anchored
+                )
+                try:
+                    succeeded = execution.run(operation)
+                finally:
+                    execution.finish()
+            else:
+                raise TypeError(f"a pass is a Pass or a textual pipeline; found {described(item)}")
+            if not succeeded or errors:
+                raise TuninglinkError(*errors)
+    return operation
+
+
+def _operation(program: Program, name: str, diagnostics: DiagnosticSink) -> mlir.Operation | None:
+    """Return the operation of an argument, or None after errors."""
+    if isinstance(program, mlir.Operation | mlir.OpView | mlir.Module):
+        return program.operation
+    if isinstance(program, str | os.PathLike):
+        if mistake := content_as_path(program, "the program"):
+            raise TuninglinkError(mistake)
+        name = printable(program)
+        try:
+            data = Path(program).read_bytes()
+        except OSError as failure:
+            raise TuninglinkError(cannot("read", program, failure)) from None
+    elif isinstance(program, Content):
+        data = bytes(program)
+    else:
+        message = (
+            f"a program is a path, content as bytes, or an operation; found {described(program)}"
+        )
+        raise TypeError(message)
+    if not data.strip():
+        message = "the input is empty; expected MLIR text or bytecode"
+        raise TuninglinkError(error(message, Place(name, 1, 1)))
+    context = mlir.Context()
+    context.load_all_available_dialects()  # Python can only build ops of loaded dialects.
+    check_repeated_matchers(data, context)
+    chunk = Chunk(name, without_byte_order_mark(data))
+    return parse(chunk, context, diagnostics, implicit_module=True)

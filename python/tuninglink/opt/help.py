@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.llvm_flags import Flag, dashed
+from tuninglink.llvm_flags import dashed
 from tuninglink.mlir import print_diagnostic
 from tuninglink.opt import pass_registry
 from tuninglink.opt.arguments import ALIASES, FLAGS, Options
@@ -30,7 +30,7 @@ _SECTION = re.compile(r"^([A-Z][A-Za-z ]*):\n(?=(?:\n| {4}))", re.MULTILINE)
 
 def summary(pass_type: type[Pass]) -> str:
     """Return the first line of a pass's docstring, without the final period."""
-    return _docstring(pass_type).partition("\n")[0].rstrip(".")
+    return inspect.cleandoc(pass_type.__doc__ or "").partition("\n")[0].rstrip(".")
 
 
 def sections(pass_type: type[Pass]) -> list[tuple[str, str]]:
@@ -38,17 +38,13 @@ def sections(pass_type: type[Pass]) -> list[tuple[str, str]]:
 
     The first section has no title: it is the text before `Example:` and other headings. Indentation is removed.
     """
-    text = _docstring(pass_type)
+    text = inspect.cleandoc(pass_type.__doc__ or "")
     starts = list(_SECTION.finditer(text))
     ends = [start.start() for start in starts] + [len(text)]
     titled_texts = [("", text[: ends[0]].strip())]
     for start, end in zip(starts, ends[1:], strict=True):
         titled_texts.append((start[1], textwrap.dedent(text[start.end() : end]).strip()))
     return titled_texts
-
-
-def _docstring(pass_type: type[Pass]) -> str:
-    return inspect.cleandoc(pass_type.__doc__ or "")
 
 
 _COLUMN = 60
@@ -59,10 +55,18 @@ def about(options: Options, registry: PassRegistry, program: str) -> str:
     """Return the text that `--help`, `--version`, `--list-passes` or `--completion` requests."""
     if options.help:
         # Tuninglink's flags and passes, and the compiler's own help.
+        flags: list[str] = []
+        for name, flag in FLAGS.items():
+            aliases = "".join(f", -{alias}" for alias, of in ALIASES.items() if of == name)
+            value = ""
+            if flag.metavar:
+                joint = " " if len(name) == 1 else "="
+                value = f"[={flag.metavar}]" if flag.switch else f"{joint}{flag.metavar}"
+            flags.append(f"{f'  {dashed(name)}{value}{aliases}':{_COLUMN}} - {flag.help}")
         lines = [
             f"OVERVIEW: iree-opt with passes written in Python\n\nUSAGE: {program} [options] <input file>",
             "\nOPTIONS:\n",
-            *(_flag(name, flag) for name, flag in FLAGS.items()),
+            *flags,
             "\nPasses written in Python (each is a flag, too):\n",
             *_python_passes(registry),
             "\nPasses and other flags of the compiler, as iree-opt lists them:\n",
@@ -73,7 +77,19 @@ def about(options: Options, registry: PassRegistry, program: str) -> str:
         own, compiler = installed_version("tuninglink"), installed_version("iree-base-compiler")
         return f"{program} {own}\niree-base-compiler {compiler}\n"
     if options.completion:
-        return _completion(options.completion, program, registry)
+        # A script that completes the available flags and passes, and file names.
+        spellings = {
+            *map(dashed, FLAGS),
+            *(f"--{name}" for name in registry.all()),
+            *(f"--{name}" for name in pass_registry.pass_names()),
+            *(f"--{name}" for name in pass_registry.flags_with_value()),
+        }
+        words = " ".join(sorted(spellings))
+        if options.completion == "fish":
+            return f"complete -c {program} -a '{words}'\n"
+        prelude = "autoload -U +X bashcompinit && bashcompinit\n"
+        prelude = prelude if options.completion == "zsh" else ""
+        return f"{prelude}complete -o default -W '{words}' {program}\n"
     # Every pass with its options and defaults. The compiler's list ends at the next flag or heading.
     _, _, passes = pass_registry.help_text().partition(pass_registry.PASSES_HEADING)
     listed = takewhile(lambda line: re.match(r"(?!  -)( |$)", line), passes.splitlines()[1:])
@@ -81,40 +97,13 @@ def about(options: Options, registry: PassRegistry, program: str) -> str:
     return "\n".join([*lines, *_with_defaults(listed)]) + "\n"
 
 
-def _completion(shell: str, program: str, registry: PassRegistry) -> str:
-    """Return a script for `shell` that completes the available flags and passes, and file names."""
-    spellings = {
-        *map(dashed, FLAGS),
-        *(f"--{name}" for name in registry.all()),
-        *(f"--{name}" for name in pass_registry.pass_names()),
-        *(f"--{name}" for name in pass_registry.flags_with_value()),
-    }
-    words = " ".join(sorted(spellings))
-    if shell == "fish":
-        return f"complete -c {program} -a '{words}'\n"
-    prelude = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
-    return f"{prelude}complete -o default -W '{words}' {program}\n"
-
-
-def _flag(name: str, flag: Flag) -> str:
-    aliases = "".join(f", -{alias}" for alias, of in ALIASES.items() if of == name)
-    value = ""
-    if flag.metavar:
-        joint = " " if len(name) == 1 else "="
-        value = f"[={flag.metavar}]" if flag.switch else f"{joint}{flag.metavar}"
-    return _described(f"  {dashed(name)}{value}{aliases}", flag.help)
-
-
 def _python_passes(registry: PassRegistry) -> Iterator[str]:
     for pass_type in registry.all().values():
-        yield _described(f"  --{pass_type.name}", summary(pass_type))
+        yield f"{f'  --{pass_type.name}':{_COLUMN}} - {summary(pass_type)}"
         for option in options_of(pass_type):
             default = f" (default: {option.print(option.default)})"
-            yield _described(f"    --{option.name}={option.value_name}", option.help + default)
-
-
-def _described(left: str, right: str) -> str:
-    return f"{left:{_COLUMN}} - {right}"
+            spelling = f"    --{option.name}={option.value_name}"
+            yield f"{spelling:{_COLUMN}} - {option.help}{default}"
 
 
 def _with_defaults(lines: Iterable[str]) -> Iterator[str]:
@@ -148,35 +137,26 @@ def reference(passes: Iterable[type[Pass]]) -> str:
     """Return the reference of `passes` in Markdown."""
     passes = list(passes)
     index = "\n".join(f"- [`{pass_.name}`](#{pass_.name}): {summary(pass_)}." for pass_ in passes)
-    return "\n".join([_INTRODUCTION, index, *(_entry(pass_) for pass_ in passes)])
-
-
-def main() -> None:
-    """Print the reference of all registered passes, including those of plug-ins."""
-    registry = PassRegistry(PASSES, print_diagnostic)
-    sys.stdout.write(reference(registry.all().values()))
-
-
-def _entry(pass_type: type[Pass]) -> str:
-    runs_on = f"`{pass_type.anchor}`" if pass_type.anchor else "any operation"
-    parts = [f"\n## {pass_type.name}\n", f"Runs on: {runs_on}\n"]
-    for title, text in sections(pass_type):
-        if title:
-            parts.append(f"### {title}\n")
-        parts.append(f"{text}\n")
-    options = options_of(pass_type)
-    if options:
-        parts += ["### Options\n", "| option | value | default | meaning |"]
-        parts.append("| --- | --- | --- | --- |")
-    for option in options:
-        default = option.print(option.default)
-        cells = [f"`{option.name}`", f"`{option.value_name}`", f"`{default}`", option.help]
-        escaped = (cell.replace("|", r"\|") for cell in cells)
-        parts.append(f"| {' | '.join(escaped)} |")
-    if options:
-        parts.append("")
+    parts = [_INTRODUCTION, index]
+    for pass_ in passes:
+        runs_on = f"`{pass_.anchor}`" if pass_.anchor else "any operation"
+        parts += [f"\n## {pass_.name}\n", f"Runs on: {runs_on}\n"]
+        for title, text in sections(pass_):
+            parts += [f"### {title}\n"] if title else []
+            parts.append(f"{text}\n")
+        options = options_of(pass_)
+        if options:
+            parts += ["### Options\n", "| option | value | default | meaning |"]
+            parts.append("| --- | --- | --- | --- |")
+        for option in options:
+            default = option.print(option.default)
+            cells = [f"`{option.name}`", f"`{option.value_name}`", f"`{default}`", option.help]
+            escaped = (cell.replace("|", r"\|") for cell in cells)
+            parts.append(f"| {' | '.join(escaped)} |")
+        parts += [""] if options else []
     return "\n".join(parts)
 
 
 if __name__ == "__main__":
-    main()
+    registered = PassRegistry(PASSES, print_diagnostic).all()
+    sys.stdout.write(reference(registered.values()))

@@ -6,7 +6,7 @@ import re
 from ctypes import CFUNCTYPE, c_int, c_void_p
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
@@ -96,7 +96,21 @@ def parse(
     source = b"\n" * (chunk.line - 1) + b" " * (chunk.column - 1) + chunk.text
     collected: list[Diagnostic] = []
     with handled(context, collected.append):
-        operation = _parse(source, chunk.name, context)
+        # Handlers attached through the bindings must not receive the errors: they crash without Python's lock. Nor do the
+        # bindings accept the name of a source.
+        encoded = chunk.name.encode(errors="surrogateescape")
+        arguments = (pointer_of(context), StringRef.of(source), StringRef.of(encoded))
+        pointer = call("mlirOperationCreateParse", *arguments, result=c_void_p)
+        operation: mlir.Operation | None = None
+        if pointer:
+            if context.allow_unregistered_dialects:
+                _check_names(pointer, chunk.name)
+            module = call("mlirModuleFromOperation", pointer, result=c_void_p)
+            operation = (
+                object_at(mlir.Module, module).operation
+                if module
+                else object_at(mlir.Operation, pointer)
+            )
     if implicit_module and (operation is None or operation.name != names.MODULE):
         # The bindings wrap other sources in a module, but do not accept a name of the source.
         collected.clear()
@@ -122,23 +136,6 @@ def parse(
     return operation
 
 
-def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | None:
-    """Parse and verify one operation from named bytes, which the bindings do not support."""
-    # The handlers of the context receive the errors. Handlers attached through the bindings must not be among them:
-    # they crash without Python's lock.
-    encoded = name.encode(errors="surrogateescape")
-    arguments = (pointer_of(context), StringRef.of(source), StringRef.of(encoded))
-    operation = call("mlirOperationCreateParse", *arguments, result=c_void_p)
-    if not operation:
-        return None
-    if context.allow_unregistered_dialects:
-        _check_names(operation, name)
-    module = call("mlirModuleFromOperation", operation, result=c_void_p)
-    return (
-        object_at(mlir.Module, module).operation if module else object_at(mlir.Operation, operation)
-    )
-
-
 def _check_names(operation: int, source: str) -> None:
     """Check the names of unregistered operations. The bindings abort on one that is not UTF-8."""
     damaged: list[bytes] = []
@@ -161,21 +158,21 @@ def _relocate(module: mlir.Operation, chunk: Chunk) -> None:
     """Rename the source in locations that have the bindings' name for it."""
     context = module.context
 
-    def relocated(location: mlir.Location) -> mlir.Location | None:
-        if isinstance(location, mlir.FileLineColLoc) and location.filename == _UNNAMED:
-            line, column = location.start_line, location.start_col
-            return mlir.Location.file(chunk.name, line, column, context)
-        return None
-
-    def visitor(operation: mlir.Operation) -> None:
-        if (location := relocated(operation.location)) is not None:
-            operation.location = location
+    operations: list[mlir.Operation] = []
+    visit(module, operations.append)
+    for operation in operations:
         blocks = chain.from_iterable(operation.regions)
-        for argument in chain.from_iterable(block.arguments for block in blocks):
-            if (location := relocated(argument.location)) is not None:
-                argument.set_location(location)
-
-    visit(module, visitor)
+        arguments = chain.from_iterable(block.arguments for block in blocks)
+        holders: tuple[mlir.Operation | mlir.BlockArgument[Any], ...] = (operation, *arguments)
+        for holder in holders:
+            location = holder.location
+            if isinstance(location, mlir.FileLineColLoc) and location.filename == _UNNAMED:
+                line, column = location.start_line, location.start_col
+                moved = mlir.Location.file(chunk.name, line, column, context)
+                if isinstance(holder, mlir.Operation):
+                    holder.location = moved
+                else:
+                    holder.set_location(moved)
     start = (chunk.line, chunk.column)
     line, column = (0, 0) if start == _BEGINNING else start
     module.location = mlir.Location.file(chunk.name, line, column, context)

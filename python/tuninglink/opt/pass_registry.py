@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from iree.compiler import _mlir_libs, ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -30,24 +39,19 @@ GROUP = "tuninglink.passes"
 """The entry-point group under which a plug-in registers a pass, or a list of passes."""
 
 
+@dataclass
 class PassRegistry:
     """A registry of passes by name, which imports passes on demand.
 
-    Args:
+    Attributes:
         own: the passes of Tuninglink, by name.
         warn: receives warnings about unusable plug-ins.
         entry_points: returns the entry points of plug-ins; by default those of all installed packages.
     """
 
-    def __init__(
-        self,
-        own: Mapping[str, type[Pass]],
-        warn: Callable[[Diagnostic], None],
-        entry_points: Callable[[], Iterable[EntryPoint]] | None = None,
-    ) -> None:
-        self.own = own
-        self._warn = warn
-        self._entry_points = entry_points
+    own: Mapping[str, type[Pass]]
+    warn: Callable[[Diagnostic], None]
+    entry_points: Callable[[], Iterable[EntryPoint]] | None = None
 
     @cached_property
     def plugged_in(self) -> dict[str, type[Pass]]:
@@ -57,7 +61,7 @@ class PassRegistry:
         """
         from tuninglink.specs import plug_ins  # noqa: PLC0415 - most passes need no specs
 
-        entry_points = self._entry_points() if self._entry_points else plug_ins(GROUP)
+        entry_points = self.entry_points() if self.entry_points else plug_ins(GROUP)
         plugged: dict[str, type[Pass]] = {}
         for entry_point in sorted(entry_points, key=lambda plugin: plugin.name):
             reasons: list[str] = []
@@ -81,7 +85,7 @@ class PassRegistry:
                     f"skipping plug-in '{entry_point.name}'{package} ({entry_point.value}), "
                     f"which cannot be used: {reason}"
                 )
-                self._warn(Diagnostic(Severity.WARNING, message))
+                self.warn(Diagnostic(Severity.WARNING, message))
         return plugged
 
     def all(self) -> dict[str, type[Pass]]:
@@ -112,28 +116,28 @@ OWN_PREFIX = "tuninglink-"
 """The prefix of names that are looked up among Tuninglink's passes first."""
 
 
+@dataclass(frozen=True)
 class PassLookup:
     """A lookup of passes among the compiler's and those written in Python."""
 
-    def __init__(self, context: mlir.Context, registry: PassRegistry) -> None:
-        self.compiler = CompilerPasses(context)
-        self._registry = registry
+    compiler: CompilerPasses
+    registry: PassRegistry
 
     def python_pass(self, name: str) -> type[Pass] | None:
         """Return the pass called `name` if it is written in Python, or None."""
         # The compiler's pass has precedence over one of a plug-in, so that a plug-in cannot change a pipeline of the
         # compiler. Plug-ins are searched last.
-        if name.startswith(OWN_PREFIX) and name in self._registry.own:
-            return self._registry.own[name]
+        if name.startswith(OWN_PREFIX) and name in self.registry.own:
+            return self.registry.own[name]
         if self.compiler.knows(name):
             return None
-        return self._registry.own.get(name) or self._registry.plugged_in.get(name)
+        return self.registry.own.get(name) or self.registry.plugged_in.get(name)
 
     def check(self, name: str, place: Place | None = None, prefix: str = "") -> None:
         """Check that a pass or a pipeline called `name`, written at `place`, exists."""
         if self.python_pass(name) or self.compiler.knows(name):
             return
-        suggestion = did_you_mean(name, chain(self._registry.all(), pass_names()))
+        suggestion = did_you_mean(name, chain(self.registry.all(), pass_names()))
         raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{suggestion}", place))
 
 
@@ -144,15 +148,14 @@ _PASS = re.compile(r"^ {6}--([\w.-]+)", re.MULTILINE)
 _FLAG = re.compile(r"^ {2}--?([\w.-]+)(\[?=)?", re.MULTILINE)
 
 
-def executable() -> str:
-    """Return the path of the compiler's `iree-opt` binary, without the wrapper script."""
-    return str(Path(_mlir_libs.__file__).parent / "iree-opt")
+EXECUTABLE: Final = str(Path(_mlir_libs.__file__).parent / "iree-opt")
+"""The compiler's `iree-opt` binary, without the wrapper script."""
 
 
 @cache
 def help_text(*, hidden: bool = False) -> str:
     """Return the output of `iree-opt --help`, or of `--help-hidden` if `hidden`."""
-    command = [executable(), "--help-hidden" if hidden else "--help"]
+    command = [EXECUTABLE, "--help-hidden" if hidden else "--help"]
     finished = subprocess.run(command, check=True, capture_output=True, timeout=120)  # noqa: S603 - the wheel's own
     return finished.stdout.decode(errors="replace")
 
@@ -179,6 +182,7 @@ _RESTRICTED = re.compile(r"restricted to '([^']*)'")
 _NO_SUCH_OPTION = re.compile(r"no such option (\S+)")
 
 
+@dataclass(frozen=True)
 class CompilerPasses:
     """Queries to the compiler about its passes.
 
@@ -186,16 +190,14 @@ class CompilerPasses:
     run, so pipelines are expanded before use.
     """
 
-    def __init__(self, context: mlir.Context) -> None:
-        self._context = context
-        self._known: dict[str, bool] = {}
+    context: mlir.Context
+    known: dict[str, bool] = dataclasses.field(default_factory=dict)
 
     def knows(self, name: str) -> bool:
         """Return whether a pass or a pipeline called `name` exists."""
-        exists = self._known.get(name)
-        if exists is None:
-            exists = self._known[name] = UNKNOWN not in (self._failure(ANY, name) or "")
-        return exists
+        if name not in self.known:
+            self.known[name] = UNKNOWN not in self._failure(ANY, name)
+        return self.known[name]
 
     def expand(self, element: Element) -> tuple[Element | OpPipeline, ...]:
         """Return the parts of a pipeline, or the pass itself.
@@ -219,10 +221,15 @@ class CompilerPasses:
         except ValueError:
             return False  # The error is reported when the pass is used.
 
-    def restriction(self, element: Element, anchor: str) -> str | None:
-        """Return the operation that a pass is restricted to, if it cannot run on `anchor`."""
-        restricted = _RESTRICTED.search(self._failure(anchor, str(element)) or "")
-        return restricted[1] if restricted else None
+    def restriction(self, parts: Iterable[Element | OpPipeline], anchor: str) -> str | None:
+        """Return the op that the first of `parts` unable to run on `anchor` is restricted to."""
+        # Nested passes were placed by the author of the pipeline.
+        for part in parts if anchor != ANY else ():
+            if isinstance(part, Element):
+                restricted = _RESTRICTED.search(self._failure(anchor, str(part)))
+                if restricted:
+                    return restricted[1]
+        return None
 
     def explain(self, element: Element, failure: str) -> Diagnostic:
         """Return the compiler's message about invalid options as a diagnostic."""
@@ -247,14 +254,14 @@ class CompilerPasses:
         """Return a pass or a pipeline as the compiler prints it, with the defaults of its options."""
         if element.name in UNPRINTABLE:
             return f"{ANY}({element})"
-        return str(PassManager.parse(f"{ANY}({element})", self._context))
+        return str(PassManager.parse(f"{ANY}({element})", self.context))
 
-    def _failure(self, anchor: str, text: str) -> str | None:
+    def _failure(self, anchor: str, text: str) -> str:
         try:
-            PassManager.parse(f"{anchor}({text})", self._context)
+            PassManager.parse(f"{anchor}({text})", self.context)
         except ValueError as failure:
             return str(failure)
-        return None
+        return ""
 
 
 _Destroy = CFUNCTYPE(None, c_void_p)
@@ -275,23 +282,22 @@ class _Callbacks(Structure):
     )
 
 
-class Passes:
-    """A list of passes for operations of one kind, inside a `NativePassManager`."""
+class Passes(NamedTuple):
+    """A list of passes for operations of one kind, inside a pass manager that keeps strings and functions alive."""
 
-    def __init__(self, manager: NativePassManager, handle: int) -> None:
-        self._manager = manager
-        self._handle = handle
+    handle: int
+    kept: list[object]
 
     def nest(self, anchor: str) -> Passes:
         """Append a list of passes for `anchor` inside each operation."""
-        name = self._manager.keep_string(anchor)
-        nested = call("mlirOpPassManagerGetNestedUnder", self._handle, name, result=c_void_p)
-        return Passes(self._manager, nested)
+        name = self._string(anchor)
+        nested = call("mlirOpPassManagerGetNestedUnder", self.handle, name, result=c_void_p)
+        return Passes(nested, self.kept)
 
     def add_native(self, text: str) -> None:
         """Append passes of the compiler. The message of a `ValueError` is the compiler's own text."""
         message = PrintedText()
-        arguments = (self._handle, self._manager.keep_string(text), message.callback, None)
+        arguments = (self.handle, self._string(text), message.callback, None)
         if not call("mlirOpPassManagerAddPipeline", *arguments, result=c_int8):
             raise ValueError(str(message))
 
@@ -307,13 +313,17 @@ class Passes:
         # The structure keeps its functions alive. A pass has no state and may be its own clone.
         clone = _Clone(lambda data: data)
         callbacks = _Callbacks(_Destroy(), _Destroy(), _Initialize(), clone, _Run(called))
-        self._manager.kept.append(callbacks)
+        self.kept.append(callbacks)
         # The compiler does not copy the name of the anchor.
-        strings = map(self._manager.keep_string, (title, text, "", anchor))
-        type_id = call("mlirTypeIDAllocatorAllocateTypeID", _type_ids(), result=c_void_p)
+        strings = map(self._string, (title, text, "", anchor))
+        type_id = call("mlirTypeIDAllocatorAllocateTypeID", _TYPE_IDS, result=c_void_p)
         arguments = (type_id, *strings, 0, None, callbacks, None)
         external_pass = call("mlirCreateExternalPass", *arguments, result=c_void_p)
-        call("mlirOpPassManagerAddOwnedPass", self._handle, external_pass)
+        call("mlirOpPassManagerAddOwnedPass", self.handle, external_pass)
+
+    def _string(self, text: str) -> StringRef:
+        self.kept.append(data := text.encode())
+        return StringRef.of(data)
 
 
 class NativePassManager:
@@ -321,10 +331,9 @@ class NativePassManager:
 
     def __init__(self, anchor: str, context: mlir.Context) -> None:
         self.bindings = PassManager(anchor, context)
-        self.kept: list[object] = []
         pointer = pointer_of(self.bindings)
         handle = call("mlirPassManagerGetAsOpPassManager", pointer, result=c_void_p)
-        self.passes = Passes(self, handle)
+        self.passes = Passes(handle, [])
 
     def run(self, operation: mlir.Operation) -> bool:
         """Run all passes and return whether they succeeded. Handlers of the context receive diagnostics."""
@@ -332,18 +341,8 @@ class NativePassManager:
         arguments = (pointer_of(self.bindings), pointer_of(operation))
         return bool(call("mlirPassManagerRunOnOp", *arguments, result=c_int8))
 
-    def close(self) -> None:
-        del self.bindings
-        self.kept.clear()
 
-    def keep_string(self, text: str) -> StringRef:
-        self.kept.append(data := text.encode())
-        return StringRef.of(data)
-
-
-@cache
-def _type_ids() -> int:
-    return cast("int", call("mlirTypeIDAllocatorCreate", result=c_void_p))
+_TYPE_IDS: Final[int] = call("mlirTypeIDAllocatorCreate", result=c_void_p)
 
 
 # --- Options of passes, declared by dataclass fields, in MLIR's syntax ---------------------------
@@ -370,28 +369,35 @@ class Option:
         return f"{value},..." if self.is_list else value
 
     def parse(self, text: str) -> Any:
-        """Parse a value."""
-        if not self.is_list:
-            return self._parse_one(_unwrap(text, _QUOTES + "{"))
-        return tuple(map(self._parse_one, split_list(text)))
+        """Parse a value; that of a list is `a,b`, `{a,b}` or `{'a, b',c}`."""
+        texts = [_unwrap(text, _QUOTES + "{")]
+        if self.is_list:
+            inner = _unwrap(text.strip(), "{")
+            parts = _split(inner, ",") if inner.strip() else []
+            texts = [_unwrap(part.strip(), _QUOTES) for part in parts]
+        values: list[Any] = []
+        for single in texts:
+            if self.choices and single not in self.choices:
+                raise ValueError(f"expected one of {', '.join(self.choices)}")
+            try:
+                if self.type is bool:
+                    values.append(read_boolean(single))
+                else:
+                    values.append(int(single, 0) if self.type is int else self.type(single))
+            except ValueError as failure:
+                kinds = {int: "expected an integer", float: "expected a number"}
+                raise ValueError(kinds.get(self.type, str(failure))) from None
+        return tuple(values) if self.is_list else values[0]
 
     def print(self, value: Any) -> str:
-        if not self.is_list:
-            return _print_one(value)
-        return "{" + ",".join(map(_print_one, value)) + "}"
-
-    def _parse_one(self, text: str) -> Any:
-        if self.choices and text not in self.choices:
-            raise ValueError(f"expected one of {', '.join(self.choices)}")
-        if self.type is str:
-            return text
-        if self.type is bool:
-            return read_boolean(text)
-        try:
-            return int(text, 0) if self.type is int else self.type(text)
-        except ValueError:
-            kind = "an integer" if self.type is int else "a number"
-            raise ValueError(f"expected {kind}") from None
+        texts: list[str] = []
+        for single in value if self.is_list else (value,):
+            text = str(single).lower() if isinstance(single, bool) else str(single)
+            if not text or any(mark.isspace() or mark in ",={}[]()'\"" for mark in text):
+                quote = '"' if "'" in text else "'"
+                text = f"{quote}{text}{quote}"
+            texts.append(text)
+        return "{" + ",".join(texts) + "}" if self.is_list else texts[0]
 
 
 @cache
@@ -463,14 +469,6 @@ def split_options(text: str) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def split_list(text: str) -> tuple[str, ...]:
-    """Return the elements of `a,b`, `{a,b}` or `{'a, b',c}`."""
-    inner = _unwrap(text.strip(), "{")
-    if not inner.strip():
-        return ()
-    return tuple(_unwrap(element.strip(), _QUOTES) for element in _split(inner, ","))
-
-
 def opens_quote(text: str, index: int) -> bool:
     """Return whether a quoted value starts at `index`. Some apostrophes are not quotes."""
     return text[index] in _QUOTES and (index == 0 or text[index - 1] in "=,{ \t\n")
@@ -502,16 +500,6 @@ def _unwrap(text: str, openings: str) -> str:
     if len(text) > 1 and text[0] in openings and text[-1] == closing:
         return text[1:-1]
     return text
-
-
-def _print_one(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    text = str(value)
-    if text and not any(character.isspace() or character in ",={}[]()'\"" for character in text):
-        return text
-    quote = '"' if "'" in text else "'"
-    return f"{quote}{text}{quote}"
 
 
 # --- Textual pass pipelines and their trees: `builtin.module(a,func.func(b{option=1}))` ----------
@@ -553,18 +541,56 @@ def parse_pipeline(text: str) -> OpPipeline:
     Raises:
         PipelineError: the text is malformed, or not wrapped in a single anchor.
     """
-    parser = _Parser(text)
-    children = parser.children()
-    if parser.next():
-        raise parser.failure("encountered extra closing ')' creating unbalanced parentheses")
+    # The nests that are open at the offset: the children so far, and the name and where it and the list start.
+    nests: list[tuple[list[Element | OpPipeline], str, int, int]] = [([], "", 0, 0)]
+    offset, is_open = 0, True
+    while is_open:
+        # 1. Read the name of a pass with its options, or of an operation.
+        children = nests[-1][0]
+        match = _NAME.match(text, offset)
+        assert match
+        name, start, offset = match[1].strip(), match.start(1), match.end()
+        if text.startswith("(", offset):
+            if not name:
+                raise _failure(text, start, "expected the name of an operation before '('")
+            nests.append(([], name, start, offset))
+            offset += 1
+            continue
+        options = ""
+        if text.startswith("{", offset):
+            end = _options_end(text, offset)
+            if end < 0:
+                message = "missing closing '}' while processing pass options"
+                raise _failure(text, start, message)
+            options, offset = text[offset + 1 : end - 1].strip(), _end_of_element(text, end)
+        if name:
+            children.append(Element(name, options, _place(text, start)))
+        elif options:
+            raise _failure(text, start, "expected the name of a pass before its options")
+        elif children or text.startswith(",", offset):
+            raise _failure(text, offset, "expected the name of a pass or of an operation")
+        # 2. Close the nests that end here.
+        while not text.startswith(",", offset):
+            children, name, start, opening = nests.pop()
+            if not nests:
+                is_open = False
+                break
+            if not text.startswith(")", offset):
+                raise _failure(text, opening, "expected ')' to close this nested pipeline")
+            offset = _end_of_element(text, offset + 1)
+            nests[-1][0].append(OpPipeline(name, tuple(children), _place(text, start)))
+        offset += is_open  # the comma
+    if offset < len(text):
+        message = "encountered extra closing ')' creating unbalanced parentheses"
+        raise _failure(text, offset, message)
     match children:
-        case (OpPipeline() as root,):
+        case [OpPipeline() as root]:
             return root
     message = (
         "expected pass pipeline to be wrapped with the anchor operation type, e.g. "
         "'builtin.module(...)'"
     )
-    raise PipelineError(error(message, Place(PIPELINE_SOURCE, 1, 1)))
+    raise _failure(text, 0, message)
 
 
 def leaves(nest: OpPipeline) -> list[Element]:
@@ -575,85 +601,38 @@ def leaves(nest: OpPipeline) -> list[Element]:
     return elements
 
 
-_SPACE = re.compile(r"\s*")
 _NAME = re.compile(r"\s*([^,{()]*)")
 
 
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._offset = 0
+def _options_end(text: str, opening: int) -> int:
+    """Return the end of options in braces, which may contain quotes and nested braces; -1 if no brace closes them."""
+    offset, depth = opening, 0
+    while offset < len(text):
+        character = text[offset]
+        offset += 1
+        if opens_quote(text, offset - 1):
+            closing = text.find(character, offset)
+            offset = closing + 1 if closing >= 0 else offset
+        elif character in "{}":
+            depth += 1 if character == "{" else -1
+            if depth == 0:
+                return offset
+    return -1
 
-    def children(self) -> tuple[Element | OpPipeline, ...]:
-        """Read elements up to the end or to a closing parenthesis."""
-        elements: list[Element | OpPipeline] = []
-        while True:
-            child = self._child()
-            if child:
-                elements.append(child)
-            elif elements or self._text.startswith(",", self._offset):
-                raise self.failure("expected the name of a pass or of an operation")
-            if self.next() != ",":
-                return tuple(elements)
-            self._offset += 1
 
-    def next(self) -> str:
-        """Skip white space, and return the next character; nothing at the end."""
-        space = _SPACE.match(self._text, self._offset)
-        self._offset = space.end() if space else self._offset
-        return self._text[self._offset : self._offset + 1]
+def _end_of_element(text: str, offset: int) -> int:
+    """Return the offset of what follows an element after white space: a comma, a closing parenthesis, or the end."""
+    offset = len(text) - len(text[offset:].lstrip())
+    if offset < len(text) and text[offset] not in ",)":
+        raise _failure(text, offset, "expected ',' after parsing pipeline")
+    return offset
 
-    def failure(self, message: str, offset: int | None = None) -> PipelineError:
-        place = self._place(self._offset if offset is None else offset)
-        return PipelineError(error(message, place))
 
-    def _child(self) -> Element | OpPipeline | None:
-        match = _NAME.match(self._text, self._offset)
-        assert match
-        name, start, opening = match[1].strip(), match.start(1), match.end()
-        self._offset, place = opening, self._place(start)
-        if self._text.startswith("(", opening):
-            if not name:
-                raise self.failure("expected the name of an operation before '('", start)
-            self._offset += 1
-            children = self.children()
-            if self.next() != ")":
-                raise self.failure("expected ')' to close this nested pipeline", opening)
-            self._offset += 1
-            self._expect_end_of_element()
-            return OpPipeline(name, children, place)
-        options = self._options(start) if self._text.startswith("{", opening) else ""
-        if name:
-            return Element(name, options, place)
-        if options:
-            raise self.failure("expected the name of a pass before its options", start)
-        return None
+def _failure(text: str, offset: int, message: str) -> PipelineError:
+    return PipelineError(error(message, _place(text, offset)))
 
-    def _options(self, start: int) -> str:
-        """Read options in braces, which may contain quotes and nested braces."""
-        opening = self._offset
-        depth = 0
-        while self._offset < len(self._text):
-            character = self._text[self._offset]
-            self._offset += 1
-            if opens_quote(self._text, self._offset - 1):
-                closing = self._text.find(character, self._offset)
-                self._offset = closing + 1 if closing >= 0 else self._offset
-            elif character == "{":
-                depth += 1
-            elif character == "}":
-                depth -= 1
-                if depth == 0:
-                    text = self._text[opening + 1 : self._offset - 1]
-                    self._expect_end_of_element()
-                    return text.strip()
-        raise self.failure("missing closing '}' while processing pass options", start)
 
-    def _expect_end_of_element(self) -> None:
-        if self.next() not in ("", ",", ")"):
-            raise self.failure("expected ',' after parsing pipeline")
-
-    def _place(self, offset: int) -> Place:
-        line = self._text.count("\n", 0, offset)
-        column = offset - (self._text.rfind("\n", 0, offset) + 1)
-        return Place(PIPELINE_SOURCE, line + 1, column + 1)
+def _place(text: str, offset: int) -> Place:
+    line = text.count("\n", 0, offset)
+    column = offset - (text.rfind("\n", 0, offset) + 1)
+    return Place(PIPELINE_SOURCE, line + 1, column + 1)

@@ -88,6 +88,9 @@ def explanation(count: int, program: str = "program.mlir") -> Explanation:
         configured=tuned,
         covered=tuned,
         dispatches=len(dispatches),
+        used=int(tuned > 0),
+        unused=1 + (tuned == 0),
+        shadowed=1,
     )
     return Explanation(program, (spec,), dispatches, (f"note {program}",))
 

@@ -139,14 +139,13 @@ class RecordedTimes:
     by_dispatch: Mapping[str, Times]
     device: str = ""
 
-    def microseconds(self, dispatch: DispatchReport) -> float | None:
+    def times(self, dispatch: DispatchReport) -> tuple[float | None, float | None]:
         if len(dispatch.operations) != 1:
-            return None
-        return self._time(dispatch, dispatch.operations[0].configuration)
-
-    def default_microseconds(self, dispatch: DispatchReport) -> float | None:
-        choices = [operation.compilers_choice for operation in dispatch.operations]
-        return self._time(dispatch, choices[0]) if len(choices) == 1 and choices[0] else None
+            return None, None
+        (operation,) = dispatch.operations
+        choice = operation.compilers_choice
+        default = self._time(dispatch, choice) if choice else None
+        return self._time(dispatch, operation.configuration), default
 
     def _time(self, dispatch: DispatchReport, configuration: ConfigurationText) -> float | None:
         parts = configuration.translation_info, configuration.lowering_config
