@@ -38,15 +38,15 @@ LIMITS: Final = {
     "checking": (1713, 77),
     "passes": (1200, 26),
     "tuning.problems": (2008, 104),
-    "opt": (2225, 119),
+    "opt": (2148, 88),
     "tuning.programs": (2329, 99),
-    "explaining": (1797, 97),
+    "explaining": (1766, 78),
     "tuning.candidates": (1399, 74),
     "tuning.devices": (3641, 249),
     "tuning.references": (2109, 101),
     "tuning.search": (1021, 65),
     "tuning.deciding": (3400, 181),
-    "tuning.database": (2256, 105),
+    "tuning.database": (2255, 104),
     "tuning.flag_sets": (1596, 80),
     "tuning.scheduling": (2279, 159),
     "tuning": (4032, 167),
@@ -56,8 +56,8 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 260
-SHORTEST_MEAN: Final = 12.3
+MOST_FILES: Final = 259
+SHORTEST_MEAN: Final = 12.4
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
