@@ -8,7 +8,7 @@ are perturbed by about one rounding, and an output may differ by a multiple of t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -114,12 +114,15 @@ def compare(
         return ElementDifferences(agrees=True, count=count)
     # Tolerances are relative to the magnitude of each element, at least the root mean square of the finite ones. An
     # infinite magnitude would allow any value in its place.
-    values = reference.astype(np.float64)
-    regular = np.isfinite(values)
-    scale = _root_mean_square(values[regular])
-    magnitudes = np.where(regular, np.maximum(np.abs(values), scale), scale)
-    allowed = relative_tolerance(dtype, reduction) * magnitudes
-    return within(result.astype(np.float64), values, allowed, binding.shape)
+    scale = _root_mean_square(reference)
+    relative = relative_tolerance(dtype, reduction)
+
+    def limits(part: slice) -> np.ndarray:
+        values = np.abs(reference[part].astype(np.float64))
+        regular: np.ndarray = np.where(np.isfinite(values), np.maximum(values, scale), scale)
+        return relative * regular
+
+    return within(result, reference, Tolerance(relative * scale, limits), binding.shape)
 
 
 def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
@@ -130,29 +133,55 @@ def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
     return precision * (roundings + terms)
 
 
+_BLOCK_ELEMENTS: Final = 1 << 18
+"""The elements that are compared at once: those of a large binding in 64 bits would leave the caches, and fill the memory."""
+
+
+def _blocks(count: int) -> Iterator[slice]:
+    for low in range(0, count, _BLOCK_ELEMENTS):
+        yield slice(low, min(low + _BLOCK_ELEMENTS, count))
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The tolerances of the elements of a binding: the least one, and those of the elements in a range."""
+
+    least: float
+    limits: Callable[[slice], np.ndarray]
+
+
 def within(
-    actual: np.ndarray, expected: np.ndarray, tolerance: np.ndarray, shape: tuple[int, ...]
+    actual: np.ndarray, expected: np.ndarray, tolerance: Tolerance, shape: tuple[int, ...]
 ) -> ElementDifferences:
-    """Compare elements, each with its own tolerance."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        distance = np.abs(actual - expected)
-        if (distance <= tolerance).all():
-            return ElementDifferences(agrees=True, count=len(expected))
-        excess = distance / np.maximum(tolerance, np.finfo(np.float64).tiny)
-    same = (actual == expected) | (np.isnan(actual) & np.isnan(expected)) | np.isposinf(tolerance)
-    excess = np.where(same, 0.0, np.where(np.isfinite(excess), excess, np.inf))
-    worst = int(np.argmax(excess))
-    wrong = int(np.count_nonzero(excess > 1))
-    allowed = float(tolerance[worst]) if math.isfinite(tolerance[worst]) else 0.0
-    return ElementDifferences(
-        wrong == 0,
-        _position(worst, shape),
-        float(expected[worst]),
-        float(actual[worst]),
-        allowed,
-        wrong,
-        len(expected),
-    )
+    """Compare elements of equal types, each with its own tolerance."""
+    bits = np.dtype(f"u{expected.itemsize}")
+    wrong, worst, most, allowed = 0, -1, 1.0, 0.0
+    for part in _blocks(len(expected)):
+        different = np.flatnonzero(actual[part].view(bits) != expected[part].view(bits))
+        values, reference = (
+            content[part][different].astype(np.float64) for content in (actual, expected)
+        )
+        with np.errstate(invalid="ignore", over="ignore"):
+            distance = np.abs(values - reference)
+            # Most elements differ by less than the least tolerance.
+            far = np.flatnonzero(~(distance <= tolerance.least))
+            if not len(far):
+                continue
+            different, values, reference = different[far], values[far], reference[far]
+            limits = tolerance.limits(part)[different]
+            excess = distance[far] / np.maximum(limits, np.finfo(np.float64).tiny)
+        same = (values == reference) | (np.isnan(values) & np.isnan(reference))
+        excess = np.where(np.isfinite(excess), excess, np.inf)
+        excess = np.where(same | np.isposinf(limits), 0.0, excess)
+        wrong += int(np.count_nonzero(excess > 1))
+        place = int(np.argmax(excess))
+        if excess[place] > most:
+            worst, most = part.start + int(different[place]), float(excess[place])
+            allowed = float(limits[place]) if math.isfinite(limits[place]) else 0.0
+    if not wrong:
+        return ElementDifferences(agrees=True, count=len(expected))
+    index, values = _position(worst, shape), (float(expected[worst]), float(actual[worst]))
+    return ElementDifferences(False, index, *values, allowed, wrong, len(expected))  # noqa: FBT003
 
 
 def _exact(
@@ -182,31 +211,46 @@ class Expected:
     perturbed: Bytes
 
 
-def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndarray:
-    """Return the tolerance of each element of a binding, where sums may be off by a part of their magnitude.
+def tolerance(binding: Binding, expected: Expected, summation: float) -> Tolerance:
+    """Return the tolerances of the elements of a binding, where sums may be off by a part of their magnitude.
 
     Elements that are not floating-point numbers must be equal where the perturbation does not change them.
     """
     dtype = element_type(binding.element_type)
-    values, perturbed = elements(binding, expected.values), elements(binding, expected.perturbed)
+    values, moved = (_typed(binding, content) for content in (expected.values, expected.perturbed))
     if dtype is None or not is_float(binding.element_type):
-        return np.where(values == perturbed, 0.0, np.inf)
-    with np.errstate(invalid="ignore"):
-        change = np.nan_to_num(np.abs(perturbed - values), posinf=0.0)
-    scale = _root_mean_square(values[np.isfinite(values)])
-    rounding = (relative_tolerance(dtype, 0) + summation) * np.maximum(np.abs(values), scale)
-    sensitivity = _SENSITIVITY * np.maximum(change, _root_mean_square(change))
-    result: np.ndarray = np.nan_to_num(rounding, posinf=0.0) + sensitivity
-    return result
+        return Tolerance(0.0, lambda part: np.where(values[part] == moved[part], 0.0, np.inf))
+
+    def change(part: slice) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            off = np.abs(moved[part].astype(np.float64) - values[part].astype(np.float64))
+        result: np.ndarray = np.nan_to_num(off, posinf=0.0)
+        return result
+
+    relative, scale = relative_tolerance(dtype, 0) + summation, _root_mean_square(values)
+    squares = sum(float(np.square(change(part)).sum()) for part in _blocks(len(values)))
+    least_change = math.sqrt(squares / len(values)) if len(values) else 0.0
+
+    def limits(part: slice) -> np.ndarray:
+        rounding = relative * np.maximum(np.abs(values[part].astype(np.float64)), scale)
+        sensitivity = _SENSITIVITY * np.maximum(change(part), least_change)
+        result: np.ndarray = np.nan_to_num(rounding, posinf=0.0) + sensitivity
+        return result
+
+    return Tolerance(relative * scale + _SENSITIVITY * least_change, limits)
+
+
+def _typed(binding: Binding, data: Bytes) -> np.ndarray:
+    """Return the elements that bytes hold; the bytes themselves if their type is unknown."""
+    dtype = element_type(binding.element_type)
+    if dtype is None:
+        return data
+    return data[: len(data) // dtype.itemsize * dtype.itemsize].view(dtype)
 
 
 def elements(binding: Binding, data: Bytes) -> np.ndarray:
     """Return the elements that bytes hold as float64; the bytes themselves if their type is unknown."""
-    dtype = element_type(binding.element_type)
-    if dtype is None:
-        return data.astype(np.float64)
-    whole = len(data) // dtype.itemsize * dtype.itemsize
-    return data[:whole].view(dtype).astype(np.float64)
+    return _typed(binding, data).astype(np.float64)
 
 
 def compare_with(
@@ -214,15 +258,22 @@ def compare_with(
 ) -> ElementDifferences:
     """Compare a binding with its expected content; see `tolerance`."""
     allowed = tolerance(binding, expected, summation)
-    values, reference = elements(binding, actual), elements(binding, expected.values)
+    values, reference = (_typed(binding, content) for content in (actual, expected.values))
     if element_type(binding.element_type) is None:
         return within(values, reference, allowed, (len(actual),))
     count = math.prod(binding.shape)
-    return within(values[:count], reference[:count], allowed[:count], binding.shape)
+    return within(values[:count], reference[:count], allowed, binding.shape)
 
 
 def _root_mean_square(values: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(np.square(values)))) if values.size else 0.0
+    """Return the root mean square of the finite ones of some values."""
+    squares, count = 0.0, 0
+    for part in _blocks(len(values)):
+        block = values[part].astype(np.float64)
+        regular = block[np.isfinite(block)]
+        squares += float(np.dot(regular, regular))
+        count += len(regular)
+    return math.sqrt(squares / count) if count else 0.0
 
 
 # --- Inputs of benchmarks: random nonzero values, with or without a small perturbation, and canaries in the guards
