@@ -180,8 +180,15 @@ def within(
             allowed = float(limits[place]) if math.isfinite(limits[place]) else 0.0
     if not wrong:
         return ElementDifferences(agrees=True, count=len(expected))
-    index, values = _position(worst, shape), (float(expected[worst]), float(actual[worst]))
-    return ElementDifferences(False, index, *values, allowed, wrong, len(expected))  # noqa: FBT003
+    return ElementDifferences(
+        agrees=False,
+        index=_position(worst, shape),
+        expected=float(expected[worst]),
+        actual=float(actual[worst]),
+        tolerance=allowed,
+        wrong=wrong,
+        count=len(expected),
+    )
 
 
 def _exact(
