@@ -34,6 +34,7 @@ from tuninglink.tuning.devices import (
     find_violation,
     make_inputs,
     outputs_of,
+    patterns,
 )
 from tuninglink.tuning.programs import (
     Access,
@@ -443,7 +444,7 @@ def test_a_canary_sees_every_byte_outside_of_outputs(place: int) -> None:
     before = make_inputs(layout)
     after = before.copy()
     after[place] ^= 0xFF
-    found = find_violation(layout, before, after)
+    found = find_violation(layout, patterns(layout, 0), after)
     assert (found is None) == (256 <= place < 384)
     if found is not None:
         assert found.offset == place
@@ -466,7 +467,7 @@ def test_changes_of_a_long_input_are_counted_from_the_first() -> None:
     places = [200, (1 << 18) + 127, (1 << 18) + 128, length]
     after[places] ^= 0xFF
     after[70] ^= 0xFF  # an output
-    assert find_violation(layout, before, after) == OutOfBoundsWrite(200, 4, 1)
+    assert find_violation(layout, patterns(layout, 0), after) == OutOfBoundsWrite(200, 4, 1)
 
 
 def test_the_whole_program_is_compared_with_itself() -> None:

@@ -81,7 +81,6 @@ with lazy_imports(globals()):
         make_inputs as make_inputs,
         outputs_of as outputs_of,
         patterns as patterns,
-        perturbed_inputs as perturbed_inputs,
         perturbed_patterns as perturbed_patterns,
         tolerance as tolerance,
     )

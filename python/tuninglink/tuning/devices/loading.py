@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import iree.runtime as rt
@@ -20,7 +21,7 @@ from tuninglink.tuning.devices.device import (
     last_level_bytes,
     release_memory,
 )
-from tuninglink.tuning.devices.numerics import make_inputs, random_bytes
+from tuninglink.tuning.devices.numerics import patterns, random_bytes
 from tuninglink.tuning.devices.running import (
     LoadedBenchmark,
     LoadedFunction,
@@ -29,6 +30,7 @@ from tuninglink.tuning.devices.running import (
     Overhead,
     Runnable,
     hal_type,
+    place_inputs,
     to_device,
     to_host,
 )
@@ -59,6 +61,10 @@ _COLD_FACTOR: Final = 4
 """Sets that rotate are this many times the last-level cache."""
 
 
+_KEPT_PATTERNS: Final = 16
+"""The layouts whose inputs are kept. Those of one have a few megabytes."""
+
+
 class BenchmarkLoader:
     """Loads benchmarks, and keeps shared data: buffers, overheads of calls, and repetitions by size."""
 
@@ -68,6 +74,7 @@ class BenchmarkLoader:
         self._loader = loader
         self._settings = settings
         self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
+        self.patterns = lru_cache(_KEPT_PATTERNS)(partial(patterns, seed=settings.seed))
         self._repetitions: dict[tuple[SizedFunction, ...], Repetition] = {}
         self.overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
 
@@ -117,8 +124,8 @@ class BenchmarkLoader:
             for other in [buffer for buffer in self._buffers if buffer[0] not in layouts]:
                 del self._buffers[other]
             release_memory(self._device)
-            inputs = make_inputs(*key, seed=self._settings.seed)
-            self._buffers[key] = to_device(self._device, inputs)
+            contents = self.patterns(layout)
+            self._buffers[key] = place_inputs(self._device, layout, contents, key[1])
         return LoadedBenchmark(
             call, self._buffers[key], sets, layout.stride, self.overheads[layout]
         )

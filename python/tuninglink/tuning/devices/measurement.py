@@ -32,19 +32,19 @@ from tuninglink.tuning.devices.loading import (
     parameter_indexes,
 )
 from tuninglink.tuning.devices.numerics import (
-    Bytes,
     Outputs,
+    buffer_length,
     difference,
     find_violation,
-    make_inputs,
     outputs_of,
+    perturbed_patterns,
 )
 from tuninglink.tuning.devices.running import (
     DispatchTrace,
     Loader,
     ValueTracer,
     bytes_on_host,
-    to_device,
+    place_inputs,
 )
 from tuninglink.tuning.devices.times import (
     DeviceReading,
@@ -92,7 +92,6 @@ class Measurer:
         self._programs = Loader(self._device, _MOST_PROGRAMS, timer)
         self._parameters = lru_cache(1)(self._parameter_module)
         self._benchmarks = BenchmarkLoader(uri, self._device, self._loader, self._settings)
-        self._inputs = lru_cache(1)(partial(make_inputs, seed=self._settings.seed))
         self._expected: dict[Benchmark, Outputs] = {}
 
     @property
@@ -227,15 +226,17 @@ class Measurer:
         outputs = self.outputs(benchmark)
         return difference(benchmark.layout, outputs, self._expected[reference], reduction)
 
-    def outputs(self, benchmark: Benchmark, inputs: Bytes | None = None) -> Outputs:
-        """Return the outputs of one iteration of a benchmark on fresh inputs, by default those of `make_inputs`."""
+    def outputs(self, benchmark: Benchmark, *, is_perturbed: bool = False) -> Outputs:
+        """Return the outputs of one iteration of a benchmark on fresh inputs, possibly moved by about one rounding."""
         layout = benchmark.layout
-        before = self._inputs(layout) if inputs is None else inputs
-        buffer = to_device(self._device, before)
+        contents = self._benchmarks.patterns(layout)
+        if is_perturbed:
+            contents = perturbed_patterns(layout, self._settings.seed)
+        buffer = place_inputs(self._device, layout, contents)
         call = self._loader.load(benchmark.image, benchmark.function)
         call((buffer, 1, layout.stride, 1))
-        after = bytes_on_host(self._device, buffer)
-        violation = find_violation(layout, before, after)
+        after = bytes_on_host(self._device, buffer)[: buffer_length(layout)]
+        violation = find_violation(layout, contents, after)
         return Outputs(
             {index: binding.copy() for index, binding in outputs_of(layout, after).items()},
             None if violation is None else str(violation),

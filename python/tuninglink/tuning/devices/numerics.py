@@ -285,7 +285,7 @@ def _root_mean_square(values: np.ndarray) -> float:
 
 # --- Inputs of benchmarks: random nonzero values, with or without a small perturbation, and canaries in the guards
 
-_CANARY: Final = np.frombuffer(b"\xa5\x5a\xc3\x96", np.uint8)
+CANARY: Final = np.frombuffer(b"\xa5\x5a\xc3\x96", np.uint8)
 """The content of guards. Four different bytes reveal a write that is shifted by one to three bytes."""
 
 _PERIOD: Final = 1_048_583
@@ -328,7 +328,10 @@ def make_inputs(layout: BufferLayout, sets: int = 1, seed: int = 0) -> Bytes:
 
     The same layout and seed give the same bytes; all sets are equal.
     """
-    return filled(layout, patterns(layout, seed), sets)
+    length = buffer_length(layout)
+    whole = initial_bytes(layout, patterns(layout, seed), 0, length)
+    first, guard = whole[: layout.stride], whole[layout.stride :]
+    return np.concatenate([np.tile(first, sets), guard])
 
 
 @dataclass(frozen=True)
@@ -371,22 +374,23 @@ def _pattern(name: str, start: int, length: int, seed: Sequence[int], binding: B
     return Pattern(name, start, count * _width(name), content)
 
 
-def filled(layout: BufferLayout, contents: Sequence[Sequence[Pattern]], sets: int = 1) -> Bytes:
-    """Return a buffer with the given patterns in its bindings, and canaries in its guards."""
-    length = buffer_length(layout, sets)
-    (word,) = _CANARY.view(np.uint32)
-    whole = np.full(-(-length // len(_CANARY)), word, np.uint32).view(np.uint8)[:length]
-    first = whole[: layout.stride]
+def initial_bytes(
+    layout: BufferLayout, contents: Sequence[Sequence[Pattern]], low: int, high: int
+) -> Bytes:
+    """Return a range of the buffer of one set, with the given patterns in its bindings and canaries in its guards."""
+    phase = low % len(CANARY)
+    words = np.full(-(-(phase + high - low) // len(CANARY)), CANARY.view(np.uint32)[0], np.uint32)
+    block = words.view(np.uint8)[phase : phase + high - low]
     for binding, parts in zip(layout.bindings, contents, strict=True):
         for part in parts:
-            content = part.content
-            place = first[binding.offset + part.start :][: part.length]
-            for start in range(0, len(place), max(1, len(content))):
-                end = min(start + len(content), len(place))
-                place[start:end] = content[: end - start]
-    for number in range(1, sets):
-        whole[number * layout.stride : (number + 1) * layout.stride] = first
-    return whole
+            begin, period = binding.offset + part.start, len(part.content)
+            place, end = max(low, begin), min(high, begin + part.length)
+            while place < end:
+                phase = (place - begin) % period
+                count = min(end - place, period - phase)
+                block[place - low :][:count] = part.content[phase : phase + count]
+                place += count
+    return block
 
 
 def outputs_of(layout: BufferLayout, buffer: Bytes) -> dict[int, Bytes]:
@@ -402,7 +406,9 @@ _BLOCK: Final = 1 << 18
 """The bytes that are compared at once: new memory for as many bytes as a buffer has would take longer than comparing them."""
 
 
-def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBoundsWrite | None:
+def find_violation(
+    layout: BufferLayout, contents: Sequence[Sequence[Pattern]], after: Bytes
+) -> OutOfBoundsWrite | None:
     """Return the write out of bounds that the first set shows, or None.
 
     Bindings that a dispatch only reads count as out of bounds, too.
@@ -416,8 +422,8 @@ def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBo
     for start, end in (*written, (buffer_length(layout), 0)):
         # Compare the bytes between two written bindings.
         for low in range(begin, start, _BLOCK):
-            block = slice(low, min(low + _BLOCK, start))
-            places = np.flatnonzero(before[block] != after[block])
+            high = min(low + _BLOCK, start)
+            places = np.flatnonzero(initial_bytes(layout, contents, low, high) != after[low:high])
             if len(places) and not count:
                 first = low + int(places[0])
             count += len(places)
@@ -460,13 +466,8 @@ _LEAST_PERTURBATION: Final = 2.0**-18
 """Relative change of f32 and f64 inputs: 64 units in the last place of f32, more than device functions are off by."""
 
 
-def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
-    """Return the buffer of `make_inputs` with each floating-point input moved by about one rounding."""
-    return filled(layout, perturbed_patterns(layout, seed))
-
-
 def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Return the content of each binding in `perturbed_inputs`; see `patterns`."""
+    """Return the content of each binding with each floating-point input moved by about one rounding; see `patterns`."""
     contents = patterns(layout, seed)
     for position, binding in enumerate(layout.bindings):
         if binding.access is Access.WRITE:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -16,8 +18,9 @@ import iree.runtime as rt
 import numpy as np
 from numpy.typing import NDArray
 
+from tuninglink.tuning.devices.numerics import CANARY, Pattern, buffer_length
 from tuninglink.tuning.devices.times import CallTimer, wall_seconds
-from tuninglink.tuning.programs import Failure, FailureKind, element_type
+from tuninglink.tuning.programs import BufferLayout, Failure, FailureKind, element_type
 
 _OVERHEAD_CALLS: Final = 5
 
@@ -230,16 +233,88 @@ def hal_type(name: str) -> Any:
 
 def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
     """Copy bytes to a new buffer of a device; a `MeasurementError` means too little free memory."""
-    try:
+    with _allocation(len(data)):
         return device.allocator.allocate_buffer_copy(
             memory_type=rt.MemoryType.DEVICE_LOCAL,
             allowed_usage=rt.BufferUsage.DEFAULT,
             device=device,
             buffer=data,
         )
+
+
+@contextmanager
+def _allocation(length: int) -> Iterator[None]:
+    try:
+        yield
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-        message = f"cannot allocate {len(data)} bytes on the device: {failure}"
+        message = f"cannot allocate {length} bytes on the device: {failure}"
         raise MeasurementError(Failure(FailureKind.RUN, message)) from None
+
+
+def place_inputs(
+    device: rt.HalDevice,
+    layout: BufferLayout,
+    contents: Sequence[Sequence[Pattern]],
+    sets: int = 1,
+) -> rt.HalBuffer:
+    """Return a new buffer of a device with the sets of a benchmark, whose bindings hold the given patterns.
+
+    One period of each pattern travels to the device, which repeats them: buffers may have gigabytes.
+    """
+    length = -(-buffer_length(layout, sets) // len(CANARY)) * len(CANARY)
+    levels = [
+        [
+            (binding.offset + part.start, part.length, part.content[: part.length])
+            for binding, parts in zip(layout.bindings, contents, strict=True)
+            for part in parts[chosen]
+            if part.length
+        ]
+        # The patterns of parts replace those of whole bindings.
+        for chosen in (slice(1), slice(1, None))
+    ]
+    periods = [content for level in levels for _, _, content in level]
+    staged = to_device(device, np.concatenate([CANARY, *periods]))
+    with _allocation(length):
+        buffer = device.allocator.allocate_buffer(
+            memory_type=int(rt.MemoryType.DEVICE_LOCAL),
+            allowed_usage=int(rt.BufferUsage.DEFAULT),
+            allocation_size=length,
+        )
+    # Copies of a step are independent of each other; each copy doubles what is there.
+    steps: list[list[tuple[rt.HalBuffer, int, int, int]]] = []
+    at = len(CANARY)
+    for level in levels:
+        step = []
+        for offset, _, content in level:
+            step.append((staged, at, offset, len(content)))
+            at += len(content)
+        repeats = [_doubling(offset, len(content), size) for offset, size, content in level]
+        steps += [
+            step,
+            *([(buffer, *copy) for copy in copies if copy] for copies in zip_longest(*repeats)),
+        ]
+    steps += [[(buffer, *copy)] for copy in _doubling(0, layout.stride, sets * layout.stride)]
+    done, commands = device.create_semaphore(0), []
+    for number in range(1 + len(steps)):
+        command = rt.HalCommandBuffer(device)
+        if not number:
+            command.fill(buffer, CANARY, 0, length)
+        for source, source_offset, offset, size in steps[number - 1] if number else ():
+            command.copy(source, buffer, source_offset, offset, size)
+        command.end()
+        commands.append(command)
+        fences = rt.HalFence.create_at(done, number), rt.HalFence.create_at(done, number + 1)
+        device.queue_execute(command, *fences)
+    rt.HalFence.create_at(done, len(commands)).wait()
+    return buffer
+
+
+def _doubling(offset: int, filled: int, length: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the offsets and sizes of copies that repeat the bytes at an offset up to a length."""
+    while filled < length:
+        count = min(filled, length - filled)
+        yield offset, offset + filled, count
+        filled += count
 
 
 def to_host(device: rt.HalDevice, view: rt.HalBufferView) -> NDArray[Any]:
@@ -258,7 +333,8 @@ def bytes_on_host(device: rt.HalDevice, buffer: rt.HalBuffer) -> NDArray[np.uint
     """
     view = rt.HalBufferView(buffer, [buffer.byte_length()], rt.HalElementType.UINT_8)
     try:
-        return np.array(rt.DeviceArray(device, view).to_host())
+        data = rt.DeviceArray(device, view).to_host()
+        return data if data.flags.owndata else np.array(data)
     except ValueError:
         # A copy of the bytes of a buffer, by way of another buffer of the device that the host can map.
         staging = device.allocator.allocate_buffer(
