@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import mmap
 import os
 import pickle
 import select
@@ -26,6 +28,7 @@ from tuninglink.workers.worker import (
     WorkerCrashedError,
     do_nothing,
     initialize,
+    next_page,
 )
 
 if TYPE_CHECKING:
@@ -247,8 +250,8 @@ class Connection:
         self._poll.register(output, select.POLLIN)
         self._poll.register(process, select.POLLIN)
 
-    def exchange(self, frame: bytes, seconds: float) -> bytes:
-        """Send a frame and return the next one that arrives."""
+    def exchange(self, frame: bytes, seconds: float) -> tuple[bytes, mmap.mmap | None]:
+        """Send a frame; return the next one that arrives, and the memory that comes with it, if there is any."""
         self.read_output()
         self.tail = b""
         deadline = time.monotonic() + seconds
@@ -259,8 +262,23 @@ class Connection:
                     rest = rest[self._channel.send(rest) :]
                 except BlockingIOError:
                     self._wait(select.POLLOUT, deadline)
-            (length,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
-            return self._receive(length, deadline)
+            header, memory = b"", None
+            while len(header) < LENGTH.size:
+                try:
+                    part, files, _, _ = socket.recv_fds(
+                        self._channel, LENGTH.size - len(header), maxfds=1
+                    )
+                except BlockingIOError:
+                    self._wait(select.POLLIN, deadline)
+                    continue
+                for descriptor in files:
+                    memory = mmap.mmap(descriptor, 0, flags=mmap.MAP_PRIVATE)
+                    os.close(descriptor)
+                if not part:
+                    raise EOFError
+                header += part
+            (length,) = LENGTH.unpack(header)
+            return self._receive(length, deadline), memory
         except ConnectionError:
             raise EOFError from None
 
@@ -363,7 +381,7 @@ class WorkerProcess:
         assert running is not None
         before = running.processor_seconds
         try:
-            frame = running.connection.exchange(call, seconds)
+            frame, memory = running.connection.exchange(call, seconds)
         except TimeoutError:
             taken = running.processor_seconds - before
             self.end()
@@ -373,7 +391,11 @@ class WorkerProcess:
                 running.has_ended(_END_SECONDS)  # leaves it time to exit with its own status
             self.end()
             raise (CancelledError() if self._is_closed else running.crash()) from None
-        succeeded, value = pickle.loads(frame)  # noqa: S301 - from our own worker
+        stream, buffers, place = io.BytesIO(frame), [], 0
+        for size in pickle.load(stream):  # noqa: S301 - from our own worker
+            buffers.append(memoryview(memory)[place : place + size] if memory else b"")
+            place = next_page(place + size)
+        succeeded, value = pickle.load(stream, buffers=buffers)  # noqa: S301 - likewise
         if not succeeded:
             raise value
         return value
