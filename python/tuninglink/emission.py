@@ -29,8 +29,8 @@ from tuninglink.specs import (
     add_kernel_config,
     bind,
     create,
-    named_pair_attributes,
     named_sequence,
+    pair_attributes,
     provenance_attribute,
     yield_,
 )
@@ -319,14 +319,14 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
         root = block.arguments[0]
         with mlir.InsertionPoint(block):
             if rewriting:
-                named = named_pair_attributes(rewriting)
+                named = pair_attributes(rewriting)
                 (root,) = create(names.FOREACH_MATCH, [root], [_ANY_OP], **named)
             for preparation in preparations:
                 # The compiler hands over a function, which both passes run on.
                 pass_name = mlir.StringAttr.get(preparation.value)
                 (root,) = create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=pass_name)
             if pairs:
-                named = named_pair_attributes(pairs)
+                named = pair_attributes(pairs)
                 (root,) = create(names.FOREACH_MATCH, [root], [_ANY_OP], **named)
             yield_([root])
         module.verify()

@@ -154,9 +154,9 @@ def _linked(inputs: list[Spec], name: str, diagnostics: DiagnosticSink, *, index
         return Spec(module, spec.source)
 
     for spec in inputs:
-        scan = spec.anatomy.table.scan
-        check_bindings([spec.module, *scan.symbols.values()], diagnostics)
-        for operation, message in misspelt_markers([spec.module, *scan.entry_points]):
+        table = spec.anatomy.table
+        check_bindings([spec.module, *table.symbols.values()], diagnostics)
+        for operation, message in misspelt_markers([spec.module, *table.entry_points]):
             diagnostics.warning(message, operation)
     process.keep(inputs)
     # An index applies as a whole, so that each member of a chain, and each binding, needs its own.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     ReadEntry = tuple[Spec, Entry, Matcher]
 
 
+_Key = TypeVar("_Key")
 _Item = TypeVar("_Item")
 
 LEAST_CHANGE: Final = 0.01
@@ -67,19 +68,13 @@ class Estimate:
     low: float | None = None
     high: float | None = None
 
-    @property
-    def inverse(self) -> Estimate:
-        """One divided by the figure."""
+    def inverse(self, numerator: float = 1.0) -> Estimate:
+        """Return a number divided by the figure."""
         low, high = (
-            None if bound is None else 1 / bound if bound else math.inf
+            None if bound is None else numerator * (1 / bound) if bound else math.inf
             for bound in (self.high, self.low)
         )
-        return Estimate(1 / self.value, low, high)
-
-    def scaled(self, factor: float) -> Estimate:
-        """Return the figure times a factor."""
-        low, high = (None if bound is None else factor * bound for bound in (self.low, self.high))
-        return Estimate(factor * self.value, low, high)
+        return Estimate(numerator * (1 / self.value), low, high)
 
 
 def time_change(old: Estimate, new: Estimate, least: float) -> ChangeKind | None:
@@ -90,8 +85,8 @@ def time_change(old: Estimate, new: Estimate, least: float) -> ChangeKind | None
     """
     if old.low is None and new.low is None:
         least = max(least, _WIDTH)
-    lows = [each.value if each.low is None else each.low for each in (old, new)]
-    highs = [each.value if each.high is None else each.high for each in (old, new)]
+    lows = [time.value if time.low is None else time.low for time in (old, new)]
+    highs = [time.value if time.high is None else time.high for time in (old, new)]
     if lows[1] > highs[0] and new.value > old.value * (1 + least):
         return ChangeKind.REGRESSION
     if highs[1] < lows[0] and old.value > new.value * (1 + least):
@@ -180,23 +175,23 @@ class Comparison:
 
 
 def paired(
-    old: Sequence[_Item], new: Sequence[_Item], key: Callable[[_Item], object]
-) -> Iterator[tuple[_Item | None, _Item | None]]:
-    """Yield each old item with the new item of the same key, if any, and then the remaining new items.
+    old: Sequence[tuple[_Key, _Item]], new: Sequence[tuple[_Key, _Item]]
+) -> Iterator[tuple[_Key, _Item | None, _Item | None]]:
+    """Yield the key of each old item, the item, and the new item of that key, if any; then the remaining new items.
 
-    Names are ignored, since compiler versions may number dispatches differently. Items with the same key are
-    paired in order.
+    Keys leave out names, since compiler versions may number dispatches differently. Items with the same key are paired
+    in order.
     """
-    waiting: dict[object, deque[_Item]] = {}
-    for item in new:
-        waiting.setdefault(key(item), deque()).append(item)
-    for item in old:
-        same = waiting.get(key(item))
-        yield item, same.popleft() if same else None
-    for item in new:
-        left = waiting[key(item)]
+    waiting: dict[_Key, deque[_Item]] = {}
+    for key, item in new:
+        waiting.setdefault(key, deque()).append(item)
+    for key, item in old:
+        same = waiting.get(key)
+        yield key, item, same.popleft() if same else None
+    for key, item in new:
+        left = waiting[key]
         if left and left[0] is item:
-            yield None, left.popleft()
+            yield key, None, left.popleft()
 
 
 # --- Files ---------------------------------------------------------------------------------------
@@ -273,19 +268,30 @@ def compare_specs(old: Spec, new: Spec) -> Comparison:
 
     Entries are paired by the conditions of their matchers, or by name if a matcher cannot be read.
     """
-
-    def entries(spec: Spec) -> list[ReadEntry]:
-        reader = MatcherReader(spec.anatomy.table)
-        return [(spec, entry, reader.read(entry.matcher)) for entry in spec.entries]
-
-    def conditions(read: ReadEntry) -> object:
-        _, entry, matcher = read
-        return matcher.predicates if matcher.stop is None else entry.matcher
-
+    entries_by_spec: list[list[tuple[object, tuple[str, Side]]]] = []
+    for spec in (old, new):
+        table = spec.anatomy.table
+        reader = MatcherReader(table)
+        entries: list[tuple[object, tuple[str, Side]]] = []
+        for entry in spec.entries:
+            matcher = reader.read(entry.matcher)
+            recorded = provenance_of(table, entry.matcher).get("tuned_us")
+            time = Estimate(float(recorded)) if isinstance(recorded, int | float) else None
+            if words := rewriting_words(table, entry.action):
+                side = Side("rewrites", time, configuration=(words,))
+            elif (settings := settings_of(spec, entry)) is None:
+                side = Side("computed", time)
+            else:
+                lines = tuple(f"{name} = {value}" for name, value in settings.items())
+                state = "configures" if settings else "configures nothing"
+                side = Side(state, time, configuration=lines)
+            conditions = matcher.predicates if matcher.stop is None else entry.matcher
+            entries.append((conditions, (f"@{entry.matcher}", side)))
+        entries_by_spec.append(entries)
     items = []
-    for before, after in paired(entries(old), entries(new), conditions):
-        was, now = (None if read is None else _side(read) for read in (before, after))
-        names = [f"@{read[1].matcher}" for read in (before, after) if read is not None]
+    for _, before, after in paired(*entries_by_spec):
+        names = [entry[0] for entry in (before, after) if entry is not None]
+        was, now = (None if entry is None else entry[1] for entry in (before, after))
         what, text = " → ".join(dict.fromkeys(names)), ""
         if was is None or now is None:
             text = "added" if was is None else "removed"
@@ -300,19 +306,6 @@ def compare_specs(old: Spec, new: Spec) -> Comparison:
     return Comparison("specs", old_source, new_source, tuple(items))
 
 
-def _side(read: ReadEntry) -> Side:
-    spec, entry, _ = read
-    recorded = provenance_of(spec.anatomy.table, entry.matcher).get("tuned_us")
-    time = Estimate(float(recorded)) if isinstance(recorded, int | float) else None
-    words = rewriting_words(spec.anatomy.table, entry.action)
-    if words:
-        return Side("rewrites", time, configuration=(words,))
-    settings = settings_of(spec, entry)
-    state = "configures" if settings else "configures nothing"
-    configuration = tuple(f"{name} = {value}" for name, value in (settings or {}).items())
-    return Side("computed" if settings is None else state, time, configuration=configuration)
-
-
 # --- Explanations --------------------------------------------------------------------------------------------
 
 _CONFIGURATION: Final = ("translation_info", "lowering_config", "decomposition_config")
@@ -323,12 +316,40 @@ def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Co
 
     A tuned dispatch that becomes untuned, or is missing, is a regression. A newly tuned dispatch is an improvement.
     """
+    dispatches: list[list[tuple[str, tuple[Object, Side]]]] = [[], []]
+    for report, named in zip((old, new), dispatches, strict=True):
+        for dispatch in report["dispatches"]:
+            words = ", ".join(operation["words"] for operation in dispatch["operations"])
+            time = dispatch.get("microseconds")
+            estimate = None if time is None else Estimate(time)
+            texts = (text for values in _configurations(dispatch) for text in values if text)
+            side = Side(dispatch["status"], estimate, configuration=tuple(texts))
+            what = f"{words or dispatch['name']} for {dispatch['target']}"
+            named.append((what, (dispatch, side)))
     items = []
-    for before, after in paired(old["dispatches"], new["dispatches"], _dispatch_name):
-        what = _dispatch_name(before or after or {})
-        change = _change(before, after)
-        changes = () if change is None else (Change(change[0], what, change[1]),)
-        items.append(ComparedItem(what, _explained(before), _explained(after), changes))
+    for what, before, after in paired(*dispatches):
+        was, now = (None if dispatch is None else dispatch[1] for dispatch in (before, after))
+        kind, text = ChangeKind.CHANGE, ""
+        if before is None or after is None or before[1].state != after[1].state:
+            first, second = (side.state if side else "missing" for side in (was, now))
+            kind, text = kind_of(first, second, "tuned"), f"{first} → {second}"
+        elif before[0]["operations"] != after[0]["operations"]:
+            entries = []
+            for dispatch, _ in (before, after):
+                matches = [operation["match"] for operation in dispatch["operations"]]
+                entries.append(
+                    ", ".join(
+                        match["entry"]["matcher"] if match["entry"] else match["spec"]
+                        for match in matches
+                        if match
+                    )
+                )
+            if entries[0] != entries[1]:
+                text = f"entry {entries[0]} → {entries[1]}"
+            elif _configurations(before[0]) != _configurations(after[0]):
+                text = "configuration changed"
+        changes = (Change(kind, what, text),) if text else ()
+        items.append(ComparedItem(what, was, now, changes))
     sources = []
     for path, report in zip(paths, (old, new), strict=True):
         specs = ", ".join(spec["source"] for spec in report.get("specs", ()))
@@ -339,38 +360,6 @@ def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Co
 
 def _facts(facts: dict[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in facts.items() if value}
-
-
-def _dispatch_name(dispatch: Object) -> str:
-    words = ", ".join(operation["words"] for operation in dispatch["operations"])
-    return f"{words or dispatch['name']} for {dispatch['target']}"
-
-
-def _explained(dispatch: Object | None) -> Side | None:
-    if dispatch is None:
-        return None
-    time = dispatch.get("microseconds")
-    estimate = None if time is None else Estimate(time)
-    configuration = tuple(text for texts in _configurations(dispatch) for text in texts if text)
-    return Side(dispatch["status"], estimate, configuration=configuration)
-
-
-def _change(before: Object | None, after: Object | None) -> tuple[ChangeKind, str] | None:
-    was, status = (each["status"] if each else "missing" for each in (before, after))
-    if was != status:
-        return kind_of(was, status, "tuned"), f"{was} → {status}"
-    if not before or not after or before["operations"] == after["operations"]:
-        return None
-    entries = []
-    for dispatch in (before, after):
-        matches = [operation["match"] for operation in dispatch["operations"] if operation["match"]]
-        named = (each["entry"]["matcher"] if each["entry"] else each["spec"] for each in matches)
-        entries.append(", ".join(named))
-    if entries[0] != entries[1]:
-        return ChangeKind.CHANGE, f"entry {entries[0]} → {entries[1]}"
-    if _configurations(before) != _configurations(after):
-        return ChangeKind.CHANGE, "configuration changed"
-    return None
 
 
 def _configurations(dispatch: Object) -> list[list[str | None]]:
@@ -397,16 +386,21 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
         notes = (Change(ChangeKind.CHANGE, "device", text),)
         least = float("inf")
     taken = [
-        [each["flags"] for each in report.get("flag_sets", ()) if each["taken"]]
+        [flags["flags"] for flags in report.get("flag_sets", ()) if flags["taken"]]
         for report in (old, new)
     ]
     has_same_default = taken[0] == taken[1] and all(
         old.get(name) == new.get(name) for name in _SAME_DEFAULT
     )
+    problems = [
+        [
+            (f"{problem['problem']} for {problem['target']}", _problem(problem))
+            for problem in report["dispatches"]
+        ]
+        for report in (old, new)
+    ]
     items = []
-    for before, after in paired(old["dispatches"], new["dispatches"], _problem_name):
-        what = _problem_name(before or after or {})
-        was, now = _problem(before), _problem(after)
+    for what, was, now in paired(*problems):
         changes: list[Change] = []
         if was is None or now is None:
             is_lost = was is not None and was.state == _WON
@@ -419,7 +413,10 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
             changes += _time_changes(what, was, now, least, has_same_default=has_same_default)
         items.append(ComparedItem(what, was, now, tuple(changes)))
     if old["model"] and new["model"]:
-        first, second = (_program(report["model"]) for report in (old, new))
+        first, second = (
+            _side(report["model"], report["model"].get("failure") or "runs", "ms")
+            for report in (old, new)
+        )
         changed = _time_changes("program", first, second, least, has_same_default=has_same_default)
         items.append(ComparedItem("program", first, second, tuple(changed)))
     names = ("program", *_SAME_DEFAULT, "date")
@@ -430,43 +427,33 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
     return Comparison("reports of tuning", old_source, new_source, tuple(items), notes)
 
 
-def _problem_name(dispatch: Object) -> str:
-    return f"{dispatch['problem']} for {dispatch['target']}"
-
-
-def _problem(dispatch: Object | None) -> Side | None:
+def _problem(dispatch: Object) -> Side:
     """Return a problem and its time under the spec: the winner's, or else the time of the compiler's choice."""
-    if dispatch is None:
-        return None
-    outcome, tuned = dispatch["outcome"], dispatch["tuned_us"]
-    if outcome != _WON or tuned is None:
-        time = _estimate(float(dispatch["default_us"]), dispatch.get("default_interval"))
-        return Side(outcome, time, speedup=Estimate(1.0, 1.0, 1.0))
-    speedup = _speedup(dispatch)
-    time = _estimate(float(tuned), dispatch.get("tuned_interval"))
-    if time.low is None and speedup is not None:
-        time = speedup.inverse.scaled(speedup.value * time.value)
-    configuration = dispatch.get("configuration")
-    return Side(outcome, time, "µs", speedup, (configuration,) if configuration else ())
+    outcome = dispatch["outcome"]
+    if outcome == _WON and dispatch["tuned_us"] is not None:
+        return _side(dispatch, outcome, "µs")
+    time = _estimate(dispatch["default_us"], dispatch.get("default_interval"))
+    return Side(outcome, time, speedup=Estimate(1.0, 1.0, 1.0))
 
 
-def _program(model: Object) -> Side:
-    time, speedup = Estimate(float(model["tuned_ms"])), _speedup(model)
-    if speedup is not None:
-        time = speedup.inverse.scaled(speedup.value * time.value)
-    return Side(model.get("failure") or "runs", time, "ms", speedup)
-
-
-def _speedup(measured: Object) -> Estimate | None:
+def _side(measured: Object, state: str, unit: str) -> Side:
+    """Return what a spec was tuned for, a problem or the program, with its tuned time and its speedup."""
+    time = _estimate(
+        measured["tuned_us" if unit == "µs" else "tuned_ms"], measured.get("tuned_interval")
+    )
     value = measured.get("speedup")
-    return _estimate(float(value), measured.get("interval")) if value else None
+    speedup = _estimate(value, measured.get("interval")) if value else None
+    if time.low is None and speedup is not None:
+        time = speedup.inverse(speedup.value * time.value)
+    configuration = measured.get("configuration")
+    return Side(state, time, unit, speedup, (configuration,) if configuration else ())
 
 
-def _estimate(value: float, interval: list[float | str] | None) -> Estimate:
+def _estimate(value: float | str, interval: list[float | str] | None) -> Estimate:
     if interval is None:
-        return Estimate(value)
+        return Estimate(float(value))
     low, high = (float("inf") if bound == INFINITE else float(bound) for bound in interval)
-    return Estimate(value, low, high)
+    return Estimate(float(value), low, high)
 
 
 def _time_changes(
@@ -477,12 +464,12 @@ def _time_changes(
     text = f"{old.time.value:.4g} {old.unit} → {new.time.value:.4g} {new.unit}"
     was, now = old.time, new.time
     if has_same_default and old.speedup is not None and new.speedup is not None:
-        was, now = old.speedup.inverse, new.speedup.inverse
+        was, now = old.speedup.inverse(), new.speedup.inverse()
         speedups = [
-            f"{each.value:.2f}"
-            if each.low is None or each.low == each.high
-            else f"{each.value:.2f} [{each.low:.2f}, {each.high:.2f}]"
-            for each in (old.speedup, new.speedup)
+            f"{speedup.value:.2f}"
+            if speedup.low is None or speedup.low == speedup.high
+            else f"{speedup.value:.2f} [{speedup.low:.2f}, {speedup.high:.2f}]"
+            for speedup in (old.speedup, new.speedup)
         ]
         text += f", speedup {speedups[0]} → {speedups[1]}"
     kind = time_change(was, now, least)

@@ -355,8 +355,8 @@ class Application:
 
 
 def _only_reads(spec: Spec) -> bool:
-    anatomy = spec.anatomy
-    runs = anatomy.table.run_by(*(entry_point.path for entry_point in anatomy.entry_points))
+    paths = (entry_point.path for entry_point in spec.anatomy.entry_points)
+    runs = spec.anatomy.table.closure(*paths, with_matchers=True)
     return all(
         not configures(op)
         if op.name == names.ANNOTATE

@@ -289,7 +289,7 @@ class TaggedSpec:
                     users.setdefault(annotation, []).extend(entries)
         # The configuring annotations are those in the sequences that the entry points run.
         paths = (entry_point.path for entry_point in scope.entry_points)
-        sequences = dict.fromkeys(run for _, run in table.run_by(*paths))
+        sequences = dict.fromkeys(run for _, run in table.closure(*paths, with_matchers=True))
         annotations = [
             annotation
             for sequence in sequences

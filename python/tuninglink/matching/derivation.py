@@ -146,7 +146,7 @@ class DerivableList:
         # The action must set attributes on the root op only, and compute none of them.
         settings: dict[str, mlir.Attribute] = {}
         matcher_name, action = anatomy.pairs[position]
-        for annotation in anatomy.annotations(action):
+        for annotation in anatomy.table.annotations(action) or ():
             value: mlir.Attribute | int | None = annotation.value
             if isinstance(value, int):
                 value = anatomy.table.yielded(matcher_name, value)

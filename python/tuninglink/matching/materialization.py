@@ -292,7 +292,7 @@ class PruningLinker:
                 exact.append((at, positions))
                 continue
             applicability = self._selection.of(spec)
-            if self._selection.members(spec):
+            if applicability.members:
                 exact.append((at, () if applicability.is_bound_elsewhere else positions))
                 continue
             own, others = applicability.split(applicability.among(positions))

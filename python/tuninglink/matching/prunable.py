@@ -148,7 +148,7 @@ class PrunableSpec:
         return not any(
             annotation.name in STRUCTURAL
             for action in actions
-            for annotation in anatomy.annotations(action)
+            for annotation in anatomy.table.annotations(action) or ()
         )
 
     @cached_property

@@ -423,7 +423,7 @@ def _excludes(matched: frozenset[str] | None, kinds: frozenset[OpKind], name: st
 def _is_local(entry: Entry) -> bool:
     """Return whether an entry matches and configures only the op that its matcher receives."""
     table = entry.anatomy.table
-    sequence = table.symbol(entry.matcher)
+    sequence = table.symbols.get(entry.matcher)
     if sequence is None or table.yielded(entry.matcher, 0) != 0:
         return False
     handles = [is_any_op(kind) for kind in signature(sequence).results]
@@ -527,11 +527,11 @@ class _Interpreted:
             paths = [path for entry in entries for path in (entry.matcher, entry.action)]
             reached = postorder(
                 (split_path(path)[0] for path in paths),
-                lambda name: table.referenced(name) if table.symbol(name) is not None else (),
+                lambda name: table.referenced(name) if table.symbols.get(name) is not None else (),
             )
             with mlir.InsertionPoint(self._block):
                 for name in reached:
-                    operation = table.symbol(name)
+                    operation = table.symbols.get(name)
                     if operation is not None:
                         operation.clone()
         self._fresh = FreshNames(symbols(self.module))

@@ -24,13 +24,14 @@ from tuninglink.specs.linking import split
 from tuninglink.specs.revision import settings_of
 from tuninglink.specs.spec import (
     Binding,
+    Entry,
     Spec,
+    SpecKind,
     binding_of,
     covers,
     entry_binding,
-    is_for_like_target,
+    suits,
 )
-from tuninglink.specs.structure import Entry, SpecKind
 
 _NAMED: Final = 3
 """The maximum number of entries that a warning names."""
@@ -68,10 +69,12 @@ class Applicability:
     @cached_property
     def is_bound_elsewhere(self) -> bool:
         """Whether the spec as a whole is bound to other targets."""
-        return not self._is_for(self._binding)
+        return not suits(self._binding, self._target, ())
 
-    def _is_for(self, binding: Binding) -> bool:
-        return covers(binding, self._target) or is_for_like_target(binding, self._target, ())
+    @cached_property
+    def members(self) -> tuple[Spec, ...]:
+        """The specs that were linked into the spec if it is a chain; empty otherwise."""
+        return tuple(split(self.spec))
 
     def is_like(self, position: int | None = None) -> bool:
         """Return whether the entry at a position, or the spec as a whole, is for targets similar to this one."""
@@ -93,7 +96,7 @@ class Applicability:
             return positions, ()
         if len(like) == len(every):
             return (), positions
-        return tuple(each for each in every if each not in set(like)), like
+        return tuple(position for position in every if position not in set(like)), like
 
     def among(self, positions: Sequence[int] | None) -> Sequence[int] | None:
         """Return the positions whose entries apply, out of `positions` (None for all); unchanged if all apply."""
@@ -102,7 +105,7 @@ class Applicability:
         if self.spec.kind is SpecKind.OPAQUE:
             return positions
         every = range(len(self.spec.anatomy.pairs)) if positions is None else positions
-        kept = tuple(each for each in every if self.exclusion(each) is None)
+        kept = tuple(position for position in every if self.exclusion(position) is None)
         return positions if len(kept) == len(every) else kept
 
     @cached_property
@@ -148,7 +151,7 @@ class Applicability:
         what = f"opaque spec '{self.spec.name}'"
         for sequence in collect(self.spec.module, names.NAMED_SEQUENCE):
             binding = binding_of(sequence)
-            if not self._is_for(binding):
+            if not suits(binding, self._target, ()):
                 reason = f"'@{symbol_name(sequence)}' in it is bound to {', '.join(binding or ())}"
                 return Inapplicability(what, place_of(sequence.location), reason, is_foreign=True)
         for constant in collect(self.spec.module, names.PARAM_CONSTANT):
@@ -170,16 +173,14 @@ def is_bound_for(entry: Entry, target: Target | None) -> bool:
     if covers(binding, target):
         return True
     # The element types in the matcher and in the sequences that it includes.
-    types: set[mlir.Type] = set()
-
-    def visitor(operation: mlir.Operation) -> None:
-        attributes = operation.attributes.values()
-        types.update(each.value for each in attributes if isinstance(each, mlir.TypeAttr))
-        types.update(operand.type for operand in operation.operands)
-
+    operations: list[mlir.Operation] = []
     for _, sequence in entry.anatomy.table.closure(entry.matcher):
-        visit(sequence, visitor)
-    return is_for_like_target(binding, target, {str(element_type(type_)) for type_ in types})
+        visit(sequence, operations.append)
+    types = {operand.type for operation in operations for operand in operation.operands}
+    for operation in operations:
+        attributes = operation.attributes.values()
+        types |= {value.value for value in attributes if isinstance(value, mlir.TypeAttr)}
+    return suits(binding, target, {str(element_type(type_)) for type_ in types})
 
 
 class Selection:
@@ -187,39 +188,34 @@ class Selection:
 
     def __init__(self, target: Target | None) -> None:
         self._target = target
-        self._known: dict[int, Applicability] = {}
-        self._members: dict[int, tuple[Spec, ...]] = {}
+        self._applicabilities: dict[int, Applicability] = {}
 
     def of(self, spec: Spec) -> Applicability:
         """Return the applicability of a spec's entries."""
-        if id(spec) not in self._known:
-            self._known[id(spec)] = Applicability(spec, self._target)
-        return self._known[id(spec)]
-
-    def members(self, spec: Spec) -> tuple[Spec, ...]:
-        """Return the specs that were linked into a chain; empty if `spec` is not a chain."""
-        if id(spec) not in self._members:
-            self._members[id(spec)] = tuple(split(spec))
-            self.of(spec)  # The value keeps the spec alive, and with it the id.
-        return self._members[id(spec)]
+        if id(spec) not in self._applicabilities:
+            self._applicabilities[id(spec)] = Applicability(spec, self._target)
+        return self._applicabilities[id(spec)]
 
     def is_whole(self, spec: Spec) -> bool:
         """Return whether a spec applies in full."""
-        if members := self.members(spec):
-            return not self.of(spec).is_bound_elsewhere and all(map(self.is_whole, members))
-        return self.of(spec).among(None) is None
+        applicability = self.of(spec)
+        if applicability.members:
+            parts = map(self.is_whole, applicability.members)
+            return not applicability.is_bound_elsewhere and all(parts)
+        return applicability.among(None) is None
 
     def warn(self, diagnostics: DiagnosticSink) -> None:
         """Warn about entries found to be foreign to the target, naming the first few of each spec."""
-        result: dict[str, list[Inapplicability]] = {}
-        for applicability in self._known.values():
-            result.setdefault(applicability.spec.source, []).extend(applicability.foreign())
-        for source, exclusions in result.items():
+        exclusions_by_source: dict[str, list[Inapplicability]] = {}
+        for applicability in self._applicabilities.values():
+            exclusions = exclusions_by_source.setdefault(applicability.spec.source, [])
+            exclusions += applicability.foreign()
+        for source, exclusions in exclusions_by_source.items():
             if exclusions:
-                first, *others = exclusions
+                first, *rest = exclusions
                 notes = [
                     note(f"nor is {other.what}: {other.reason}", other.place)
-                    for other in others[: _NAMED - 1]
+                    for other in rest[: _NAMED - 1]
                 ]
                 if len(exclusions) > _NAMED:
                     notes.append(note(f"nor are {len(exclusions) - _NAMED:,} more"))

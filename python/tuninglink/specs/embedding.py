@@ -57,11 +57,11 @@ def load_embedded_spec(
     try:
         return load_spec(content, name=name, context=context or attribute.context)
     except SpecError as failure:
-        first, *others = failure.diagnostics
+        first, *later = failure.diagnostics
         # Offsets into the bytes do not help users; locations recorded in the bytecode do.
         notes = [
             replace(cause, severity=Severity.NOTE)
-            for cause in (first, *first.notes, *others)
+            for cause in (first, *first.notes, *later)
             if cause.place is not None and cause.place.file != name
         ]
         raise SpecError(error(f"{message}: {first.message}", at, notes)) from None
@@ -136,19 +136,15 @@ class Dump:
     specs: tuple[DumpedSpec, ...]
     uses: tuple[Use, ...] = field(metadata=named("dispatches"))
 
-    def index(self) -> str:
-        """Return the index as JSON: format version, specs and dispatches."""
-        return to_json(self)
-
     def write(self, directory: str | os.PathLike[str]) -> None:
-        """Write one file for each spec, and the index last; create the directory if needed.
+        """Write one file for each spec, and the index as JSON last; create the directory if needed.
 
         Every file is written atomically, and the index only after all others.
         """
         place = make_directory(directory)
         for spec in self.specs:
             write_file(place / spec.file, spec.content)
-        write_file(place / INDEX, self.index())
+        write_file(place / INDEX, to_json(self))
 
     def as_stream(self) -> bytes:
         """Return the specs concatenated; text can be split again at its `// -----` lines."""
@@ -158,9 +154,9 @@ class Dump:
                 users.setdefault(use.file, []).append(use.dispatch)
             parts = []
             for spec in self.specs:
-                first, *others = users[spec.file]
-                more = f" and {len(others)} more" if others else ""
-                parts.append(f"// {spec.file}: {first}{more}\n{spec.content.decode()}")
+                first, *more = users[spec.file]
+                rest = f" and {len(more)} more" if more else ""
+                parts.append(f"// {spec.file}: {first}{rest}\n{spec.content.decode()}")
             return "// -----\n".join(parts).encode()
         if len(self.specs) > 1:
             message = (
@@ -189,7 +185,7 @@ def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noq
             if sha256 not in specs:
                 stem = re.sub(r"[^\w.+-]", "_", target.name if target else "any")
                 file = f"{stem}-{sha256[:_HASH_DIGITS]}.{format}"
-                if any(file == each.file for each in specs.values()):
+                if any(file == dumped.file for dumped in specs.values()):
                     file = f"{stem}-{sha256}.{format}"
                 # Keeping the entries would make a reference cycle with their spec, which could outlive its context.
                 count = len(spec.anatomy.pairs)

@@ -42,92 +42,114 @@ from tuninglink.mlir import (
     reference,
     references_in,
     split_path,
+    symbol_name,
     symbols,
     visit,
 )
-from tuninglink.specs.module_scan import (
-    adds_symbol,
-    declares_a_write,
-    is_any_op,
-    is_closed,
-    only_reads,
-    signature,
-)
-from tuninglink.specs.sequences import (
+from tuninglink.specs.sequences import SequenceTable
+from tuninglink.specs.spec import Anatomy, EntryPoint, is_guarded, pair_problem
+from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     FAILURES_SUPPRESS,
     Handle,
-    SequenceTable,
+    adds_symbol,
     any_op,
     change_signature,
     consumes,
     consumes_argument,
     copy_sequence,
     create,
+    declares_a_write,
     empty_handle,
     fails_as_included,
     include,
+    is_any_op,
+    is_closed,
     merge_handles,
-    named_pair_attributes,
     named_sequence,
+    only_reads,
+    pair_attributes,
     prepares,
+    signature,
     walk,
     yield_,
     yield_more,
 )
-from tuninglink.specs.structure import Anatomy, EntryPoint, SpecKind, is_guarded, pair_problem
+
+Types = tuple[mlir.Type, ...]
+Body = Callable[..., Sequence[Handle]]
+
+_EQUAL: Final = 0
+_NOT_EQUAL: Final = 1
+"""The values of `transform`'s MatchCmpIPredicate."""
 
 
 def guard(module: mlir.Operation, entry_points: Iterable[mlir.Operation]) -> None:
-    """Rewrite entry points to skip decided ops as far as possible, and to pass on the ops that they decide."""
+    """Rewrite entry points to skip decided ops as far as possible, to take the root and the decided ops, and yield both."""
     with module.context:
         guards = _Guards(SequenceTable(module))
         for position, sequence in enumerate(entry_points):
-            if not is_guarded(sequence):
-                guards.rewrite_entry_point(sequence, is_first=not position)
-        guards.sequences.erase_unused_originals()
+            if is_guarded(sequence):
+                continue
+            operations = list(body(sequence))
+            given: Handle = sequence.regions[0].blocks[0].arguments[0]
+            # The chain goes on using the handles that it passes, so that only a copy may be consumed.
+            with sequence.location, mlir.InsertionPoint(operations[0]):
+                root = merge_handles([given])
+            copying = next(body(sequence))
+            given.replace_all_uses_except(root, copying)
+            (before,) = change_signature(sequence, [any_op()], [any_op()])
+            declare_ownership(sequence)
+            state = State(before)
+            # Nothing is decided yet that the preparations of the first list could drop.
+            guards.rewrite(operations if position else dropwhile(prepares, operations), state)
+            terminator = operations[-1]
+            with terminator.location, mlir.InsertionPoint(terminator):
+                # Where an op of the entry point fails, the entry point goes on: the chain suppresses failures.
+                if state.gap:
+                    configured_in = guards.configured_in()
+                    configured = call(configured_in, [terminator.operands[0]])
+                    if state.gap is Gap.FAILED:
+                        with mlir.InsertionPoint.after(copying):
+                            already = call(configured_in, [root])
+                        configured = call(guards.undecided_of(), [configured, already])
+                    state.decided.append(configured)
+                now = state.before
+                if state.decided:
+                    now = merge_handles([now, *state.decided], deduplicate=True)
+            yield_more(sequence, [now])
+        # Erase each sequence whose uses all refer to copies of it.
+        originals = guards.originals
+        uses = Counter(path[0] for path in references_in(module)) if originals else Counter()
+        unused = [name for name in originals if not uses[name]]
+        while unused:
+            original = originals.pop(unused.pop())
+            # An original may be used by other originals alone.
+            for name, *_ in references_in(original):
+                uses[name] -= 1
+                if not uses[name] and name in originals:
+                    unused.append(name)
+            original.erase()
 
 
 class _Guards:
-    """A rewriter of the sequences of a module."""
+    """A rewriter of the sequences of a module, which adds sequences to it: helpers, moved lists and copies.
+
+    The methods for helpers add each helper once, and return its symbol.
+    """
 
     def __init__(self, table: SequenceTable) -> None:
         self._table = table
-        self.sequences = ModuleSequences(table)
         self._matchers: dict[str, str] = {}
         self._rewritten: dict[tuple[str, frozenset[int] | None], tuple[str, Gap]] = {}
+        self._fresh = FreshNames(symbols(table.module))
+        self._block = table.module.regions[0].blocks[0]
+        self._op = any_op()
+        self._helpers: dict[tuple[str, Types, int], str] = {}
+        self._uses = Counter(path[0] for path in references_in(table.module))
+        self.originals: dict[str, mlir.Operation] = {}
 
-    def rewrite_entry_point(self, sequence: mlir.Operation, *, is_first: bool) -> None:
-        """Rewrite an entry point to take the root and the decided ops, and to yield both."""
-        operations = list(body(sequence))
-        given: Handle = sequence.regions[0].blocks[0].arguments[0]
-        # The chain goes on using the handles that it passes, so that only a copy may be consumed.
-        with sequence.location, mlir.InsertionPoint(operations[0]):
-            root = merge_handles([given])
-        copying = next(body(sequence))
-        given.replace_all_uses_except(root, copying)
-        (before,) = change_signature(sequence, [any_op()], [any_op()])
-        declare_ownership(sequence)
-        state = State(before)
-        # Nothing is decided yet that the preparations of the first list could drop.
-        self._rewrite(dropwhile(prepares, operations) if is_first else operations, state)
-        terminator = operations[-1]
-        with terminator.location, mlir.InsertionPoint(terminator):
-            # Where an op of the entry point fails, the entry point goes on: the chain suppresses failures.
-            if state.gap:
-                configured_in = self.sequences.configured_in()
-                configured = call(configured_in, [terminator.operands[0]])
-                if state.gap is Gap.FAILED:
-                    with mlir.InsertionPoint.after(copying):
-                        already = call(configured_in, [root])
-                    configured = call(self.sequences.undecided_of(), [configured, already])
-                state.decided.append(configured)
-            now = state.before
-            if state.decided:
-                now = merge_handles([now, *state.decided], deduplicate=True)
-        yield_more(sequence, [now])
-
-    def _rewrite(self, operations: Iterable[mlir.Operation], state: State) -> None:
+    def rewrite(self, operations: Iterable[mlir.Operation], state: State) -> None:
         """Rewrite the ops of a block, and follow the handles through them."""
         for operation in operations:
             if operation.name == names.ANNOTATE:
@@ -165,7 +187,7 @@ class _Guards:
                 # Alternatives are isolated from the handles around them.
                 if not collect(operation, names.ALTERNATIVES):
                     for block in (block for region in operation.regions for block in region.blocks):
-                        self._rewrite([op.operation for op in block.operations], inner)
+                        self.rewrite([op.operation for op in block.operations], inner)
                 is_plain = operation.name in (names.FOREACH, names.SEQUENCE)
                 if not is_plain or inner.gap is Gap.ANY or inner.decided:
                     self._give_up(operation, state)
@@ -178,7 +200,7 @@ class _Guards:
                 continue
             with operation.location, mlir.InsertionPoint(operation):
                 ops = cast_to(target, any_op())
-                undecided = call(self.sequences.undecided_of(), [ops, state.before])
+                undecided = call(self.undecided_of(), [ops, state.before])
                 operation.operands[number] = cast_to(undecided, target.type)
             state.decided.append(undecided)
 
@@ -188,7 +210,7 @@ class _Guards:
         """Rewrite a sequence to take the decided ops, and to yield the ops that it decides itself."""
         key = path, own
         if key not in self._rewritten:
-            sequence, name = self.sequences.take(path, uses)
+            sequence, name = self._take(path, uses)
             # This counts where the sequence runs itself.
             self._rewritten[key] = name, Gap.ANY if own is None else Gap.FAILED
             operations = list(body(sequence))
@@ -199,7 +221,7 @@ class _Guards:
             if names.NO_DECISION not in sequence.attributes:
                 state.decided = matched
                 state.own = frozenset(arguments[number] for number in own or ())
-            self._rewrite(operations, state)
+            self.rewrite(operations, state)
             terminator = list(body(sequence))[-1]
             with terminator.location, mlir.InsertionPoint(terminator):
                 handles = state.decided or [empty_handle(state.before)]
@@ -238,10 +260,27 @@ class _Guards:
         operands = [*operation.operands, state.before]
         kinds = [*(result.type for result in operation.results), any_op()]
         if unguarded_because(table, operation) is None:
-            further = tuple(operand.type for operand in operands[1:-1])
-            skips = self.sequences.is_decided(further), self.sequences.skip(len(kinds) - 1)
-            new_pairs.insert(0, skips)
-        name = self.sequences.move_list(operation, operands, kinds, new_pairs)
+            # A matcher of decided ops takes an op, further arguments and the decided ops.
+            arguments = (self._op, *(operand.type for operand in operands[1:-1]), self._op)
+            is_decided = self._add(
+                "is_decided",
+                arguments,
+                1,
+                lambda op, *further: _compare(op, further[-1], _EQUAL),
+                is_entry=False,
+            )
+            new_pairs.insert(0, (is_decided, self._skip(len(kinds) - 1)))
+        # Copy the list to a sequence of its own.
+        attributes = dict(operation.attributes.items()) | pair_attributes(new_pairs)
+        attributes["flatten_results"] = mlir.UnitAttr.get()
+        name = self._fresh.take("list")
+        with operation.location:
+            with mlir.InsertionPoint(self._block):
+                sequence = named_sequence(name, [operand.type for operand in operands], kinds)
+            sequence.attributes[names.LIST] = mlir.UnitAttr.get()
+            block = sequence.regions[0].blocks[0]
+            with mlir.InsertionPoint(block):
+                yield_(walk(list(block.arguments), kinds, attributes))
         if not is_tame:
             self._give_up(operation, state)  # Ops that the handles refer to may be gone.
         if not is_complete:
@@ -251,7 +290,7 @@ class _Guards:
     def _matcher(self, path: str, uses: int) -> str:
         """Rewrite a matcher to take the decided ops and also yield the matched and decided ops; return its symbol."""
         if path not in self._matchers:
-            sequence, self._matchers[path] = self.sequences.take(path, uses)
+            sequence, self._matchers[path] = self._take(path, uses)
             terminator = list(body(sequence))[-1]
             matched: Handle = sequence.regions[0].blocks[0].arguments[0]
             (before,) = change_signature(sequence, [any_op()], [any_op()] * 2)
@@ -268,6 +307,75 @@ class _Guards:
                 state.before = empty_handle(state.before)
             state.decided = []
             state.own = frozenset()
+
+    def _take(self, path: str, uses: int) -> tuple[mlir.Operation, str]:
+        """Return the sequence at `path`, or a copy if it has more references than `uses`, with its symbol."""
+        sequence = self._table.lookup(path)
+        assert sequence is not None, "checked by the caller"
+        (name,) = split_path(path)
+        if self._uses[name] > uses:
+            self.originals[name] = sequence
+            name = self._fresh.take(name)
+            sequence = copy_sequence(sequence, name)
+            self._uses.update(reference[0] for reference in references_in(sequence))
+        return sequence, name
+
+    def _skip(self, count: int) -> str:
+        return self._add(
+            "skip", (self._op,), count, lambda op: [empty_handle(op) for _ in range(count)]
+        )
+
+    def undecided_of(self) -> str:
+        """A sequence that takes ops and the decided ops, and yields the ops that are not decided."""
+
+        def undecided_of(ops: Handle, decided: Handle) -> Sequence[Handle]:
+            one = [self._op]
+            foreach = mlir.Operation.create(names.FOREACH, one, [ops], regions=1)
+            block = foreach.regions[0].blocks.append(*one, arg_locs=[mlir.Location.current])
+            with mlir.InsertionPoint(block):
+                operands = [block.arguments[0], decided]
+                yield_(include([or_none], operands, one, FAILURES_SUPPRESS))
+            return list(foreach.results)
+
+        both = (self._op, self._op)
+        undecided = self._add(
+            "is_undecided", both, 1, lambda op, decided: _compare(op, decided, _NOT_EQUAL)
+        )
+        # What is included with `failures(suppress)` goes on after a failure, but what that includes does not.
+        or_none = self._add("undecided_or_none", both, 1, lambda *given: [call(undecided, given)])
+        return self._add("undecided_of", both, 1, undecided_of)
+
+    def configured_in(self) -> str:
+        """A sequence that takes a root, and yields the ops with a lowering config among it and its nested ops."""
+        one = (self._op,)
+        unconfigured = self._add(
+            "is_unconfigured",
+            one,
+            1,
+            lambda op: [*create(names.HAS_NO_LOWERING_CONFIG, [op]), op],
+            is_entry=False,
+        )
+        matches_any = self._add("is_any", one, 1, lambda op: [op], is_entry=False)
+        keep = self._add("keep", one, 1, lambda op: [op])
+        pairs = pair_attributes([(unconfigured, self._skip(1)), (matches_any, keep)])
+        pairs |= dict.fromkeys(("flatten_results", "restrict_root"), mlir.UnitAttr.get())
+        return self._add("configured_in", one, 1, lambda root: walk([root], one * 2, pairs)[1:])
+
+    def _add(
+        self, name: str, arguments: Types, results: int, build: Body, *, is_entry: bool = True
+    ) -> str:
+        """Add a sequence with the given arguments and number of results, and the ops that a function builds."""
+        key = (name, arguments, results)
+        if key not in self._helpers:
+            self._helpers[key] = self._fresh.take(name)
+            with mlir.Location.unknown(), mlir.InsertionPoint(self._block):
+                sequence = named_sequence(self._helpers[key], arguments, [self._op] * results)
+            if not is_entry:
+                sequence.attributes[names.NO_ENTRY] = mlir.UnitAttr.get()
+            block = sequence.regions[0].blocks[0]
+            with mlir.Location.unknown(), mlir.InsertionPoint(block):
+                yield_(build(*block.arguments))
+        return self._helpers[key]
 
 
 def _consumes(operation: mlir.Operation) -> bool:
@@ -326,17 +434,25 @@ def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
 
 def _watched(spec: Anatomy) -> frozenset[_Shown] | None:
     """Return the ops other than the matched ones whose attributes a matcher reads; None if it may read any op."""
-    looking = spec.table.scan.looking
+    looking = spec.table.looking
     navigating = [
         op.name in _NAVIGATING or op.name.startswith("transform.match.structured") for op in looking
     ]
+    is_navigating = any(navigating)
+    included = {split_path(path)[-1] for path in spec.table.included}
     watched: list[_Shown] = []
     for operation, navigates in zip(looking, navigating, strict=True):
-        if operation.name in _READING:
-            if any(navigating) and not _is_own(spec, operation.operands[0]):
+        if operation.name not in _READING:
+            if not navigates:
                 return None
-        elif not navigates:
-            return None
+        elif is_navigating:
+            # Only the first argument of a matcher that is not included always is the matched op.
+            handle = operation.operands[0]
+            if not isinstance(handle, mlir.BlockArgument) or handle.arg_number:
+                return None
+            name = symbol_name(handle.owner.owner)
+            if name is None or name in included:
+                return None
         if operation.name in names.SHOWING:
             # The ops next to the matched op in the IR of a DAG matcher or a region matcher.
             operations: list[mlir.Operation] = []
@@ -348,16 +464,6 @@ def _watched(spec: Anatomy) -> frozenset[_Shown] | None:
                 if op not in (operation, root, terminator)
             )
     return frozenset(watched)
-
-
-def _is_own(spec: Anatomy, handle: mlir.Value[mlir.Type]) -> bool:
-    """Return whether a handle always refers to the matched op."""
-    if not isinstance(handle, mlir.BlockArgument) or handle.arg_number:
-        return False
-    name = handle.owner.owner.attributes.get(names.SYMBOL_NAME)
-    return isinstance(name, mlir.StringAttr) and not any(
-        split_path(path)[-1] == name.value for path in spec.table.scan.included
-    )
 
 
 def _may_configure(spec: Anatomy, watched: frozenset[_Shown] | None) -> bool:
@@ -374,34 +480,37 @@ def _may_configure(spec: Anatomy, watched: frozenset[_Shown] | None) -> bool:
                 if operation.name == names.INCLUDE:
                     callee = table.callee(operation) if fails_as_included(operation) else None
                     left &= matched(callee) if callee else left
+                elif operation.name == names.MATCH_OPERATION_NAME:
+                    op_names = operation.attributes["op_names"]
+                    assert isinstance(op_names, mlir.ArrayAttr)
+                    matching = {
+                        name.value for name in op_names if isinstance(name, mlir.StringAttr)
+                    }
+                    left = frozenset(shown for shown in left if shown.name in matching)
+                elif operation.name == names.MATCH_DAG:
+                    *_, root, _ = body(operation)
+                    left = frozenset(shown for shown in left if shown.name == root.name)
                 else:
-                    left = frozenset(shown for shown in left if _may_match(operation, shown))
+                    name = _NAME_OF_MATCHED.get(operation.name)
+                    kind = _KIND_OF_MATCHED.get(operation.name)
+                    left = frozenset(
+                        shown
+                        for shown in left
+                        if name in (None, shown.name) and kind in (None, shown.kind)
+                    )
         return left
 
     for matcher, action in dict.fromkeys(spec.pairs):
-        if spec.annotations(action):
+        if spec.table.annotations(action):
             resolved = spec.table.resolve(matcher)
             if watched is None or resolved is None or matched(resolved):
                 return True
     return False
 
 
-def _may_match(operation: mlir.Operation, shown: _Shown) -> bool:
-    """Return whether an op of a matcher may succeed on an op of the program."""
-    if operation.name == names.MATCH_OPERATION_NAME:
-        op_names = operation.attributes["op_names"]
-        assert isinstance(op_names, mlir.ArrayAttr)
-        return mlir.StringAttr.get(shown.name, operation.context) in op_names
-    if operation.name == names.MATCH_DAG:
-        *_, root, _ = body(operation)
-        return shown.name == root.name
-    name, kind = _NAME_OF_MATCHED.get(operation.name), _KIND_OF_MATCHED.get(operation.name)
-    return name in (None, shown.name) and kind in (None, shown.kind)
-
-
 def restriction(spec: Anatomy, entry_points: Sequence[EntryPoint] = ()) -> Diagnostic | None:
     """Return the reason why a spec, or some of its entry points, may change decided ops despite guards, or None."""
-    if spec.kind is SpecKind.MATCHER_LIST:
+    if spec.opaque_because is None:
         return None
     paths = (entry_point.path for entry_point in entry_points or spec.entry_points)
     return next(restrictions(spec.table, *paths), None)
@@ -419,7 +528,7 @@ def restrictions(table: SequenceTable, *paths: str) -> Iterator[Diagnostic]:
 
 def untraced(spec: Anatomy, *, is_first: bool) -> Diagnostic | None:
     """Return the reason why a guarded entry point cannot pass on all ops that a spec decides, or None."""
-    if spec.kind is SpecKind.MATCHER_LIST or (is_first and spec.is_readable):
+    if spec.opaque_because is None or (is_first and spec.is_readable):
         return None
     for inner, operation in _ops_run_by(spec.table, *(point.path for point in spec.entry_points)):
         if reason := next(_changes(inner, operation), None):
@@ -495,140 +604,6 @@ def unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Di
 
 
 # --- Rewriting of sequences for guards: helpers, copies of shared sequences, additional arguments and results
-
-Types = tuple[mlir.Type, ...]
-Body = Callable[..., Sequence[Handle]]
-
-_EQUAL: Final = 0
-_NOT_EQUAL: Final = 1
-"""The values of `transform`'s MatchCmpIPredicate."""
-
-
-class ModuleSequences:
-    """The sequences of a module, and the sequences that guards add: helpers, moved lists and copies.
-
-    The methods for helpers add each helper once, and return its symbol.
-    """
-
-    def __init__(self, table: SequenceTable) -> None:
-        self._table = table
-        self._fresh = FreshNames(symbols(table.module))
-        self._block = table.module.regions[0].blocks[0]
-        self._op = any_op()
-        self._helpers: dict[tuple[str, Types, int], str] = {}
-        self._uses = Counter(path[0] for path in references_in(table.module))
-        self._originals: dict[str, mlir.Operation] = {}
-
-    def take(self, path: str, uses: int) -> tuple[mlir.Operation, str]:
-        """Return the sequence at `path`, or a copy if it has more references than `uses`, with its symbol."""
-        sequence = self._table.lookup(path)
-        assert sequence is not None, "checked by the caller"
-        (name,) = split_path(path)
-        if self._uses[name] > uses:
-            self._originals[name] = sequence
-            name = self._fresh.take(name)
-            sequence = copy_sequence(sequence, name)
-            self._uses.update(reference[0] for reference in references_in(sequence))
-        return sequence, name
-
-    def erase_unused_originals(self) -> None:
-        """Erase each sequence whose uses all refer to copies of it."""
-        if not self._originals:
-            return
-        uses = Counter(path[0] for path in references_in(self._table.module))
-        unused = [name for name in self._originals if not uses[name]]
-        while unused:
-            sequence = self._originals.pop(unused.pop())
-            # An original may be used by other originals alone.
-            for name, *_ in references_in(sequence):
-                uses[name] -= 1
-                if not uses[name] and name in self._originals:
-                    unused.append(name)
-            sequence.erase()
-
-    def move_list(
-        self,
-        foreach_match: mlir.Operation,
-        operands: Sequence[Handle],
-        results: Sequence[mlir.Type],
-        pairs: Sequence[tuple[str, str]],
-    ) -> str:
-        """Add a sequence with a copy of a list, and return its symbol."""
-        attributes = dict(foreach_match.attributes.items()) | named_pair_attributes(pairs)
-        attributes["flatten_results"] = mlir.UnitAttr.get()
-        name = self._fresh.take("list")
-        with foreach_match.location:
-            with mlir.InsertionPoint(self._block):
-                sequence = named_sequence(name, [operand.type for operand in operands], results)
-            sequence.attributes[names.LIST] = mlir.UnitAttr.get()
-            block = sequence.regions[0].blocks[0]
-            with mlir.InsertionPoint(block):
-                yield_(walk(list(block.arguments), results, attributes))
-        return name
-
-    def is_decided(self, further: Types) -> str:
-        """A matcher of decided ops, which takes an op, further arguments and the decided ops."""
-
-        def build(op: Handle, *others: Handle) -> Sequence[Handle]:
-            return _compare(op, others[-1], _EQUAL)
-
-        arguments = (self._op, *further, self._op)
-        return self._add("is_decided", arguments, 1, build, is_entry=False)
-
-    def skip(self, count: int) -> str:
-        one = (self._op,)
-        return self._add("skip", one, count, lambda op: [empty_handle(op) for _ in range(count)])
-
-    def undecided_of(self) -> str:
-        """A sequence that takes ops and the decided ops, and yields the ops that are not decided."""
-
-        def undecided_of(ops: Handle, decided: Handle) -> Sequence[Handle]:
-            one = [self._op]
-            foreach = mlir.Operation.create(names.FOREACH, one, [ops], regions=1)
-            block = foreach.regions[0].blocks.append(*one, arg_locs=[mlir.Location.current])
-            with mlir.InsertionPoint(block):
-                operands = [block.arguments[0], decided]
-                yield_(include([or_none], operands, one, FAILURES_SUPPRESS))
-            return list(foreach.results)
-
-        both = (self._op, self._op)
-        undecided = self._add(
-            "is_undecided", both, 1, lambda op, decided: _compare(op, decided, _NOT_EQUAL)
-        )
-        # What is included with `failures(suppress)` goes on after a failure, but what that includes does not.
-        or_none = self._add("undecided_or_none", both, 1, lambda *given: [call(undecided, given)])
-        return self._add("undecided_of", both, 1, undecided_of)
-
-    def configured_in(self) -> str:
-        """A sequence that takes a root, and yields the ops with a lowering config among it and its nested ops."""
-
-        def is_unconfigured(op: Handle) -> Sequence[Handle]:
-            create(names.HAS_NO_LOWERING_CONFIG, [op])
-            return [op]
-
-        one = (self._op,)
-        unconfigured = self._add("is_unconfigured", one, 1, is_unconfigured, is_entry=False)
-        matches_any = self._add("is_any", one, 1, lambda op: [op], is_entry=False)
-        keep = self._add("keep", one, 1, lambda op: [op])
-        pairs = named_pair_attributes([(unconfigured, self.skip(1)), (matches_any, keep)])
-        pairs |= dict.fromkeys(("flatten_results", "restrict_root"), mlir.UnitAttr.get())
-        return self._add("configured_in", one, 1, lambda root: walk([root], one * 2, pairs)[1:])
-
-    def _add(
-        self, name: str, arguments: Types, results: int, build: Body, *, is_entry: bool = True
-    ) -> str:
-        """Add a sequence with the given arguments and number of results, and the ops that a function builds."""
-        key = (name, arguments, results)
-        if key not in self._helpers:
-            self._helpers[key] = self._fresh.take(name)
-            with mlir.Location.unknown(), mlir.InsertionPoint(self._block):
-                sequence = named_sequence(self._helpers[key], arguments, [self._op] * results)
-            if not is_entry:
-                sequence.attributes[names.NO_ENTRY] = mlir.UnitAttr.get()
-            block = sequence.regions[0].blocks[0]
-            with mlir.Location.unknown(), mlir.InsertionPoint(block):
-                yield_(build(*block.arguments))
-        return self._helpers[key]
 
 
 def call(name: str, operands: Sequence[Handle]) -> Handle:

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -52,9 +53,20 @@ from tuninglink.specs.guards import (
     restriction,
     untraced,
 )
-from tuninglink.specs.module_scan import is_entry_point, nested_specs, signature, unmark
 from tuninglink.specs.revision import hidden_failure
-from tuninglink.specs.sequences import (
+from tuninglink.specs.spec import (
+    UNNAMED,
+    Anatomy,
+    Entry,
+    Spec,
+    bind_entries,
+    binding_of,
+    dissolve_nested,
+    in_context,
+    inner_name,
+    is_guarded,
+)
+from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
     add_kernel_config,
     add_list,
@@ -64,26 +76,21 @@ from tuninglink.specs.sequences import (
     copy_sequence,
     empty_handle,
     include,
+    is_entry_point,
     merge_handles,
+    nested_specs,
     pairs_of,
+    signature,
+    unmark,
     yield_,
     yield_more,
 )
-from tuninglink.specs.spec import (
-    Spec,
-    bind_entries,
-    binding_of,
-    dissolve_nested,
-    in_context,
-    inner_name,
-)
-from tuninglink.specs.structure import UNNAMED, Anatomy, Entry, SpecKind, is_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from tuninglink.specs.sequences import Handle, Pair
-    from tuninglink.specs.structure import EntryPoint
+    from tuninglink.specs.spec import EntryPoint
+    from tuninglink.specs.transform_ops import Handle, Pair
 
 
 LINKED_SPEC_NAME = "iree_linked_tuning_spec"
@@ -236,13 +243,12 @@ def specs_of(spec: Anatomy) -> Iterator[tuple[str, list[EntryPoint]]]:
     if spec.driver is None:
         yield symbol_name(spec.module) or UNNAMED, list(spec.entry_points)
         return
-
-    def spec_name(entry_point: EntryPoint) -> str:
-        name = entry_point.sequence.attributes.get(names.CHAINED_ENTRY_POINT)
-        return name.value if isinstance(name, mlir.StringAttr) else UNNAMED
-
-    for name, points in groupby(spec.entry_points, spec_name):
-        yield name, list(points)
+    markers = [
+        point.sequence.attributes.get(names.CHAINED_ENTRY_POINT) for point in spec.entry_points
+    ]
+    spec_names = [mark.value if isinstance(mark, mlir.StringAttr) else UNNAMED for mark in markers]
+    for name, points in groupby(zip(spec_names, spec.entry_points, strict=True), itemgetter(0)):
+        yield name, [point for _, point in points]
 
 
 def split(spec: Spec) -> list[Spec]:
@@ -252,11 +258,14 @@ def split(spec: Spec) -> list[Spec]:
     table = spec.anatomy.table
     specs = []
     for name, points in specs_of(spec.anatomy):
-        used = {sequence for _, sequence in table.run_by(*(point.path for point in points))}
+        used = {
+            sequence
+            for _, sequence in table.closure(*(point.path for point in points), with_matchers=True)
+        }
         with spec.module.context, spec.module.location:
             module = _spec_module(name)
             with mlir.InsertionPoint(module.regions[0].blocks[0]):
-                for _, operation in table.scan.top:
+                for _, operation in table.top:
                     if operation in used:
                         operation.clone()
         specs.append(Spec(module, spec.source))
@@ -283,8 +292,18 @@ def choose_form(
     if not specs:
         raise SpecError(error("nothing to link: no spec was given"))
     members = [spec.anatomy for spec in specs]
+    # Check that the compiler can run each spec.
     for member in members:
-        _check_can_run(member)
+        for foreach_match in member.table.foreach_matches:
+            matchers = Counter(matcher for matcher, _ in pairs_of(foreach_match))
+            for matcher in (matcher for matcher, uses in matchers.items() if uses > 1):
+                raise SpecError(repeated_matcher(reference(matcher), foreach_match))
+        paths = [point.path for point in member.entry_points if member.table.has_declarations]
+        for _, sequence in member.table.closure(*paths, with_matchers=True):
+            if not sequence.regions[0].blocks:
+                remedy = "give it a body, or remove what refers to it"
+                message = f"'@{symbol_name(sequence)}' is declared and not defined; {remedy}"
+                raise SpecError(error(message, sequence))
     _check_imported_names(members)
     is_default = names.DEFAULT_ENTRY_POINT in members[0].module.attributes
     if len(specs) == 1 and is_default and not next_to_entry_point:
@@ -297,7 +316,7 @@ def choose_form(
     # One walk over the program makes the same decisions as one walk for each spec, unless an entry configures an op other
     # than the matched one, or the result of a matcher depends on an op that another spec configures. In one walk, that
     # configuration may come too early or too late.
-    can_be_flat = all(member.kind is SpecKind.MATCHER_LIST for member in members) and (
+    can_be_flat = all(member.opaque_because is None for member in members) and (
         len(members) == 1
         or not (
             any(member.reaches_other_ops for member in members) or depend_on_each_other(members)
@@ -310,54 +329,33 @@ def choose_form(
     return LinkForm.CHAINED
 
 
-def _check_can_run(spec: Anatomy) -> None:
-    """Check that the compiler can run a spec."""
-    scan = spec.table.scan
-    for foreach_match in scan.lists:
-        matchers = [matcher for matcher, _ in pairs_of(foreach_match)]
-        if len(set(matchers)) < len(matchers):
-            twice = next(matcher for matcher, uses in Counter(matchers).items() if uses > 1)
-            raise SpecError(repeated_matcher(reference(twice), foreach_match))
-    if not scan.has_declarations:
-        return
-    for _, sequence in spec.table.run_by(*(point.path for point in spec.entry_points)):
-        if not sequence.regions[0].blocks:
-            remedy = "give it a body, or remove what refers to it"
-            message = f"'@{symbol_name(sequence)}' is declared and not defined; {remedy}"
-            raise SpecError(error(message, sequence))
-
-
 def _check_imported_names(members: Sequence[Anatomy]) -> None:
     """Check that imported symbols whose names clash can be renamed wherever the compiler looks for them by name."""
     for position, (member, owners) in enumerate(
         zip(members, _shared_symbols(members), strict=True)
     ):
-        for name in _imported(member):
-            earlier = (other.table.symbol(name) for other in members[:position])
+        for name, owner in owners.items():
+            earlier = (other.table.symbols.get(name) for other in members[:position])
             taken = next(filter(None, earlier), None)
-            if taken is None or name in owners:
+            if taken is None or owner != position:
                 continue
-            operation = next(_naming(member, name), None)
-            if operation is not None:
+            # The strings that name symbols are in the options of a pass, in a pipeline, and in microkernels.
+            texts = []
+            for operation in collect(member.module, names.RUN_REGISTERED, names.UKERNEL_GENERIC):
+                options = [operation.attributes.get(key) for key in ("options", "u_kernel_fn_name")]
+                constants = (op.owner for op in operation.operands if isinstance(op, mlir.OpResult))
+                options += [constant.attributes.get("value") for constant in constants]
+                texts += [(operation, str(option)) for option in options if option is not None]
+            for operation in collect(member.module, names.PARAM_CONSTANT):
+                pipelines = _PIPELINE.findall(str(operation.attributes["value"]))
+                texts += [(operation, pipeline) for pipeline in pipelines]
+            word = re.compile(rf"(?<![\w$.-]){re.escape(name)}(?![\w$.-])")
+            for operation in (operation for operation, text in texts if word.search(text)):
                 message = (
                     f"'@{name}' is named in a string here, and another spec defines another '@{name}'; "
                     "rename it in one of the specs"
                 )
                 raise SpecError(error(message, operation, [note("the other one", taken)]))
-
-
-def _naming(member: Anatomy, name: str) -> Iterator[mlir.Operation]:
-    """Yield the ops of a spec that name a symbol in the options of a pass, in a pipeline or as a microkernel."""
-    word = re.compile(rf"(?<![\w$.-]){re.escape(name)}(?![\w$.-])")
-    for operation in collect(member.module, names.RUN_REGISTERED, names.UKERNEL_GENERIC):
-        options = [operation.attributes.get(key) for key in ("options", "u_kernel_fn_name")]
-        constants = (op.owner for op in operation.operands if isinstance(op, mlir.OpResult))
-        options += [constant.attributes.get("value") for constant in constants]
-        if any(option is not None and word.search(str(option)) for option in options):
-            yield operation
-    for operation in collect(member.module, names.PARAM_CONSTANT):
-        if any(map(word.search, _PIPELINE.findall(str(operation.attributes["value"])))):
-            yield operation
 
 
 _PIPELINE: Final = re.compile(r'#iree_codegen\.pass_pipeline<"(.*?)">')
@@ -414,69 +412,37 @@ def _spec_module(name: str) -> mlir.Operation:
 
 def _merge(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm) -> None:
     """Merge specs into one module, and add the entry point of a list or of a chain."""
-    members = list(map(_prepared, members))
-    # Step 2. Copy the ops, except for the entry points that the new one replaces.
-    if form is not LinkForm.CHAINED:
-        replaced = [{point.name for point in member.entry_points} for member in members]
-    else:
-        replaced = [{member.driver.name} if member.driver else set() for member in members]
-    renames = _copy_ops(container, members, replaced)
-    # Step 3. A list, or a single spec in that form already, has all entries, and is in default-entrypoint form.
-    if form is not LinkForm.CHAINED:
-        pairs: list[Pair] = []
-        for member, new_names in zip(members, renames, strict=True):
-            own = pairs_of(member.foreach_match)
-            renaming = SymbolRenaming(new_names)
-            if renaming:
-                with container.context:
-                    own = [(renaming.replace(one), renaming.replace(other)) for one, other in own]
-            pairs += own
-        add_list(container, pairs)
-        with container.context:
-            container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
+    # Step 2. Copy the ops, except for the entry points that the new one replaces. A spec with a binding or with nested
+    # modules is first copied, to move the binding to its entries, and the sequences out of the modules.
+    own: list[Anatomy] = []
+    for member in members:
+        if member.table.has_nested or binding_of(member.module) is not None:
+            module = member.module.clone().operation
+            if member.table.has_nested:
+                dissolve_nested(module)
+            own.append(Anatomy(module))
+            bind_entries(own[-1])
+        else:
+            own.append(member)
+    if form is LinkForm.CHAINED:
+        replaced = [{member.driver.name} if member.driver else set() for member in own]
+        _add_chain(container, own, _copy_ops(container, own, replaced))
         return
-    # Step 4. A chain suppresses failures. A guarded entry point passes the decided ops to the next one. If no later spec
-    # configures anything, all entry points run unchanged. Specs that were linked before have guards already, and keep
-    # them if only one is left.
-    are_guarded = any(map(configures, members[1:])) or any(
-        is_guarded(point.sequence) for member in members for point in member.entry_points
-    )
-    steps = list(_steps(container, members, renames))
-    if are_guarded:
-        guard(container, [sequence for entry_points, _ in steps for sequence in entry_points])
-    sequence = add_kernel_config(container, consumes=False)
-    block = sequence.regions[0].blocks[0]
-    root: Handle = block.arguments[0]
-    with container.context, container.location, mlir.InsertionPoint(block):
-        decided: Sequence[Handle] = [empty_handle(root)] if are_guarded else []
-        for entry_points, is_tame in steps:
-            # A later entry point may change the ops that an earlier one of its spec decided. Only entry points that change
-            # the program other than by annotations may leave a handle to erased ops.
-            before = decided
-            results: list[Handle] = []
-            for entry_point in entry_points:
-                path, operands = [symbol_name(entry_point) or ""], [root, *before]
-                kinds = [root.type] * len(operands)
-                root, *decided = include(path, operands, kinds, FAILURES_SUPPRESS)
-                results += decided
-                before = before if is_tame else decided
-            if is_tame and len(results) > 1:
-                decided = [merge_handles(results, deduplicate=True)]
-        yield_([root])
-        declare_ownership(sequence)
-
-
-def _prepared(spec: Anatomy) -> Anatomy:
-    """Return the spec itself, or a copy with its binding on its entries and without nested modules."""
-    has_nested = spec.table.scan.has_nested
-    if binding_of(spec.module) is None and not has_nested:
-        return spec
-    module = spec.module.clone().operation
-    if has_nested:
-        dissolve_nested(module)
-    copy = Anatomy(module)
-    bind_entries(copy)
-    return copy
+    replaced = [{point.name for point in member.entry_points} for member in own]
+    renames = _copy_ops(container, own, replaced)
+    # Step 3. A list, or a single spec in that form already, has all entries, and is in default-entrypoint form.
+    pairs: list[Pair] = []
+    with container.context:
+        for member, new_names in zip(own, renames, strict=True):
+            renaming = SymbolRenaming(new_names)
+            pairs += (
+                (renaming.replace(matcher), renaming.replace(action))
+                if renaming
+                else (matcher, action)
+                for matcher, action in pairs_of(member.foreach_match)
+            )
+        container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
+    add_list(container, pairs)
 
 
 def _copy_ops(
@@ -490,7 +456,7 @@ def _copy_ops(
         renamed = FreshNames(taken).take(inner_name(names.KERNEL_CONFIG))
         rename_symbols(container, {names.KERNEL_CONFIG: renamed})
     defined = [
-        [name for name, op in member.table.scan.symbols.items() if name not in left_out]
+        [name for name in member.table.symbols if name not in left_out]
         for member, left_out in zip(members, omitted, strict=True)
     ]
     fresh = FreshNames(
@@ -500,74 +466,72 @@ def _copy_ops(
     shared = _shared_symbols(members)
     block = container.regions[0].blocks[0]
     with container.context, mlir.Location.unknown(), mlir.InsertionPoint(block):
-        for member, member_names, left_out, owners in zip(
-            members, defined, omitted, shared, strict=True
+        for position, (member, member_names, left_out, owners) in enumerate(
+            zip(members, defined, omitted, shared, strict=True)
         ):
             renames.append(
                 {
                     name: renames[owners[name]][name]
-                    if name in owners
+                    if owners.get(name, position) != position
                     else fresh.take(inner_name(name))
                     for name in member_names
                 }
             )
             renaming = SymbolRenaming(renames[-1])
-            scan = member.table.scan
-            renaming.follow_imports(scan.imports)
-            for name, operation in scan.top:
-                if name in left_out or name in owners:
+            renaming.follow_imports(member.table.imports)
+            for name, operation in member.table.top:
+                if name in left_out or owners.get(name, position) != position:
                     continue
                 copy = operation.clone().operation
                 renaming.rename_symbol(copy, name)
-                if renaming:
-                    scan.rename_references(copy, name, renaming)
+                shape = member.table.shapes.get(name)
+                if renaming and shape is not None:
+                    shape.rename_references(copy, renaming)
+                elif renaming:
+                    renaming.rename_references(copy)
     return renames
 
 
 def _shared_symbols(members: Sequence[Anatomy]) -> list[Mapping[str, int]]:
-    """Return for each spec the symbols that an earlier one defines in the same way, with the position of that one."""
-    # Only symbols that a spec imports into programs are shared, and what these refer to.
+    """Return for each spec the symbols that it imports into programs, each with the position of the spec to take it from."""
+    # That is the first spec that defines the symbol, and all that it refers to, in the same way. Other symbols are not
+    # shared.
+    flags = mlir.OperationEquivalenceFlags.IGNORE_LOCATIONS
     shared: list[Mapping[str, int]] = []
     for position, member in enumerate(members):
+        imports = member.table.imports
+        roots = (path[0] for op in imports for path in references(op.attributes["symbol"]))
         owners: dict[str, int] = {}
-        for name in _imported(member):
+        for name in _reached(member, roots):
+            owners[name] = position
+            used = {symbol: member.table.symbols[symbol] for symbol in _reached(member, [name])}
             for earlier in range(position):
-                if name not in owners and _is_same(member, members[earlier], name):
+                defined = members[earlier].table.symbols
+                if owners[name] == position and all(
+                    symbol in defined
+                    and not is_entry_point(op)
+                    and op.is_structurally_equivalent(defined[symbol], flags)
+                    for symbol, op in used.items()
+                ):
                     owners[name] = shared[earlier].get(name, earlier)
         shared.append(owners)
     return shared
 
 
-def _imported(member: Anatomy) -> list[str]:
-    imports = member.table.scan.imports
-    roots = (path[0] for op in imports for path in references(op.attributes["symbol"]))
-    return _reached(member, roots)
-
-
 def _reached(member: Anatomy, roots: Iterable[str]) -> list[str]:
     """Return the symbols that a spec defines among `roots` and all that they refer to."""
     table = member.table
-    defined = filter(table.symbol, roots)
-    return list(postorder(defined, lambda name: filter(table.symbol, table.referenced(name))))
+    defined = filter(table.symbols.get, roots)
+    return list(postorder(defined, lambda name: filter(table.symbols.get, table.referenced(name))))
 
 
-def _is_same(one: Anatomy, other: Anatomy, name: str) -> bool:
-    """Return whether two specs define a symbol, and all that it refers to, in the same way."""
-    flags = mlir.OperationEquivalenceFlags.IGNORE_LOCATIONS
-    for each in _reached(one, [name]):
-        mine, theirs = one.table.symbol(each), other.table.symbol(each)
-        if mine is None or theirs is None or is_entry_point(mine):
-            return False
-        if not mine.is_structurally_equivalent(theirs, flags):
-            return False
-    return True
-
-
-def _steps(
+def _add_chain(
     container: mlir.Operation, members: Sequence[Anatomy], renames: Sequence[Mapping[str, str]]
-) -> Iterator[tuple[list[mlir.Operation], bool]]:
-    """Mark the entry points of merged specs and convert them to the current form. Yield those of each spec, in order."""
-    # The flag that accompanies them tells whether they change the program by annotations alone.
+) -> None:
+    """Add the entry point of a chain, which runs the entry points of merged specs in order (step 4)."""
+    # Mark the entry points and convert them to the current form. The flag of those of a spec tells whether they change
+    # the program by annotations alone.
+    steps: list[tuple[list[mlir.Operation], bool]] = []
     merged = symbols(container)
     spec_names, fresh = FreshNames(), FreshNames(merged)
     for member, new_names in zip(members, renames, strict=True):
@@ -593,7 +557,36 @@ def _steps(
                         change_signature(sequence, [], [handle.type])
                         yield_more(sequence, [handle])
                 entry_points.append(sequence)
-            yield entry_points, len(points) == 1 or restriction(member, points) is None
+            is_tame = len(points) == 1 or restriction(member, points) is None
+            steps.append((entry_points, is_tame))
+    # A guarded entry point passes the decided ops to the next one. If no later spec configures anything, all entry points
+    # run unchanged. Specs that were linked before have guards already, and keep them if only one is left.
+    are_guarded = any(map(configures, members[1:])) or any(
+        is_guarded(point.sequence) for member in members for point in member.entry_points
+    )
+    if are_guarded:
+        guard(container, [sequence for entry_points, _ in steps for sequence in entry_points])
+    # The chain suppresses failures.
+    chain = add_kernel_config(container, consumes=False)
+    block = chain.regions[0].blocks[0]
+    root: Handle = block.arguments[0]
+    with container.context, container.location, mlir.InsertionPoint(block):
+        decided: Sequence[Handle] = [empty_handle(root)] if are_guarded else []
+        for entry_points, is_tame in steps:
+            # A later entry point may change the ops that an earlier one of its spec decided. Only entry points that change
+            # the program other than by annotations may leave a handle to erased ops.
+            before = decided
+            results: list[Handle] = []
+            for entry_point in entry_points:
+                path, operands = [symbol_name(entry_point) or ""], [root, *before]
+                kinds = [root.type] * len(operands)
+                root, *decided = include(path, operands, kinds, FAILURES_SUPPRESS)
+                results += decided
+                before = before if is_tame else decided
+            if is_tame and len(results) > 1:
+                decided = [merge_handles(results, deduplicate=True)]
+        yield_([root])
+        declare_ownership(chain)
 
 
 def _handle_to_yield(sequence: mlir.Operation) -> Handle | None:

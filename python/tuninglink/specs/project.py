@@ -23,12 +23,14 @@ from typing import Any, Final
 from tuninglink.errors import Place, SpecError, TuninglinkError, did_you_mean, reason_for_user
 from tuninglink.files import cannot, write_file
 from tuninglink.mlir import DiagnosticSink, error, note
-from tuninglink.specs.remote import is_url
-from tuninglink.specs.sources import LIBRARY, SHA256, SpecArgument, SpecFile, read_specs
+from tuninglink.specs.sources import LIBRARY, SHA256, SpecArgument, SpecFile, is_url, read_specs
 
 OWN_FILE: Final = "tuninglink.toml"
 SHARED_FILE: Final = "pyproject.toml"
 LOCK_FILE: Final = "tuninglink.lock"
+
+_REPOSITORIES: Final = (".git", ".hg", ".jj")
+"""What the root of a repository holds."""
 
 _VERSION: Final = 1
 
@@ -59,7 +61,22 @@ class Project:
         The search ends at the root of the repository, outside of one in the working directory itself, and where another
         file system begins.
         """
-        for path in (folder / name for folder in _searched() for name in (OWN_FILE, SHARED_FILE)):
+        folders: list[Path] = []
+        is_in_repository = False
+        try:
+            directory = Path.cwd()
+            device = directory.stat().st_dev
+            for folder in (directory, *directory.parents):
+                if folder.stat().st_dev != device:
+                    break
+                folders.append(folder)
+                is_in_repository = any(os.path.lexists(folder / name) for name in _REPOSITORIES)
+                if is_in_repository:
+                    break
+        except OSError:  # the working directory was removed
+            pass
+        searched = folders if is_in_repository else folders[:1]
+        for path in (folder / name for folder in searched for name in (OWN_FILE, SHARED_FILE)):
             if not os.path.isfile(path):  # noqa: PTH113 - false for a folder that must not be searched
                 continue
             if path.name == OWN_FILE:
@@ -95,7 +112,7 @@ class Project:
             elif _KEYS[key] is bool and not isinstance(value, bool):
                 problem = f"'{key}' must be true or false"
             elif _KEYS[key] is list and not (
-                isinstance(value, list) and all(isinstance(each, str) for each in value)
+                isinstance(value, list) and all(isinstance(element, str) for element in value)
             ):
                 problem = f"'{key}' must be an array of strings"
             if problem:
@@ -147,7 +164,11 @@ class Project:
         self._check_proven(self.specs, locked, self.path.name)
         for spec in self.specs:
             argument, hashes = self._argument(spec), locked[spec]
-            self._check_proven([*map(self._portable, argument.names())], hashes, spec)
+            file_names = [argument.source]  # A URL is not fetched.
+            if not is_url(argument.source):
+                files = replace(argument, sha256="").files(DiagnosticSink(lambda _: None))
+                file_names = [file.name for file in files]
+            self._check_proven([*map(self._portable, file_names)], hashes, spec)
             for name, sha256 in hashes.items():
                 if argument.sha256 not in ("", sha256):
                     raise self._out_of_date(f"'{spec}' is locked with another hash")
@@ -235,27 +256,6 @@ class Project:
         remedy = "'tuninglink lock' locks the specs as they are now"
         notes = [note(remedy if self.specs else "remove it if the project has no specs")]
         return SpecError(error(message, Place(str(self.lock), 1, 1), notes))
-
-
-_REPOSITORIES: Final = (".git", ".hg", ".jj")
-"""What the root of a repository holds."""
-
-
-def _searched() -> list[Path]:
-    """Return the directories in which a project file is looked for, the nearest first."""
-    folders: list[Path] = []
-    try:
-        directory = Path.cwd()
-        device = directory.stat().st_dev
-        for folder in (directory, *directory.parents):
-            if folder.stat().st_dev != device:
-                break
-            folders.append(folder)
-            if any(os.path.lexists(folder / name) for name in _REPOSITORIES):
-                return folders
-    except OSError:  # the working directory was removed
-        pass
-    return folders[:1]
 
 
 def _check_owner(path: Path, project: Path) -> None:

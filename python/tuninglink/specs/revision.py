@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -15,19 +15,24 @@ from tuninglink.mlir import (
     error,
     join_path,
     names,
+    postorder,
     references_in,
     split_path,
     symbol_name,
     symbols,
 )
-from tuninglink.specs.module_scan import erase_unused, unused_sequences
-from tuninglink.specs.sequences import Annotation, Handle, pairs_of, set_pairs
-from tuninglink.specs.spec import Spec
-from tuninglink.specs.structure import Anatomy, SpecKind
+from tuninglink.specs.sequences import Annotation
+from tuninglink.specs.spec import Anatomy, Spec, SpecKind
+from tuninglink.specs.transform_ops import (
+    defining_constant,
+    is_entry_point,
+    pairs_of,
+    set_pairs,
+)
 
 if TYPE_CHECKING:
     from tuninglink.specs.sequences import SequenceTable
-    from tuninglink.specs.structure import Entry
+    from tuninglink.specs.spec import Entry
 
 
 class Revision:
@@ -120,7 +125,7 @@ class Revision:
             is_own = sequence.parent is not None and sequence.parent.operation == self._module
             return _constant_in_action(sequence, annotation) if is_own else None
         *_, terminator = body(sequence)
-        return _as_constant(terminator.operands[annotation.value])
+        return defining_constant(terminator.operands[annotation.value])
 
 
 def alone(spec: Spec, position: int) -> Spec:
@@ -133,16 +138,8 @@ def _constant_in_action(action: mlir.Operation, annotation: Annotation) -> mlir.
         if op.name == names.ANNOTATE and len(op.operands) > 1:
             name = op.attributes["name"]
             if isinstance(name, mlir.StringAttr) and name.value == annotation.name:
-                return _as_constant(op.operands[1])
+                return defining_constant(op.operands[1])
     return None
-
-
-def _as_constant(value: Handle) -> mlir.Operation | None:
-    """Return the constant that defines a value, None for any other value."""
-    if not isinstance(value, mlir.OpResult):
-        return None
-    owner: mlir.Operation = value.owner.operation
-    return owner if owner.name == names.PARAM_CONSTANT else None
 
 
 class Subsets:
@@ -197,9 +194,19 @@ FLAGS: Final = "flags"
 """The key in `PROVENANCE` for the compiler flags that the configuration was tuned under, besides those of the target."""
 
 
-def provenance_attribute(values: Mapping[str, object]) -> mlir.Attribute:
-    """Convert Booleans, numbers, text, lists and dictionaries to an attribute of the current context."""
-    return mlir.DictAttr.get({name: _attribute(value) for name, value in values.items()})
+def provenance_attribute(value: object) -> mlir.Attribute:
+    """Convert a Boolean, a number, a text, a list or a dictionary to an attribute of the current context."""
+    if isinstance(value, Mapping):
+        return mlir.DictAttr.get({name: provenance_attribute(item) for name, item in value.items()})
+    if isinstance(value, list | tuple):
+        return mlir.ArrayAttr.get([provenance_attribute(item) for item in value])
+    if isinstance(value, bool):
+        return mlir.BoolAttr.get(value)
+    if isinstance(value, int):
+        return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
+    if isinstance(value, float):
+        return mlir.FloatAttr.get(mlir.F64Type.get(), value)
+    return mlir.StringAttr.get(str(value))
 
 
 def provenance_of(table: SequenceTable, matcher: str) -> dict[str, object]:
@@ -214,18 +221,6 @@ def origin_of(spec: Spec, entry: Entry) -> str:
     provenance = provenance_of(spec.anatomy.table, entry.matcher)
     device = provenance.get("device")
     return str(provenance.get("source") or (f"tuned on {device}" if device else ""))
-
-
-def _attribute(value: object) -> mlir.Attribute:
-    if isinstance(value, list | tuple):
-        return mlir.ArrayAttr.get([_attribute(item) for item in value])
-    if isinstance(value, bool):
-        return mlir.BoolAttr.get(value)
-    if isinstance(value, int):
-        return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
-    if isinstance(value, float):
-        return mlir.FloatAttr.get(mlir.F64Type.get(), value)
-    return mlir.StringAttr.get(str(value))
 
 
 def _plain(attribute: mlir.Attribute) -> object:
@@ -358,3 +353,79 @@ def settings_of(
                 return None
             settings[annotation.name] = value
     return settings
+
+
+# --- Sequences that no entry point reaches --------------------------------------------------------
+
+
+def unused_sequences(
+    module: mlir.Operation, kept: Collection[mlir.Operation] = ()
+) -> list[mlir.Operation]:
+    """Return the unused named sequences of a module and of those nested in it; those in `kept` count as used.
+
+    Sequences that other symbols refer to count as used, and so do all sequences in a module without an entry point. If
+    only an unused sequence refers to a sequence of a nested module, the latter is returned once the former is erased.
+    """
+    return [sequence for scope in scopes(module) for sequence in scope.unused(kept)]
+
+
+def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
+    """Erase the sequences that neither an entry point nor one in `before` uses; return their number."""
+    count = 0
+    while unused := unused_sequences(module, before):
+        count += len(unused)
+        for sequence in unused:
+            sequence.erase()
+    return count
+
+
+def scopes(
+    module: mlir.Operation, from_outside: frozenset[str] = frozenset()
+) -> Iterator[SequenceScope]:
+    """Yield the scopes of a module, of which modules around it refer to some symbols, and of the modules nested in it."""
+    yield SequenceScope(module, from_outside)
+    nested = {name: op for name, op in symbols(module).items() if op.name == names.MODULE}
+    if not nested:
+        return
+    used: dict[str, set[str]] = {name: set() for name in nested}
+    for path in references_in(module):
+        if len(path) > 1 and path[0] in used:
+            used[path[0]].add(path[1])
+    for name, table in nested.items():
+        yield from scopes(table, frozenset(used[name]))
+
+
+class SequenceScope:
+    """The named sequences of one module, which can refer to each other.
+
+    Attributes:
+        is_used: whether an entry point or an enclosing module uses its sequences. If not, their purpose is unknown.
+        pinned: the symbols that must not be erased.
+    """
+
+    def __init__(self, module: mlir.Operation, from_outside: frozenset[str]) -> None:
+        self.module = module
+        operations = list(body(module))
+        self.sequences = {
+            name: op
+            for op in operations
+            if op.name == names.NAMED_SEQUENCE and (name := symbol_name(op)) is not None
+        }
+        used = from_outside | {name for name, op in self.sequences.items() if is_entry_point(op)}
+        self.is_used = bool(used)
+        further = [op for op in operations if op.name != names.NAMED_SEQUENCE]
+        # References out of a nested module end in it, unless nothing there has the name.
+        self.pinned = used | {path[0] for op in further for path in references_in(op)}
+
+    def unused(self, kept: Collection[mlir.Operation] = ()) -> list[mlir.Operation]:
+        """Return the unused sequences; empty if the purpose of the module's sequences is unknown."""
+        if not self.is_used:
+            return []
+        roots = [name for name, op in self.sequences.items() if name in self.pinned or op in kept]
+        reached = set(postorder(roots, self.uses))
+        return [sequence for name, sequence in self.sequences.items() if name not in reached]
+
+    def uses(self, name: str) -> list[str]:
+        """Return the sequences that a sequence refers to."""
+        used = (path[0] for path in references_in(self.sequences[name]))
+        return [name for name in used if name in self.sequences]

@@ -1,9 +1,10 @@
-"""Facts about the named sequences of a spec: the sequences that they use, their annotations, results and side effects."""
+"""The named sequences of a module: the sequences that they use, their annotations, results and side effects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import Final, TypeVar
@@ -11,18 +12,27 @@ from typing import Final, TypeVar
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import (
+    SymbolRenaming,
     body,
     collect,
-    entries_of,
     join_path,
     names,
     postorder,
     reference,
+    references,
     references_in,
     split_path,
+    symbol_name,
     visit,
 )
-from tuninglink.specs.module_scan import ModuleScan, fails, is_any_op, only_reads, signature
+from tuninglink.specs.transform_ops import (
+    Handle,
+    fails,
+    fails_as_included,
+    is_entry_point,
+    only_reads,
+    pairs_of,
+)
 
 _Resolved = tuple["SequenceTable", mlir.Operation]
 
@@ -34,7 +44,7 @@ Found = TypeVar("Found")
 _ACTION_OPERATIONS = frozenset({names.ANNOTATE, names.INCLUDE, names.PARAM_CONSTANT, names.YIELD})
 """The operations of actions that only annotate."""
 
-_Values = dict[mlir.Operation, dict[int, mlir.Operation]]
+_Values = dict[mlir.Operation | None, dict[int, mlir.Operation]]
 """For each sequence, the arguments that an annotation takes as its value, and the annotation."""
 
 _Parents = dict[mlir.Value[mlir.Type], tuple[int, mlir.Operation]]
@@ -59,51 +69,180 @@ class Annotation:
     value: mlir.Attribute | int
 
 
-def argument_attributes(sequence: mlir.Operation, index: int) -> frozenset[str]:
-    """Return the names of the attributes on one argument of `sequence`."""
-    attributes = sequence.attributes.get("arg_attrs")
-    if not isinstance(attributes, mlir.ArrayAttr):
-        return frozenset()
-    return frozenset(entries_of(attributes[index]))
+_BLIND = frozenset(
+    {
+        names.ANNOTATE,
+        names.GET_OPERAND,
+        names.GET_RESULT,
+        names.MATCH_ATTENTION,
+        names.MATCH_CONTRACTION,
+        names.MATCH_CONVOLUTION,
+        names.MATCH_DIM_BOUNDS,
+        names.MATCH_DIM_MULTIPLE,
+        names.MATCH_DIMS_EQUAL,
+        names.MATCH_ONLINE_ATTENTION,
+        names.MATCH_OPERATION_NAME,
+        names.MATCH_PARAMETER,
+        names.MATCH_TYPE,
+        names.MERGE_HANDLES,
+        names.NUM_ASSOCIATIONS,
+        names.PARAM_CONSTANT,
+        names.PRINT,
+        names.YIELD,
+        "transform.get_type",
+        "transform.match.operation_empty",
+    }
+)
+"""Ops that read no attribute that a spec can set, and return no handle to another op.
+
+None of their attributes refers to symbols, except for the values of constants.
+"""
+
+_SAME_SHAPE: Final = (
+    mlir.OperationEquivalenceFlags.IGNORE_LOCATIONS
+    | mlir.OperationEquivalenceFlags.IGNORE_PROPERTIES
+)
+_MOST_SHAPES: Final = 8
+"""The number of shapes that a sequence is compared with."""
 
 
-def consumes_argument(sequence: mlir.Operation, index: int) -> bool:
-    """Return whether the body of `sequence` invalidates the handle in argument `index`."""
-    argument = sequence.regions[0].blocks[0].arguments[index]
-    return any(consumes(operation, argument) for operation in body(sequence))
+@dataclass(eq=False)
+class SequenceShape:
+    """The shape of sequences that differ only in names and in the parameters of their ops.
 
+    Linking scans only one sequence of each shape; of the others, it reads only the constants.
+    """
 
-def consumes(operation: mlir.Operation, handle: Handle) -> bool:
-    """Return whether `operation` invalidates `handle`."""
-    if handle not in list(operation.operands):
-        return False
-    with operation.context:
-        effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
-    return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
+    example: mlir.Operation
+    _references: dict[mlir.Attribute, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+
+    @cached_property
+    def _constants(self) -> list[int] | None:
+        """The positions of the constants in a sequence; None if the example refers to symbols."""
+        if any(True for _ in references_in(self.example)):
+            return None
+        operations = enumerate(body(self.example))
+        return [number for number, op in operations if op.name == names.PARAM_CONSTANT]
+
+    def rename_references(self, sequence: mlir.Operation, renaming: SymbolRenaming) -> None:
+        """Rename the references in a sequence of this shape."""
+        if self._constants is None:
+            renaming.rename_references(sequence)
+            return
+        for operation, name in self._referring(sequence, self._constants):
+            renaming.rename_attribute(operation, name)
+
+    def references(self, sequence: mlir.Operation) -> Iterator[tuple[str, ...]]:
+        """Yield the references in a sequence of this shape."""
+        if self._constants is None:
+            yield from references_in(sequence)
+            return
+        for operation, name in self._referring(sequence, self._constants):
+            attribute = operation.attributes.get(name)
+            if attribute is not None and attribute not in self._references:
+                self._references[attribute] = tuple(references(attribute))
+            yield from self._references[attribute] if attribute is not None else ()
+
+    @staticmethod
+    def _referring(
+        sequence: mlir.Operation, constants: Iterable[int]
+    ) -> Iterator[tuple[mlir.Operation | mlir.OpView, str]]:
+        """Yield the attributes of a sequence that may refer to symbols although those of the example do not."""
+        # The sequence has the same discardable attributes as the example. Of its other attributes, argument and result
+        # attributes and the values of constants may refer to symbols.
+        yield sequence, "arg_attrs"
+        yield sequence, "res_attrs"
+        operations = sequence.regions[0].blocks[0].operations
+        for position in constants:
+            yield operations[position], "value"
 
 
 class SequenceTable:
     """The named sequences that can be referred to from inside `module`, and facts about them.
 
     Every fact is computed once for each sequence, even if many entries share the sequence.
+
+    Attributes:
+        top: the ops of the module, each with its symbol or an empty string.
+        symbols: the ops, of any kind, that define a symbol directly in the module.
+        shapes: the shapes of the sequences that only match, or only annotate.
+        looking: the ops, also in nested modules, that may read or change more of a program than ops of such sequences.
     """
 
     def __init__(self, module: mlir.Operation) -> None:
         self.module = module
+        self.top: list[tuple[str, mlir.Operation]] = []
+        self.symbols: dict[str, mlir.Operation] = {}
+        self.shapes: dict[str, SequenceShape] = {}
+        self.entry_points: list[mlir.Operation] = []
+        self.included: Counter[str] = Counter()
+        self.including: set[mlir.Operation] = set()
+        self.looking: list[mlir.Operation] = []
+        self.foreach_matches: list[mlir.Operation] = []
+        self.printing: list[mlir.Operation] = []
+        self.imports: list[mlir.Operation] = []
+        self.has_declarations = False
+        self.has_nested = False
+        self._recent: list[SequenceShape] = []
         self._nested: dict[str, SequenceTable] = {}
         self._referenced: dict[str, tuple[str, ...]] = {}
         self._annotations: dict[mlir.Operation, tuple[Annotation, ...] | None] = {}
         self._yielded: dict[mlir.Operation, tuple[_Source, ...]] = {}
         self._may_change: dict[str, bool] = {}
+        for operation in body(module):
+            symbol = symbol_name(operation) or ""
+            self.top.append((symbol, operation))
+            if symbol:
+                self.symbols[symbol] = operation
+            shape = self._scan(operation)
+            if shape is not None:
+                self.shapes[symbol] = shape
+            if (symbol == names.KERNEL_CONFIG or shape is None) and is_entry_point(operation):
+                self.entry_points.append(operation)
 
-    def symbol(self, name: str) -> mlir.Operation | None:
-        """Return the op, of any kind, that defines a symbol directly in the module; None if the symbol is undefined."""
-        return self.scan.symbols.get(name)
+    def _scan(self, operation: mlir.Operation) -> SequenceShape | None:
+        """Record the ops of a sequence, or of those in a nested module; return the shape if others need no scan."""
+        if operation.name == names.MODULE:
+            self.has_nested = True
+            for inner in body(operation):
+                self._scan(inner)
+        if operation.name != names.NAMED_SEQUENCE:
+            return None
+        for shape in self._recent:
+            if shape.example.is_structurally_equivalent(operation, _SAME_SHAPE):
+                return shape
+        operations: list[mlir.Operation] = []
+
+        def keep(op: mlir.Operation) -> mlir.WalkResult | None:
+            operations.append(op)
+            return mlir.WalkResult.SKIP if op.name in names.SHOWING else None
+
+        visit(operation, keep)
+        self.has_declarations |= len(operations) == 1
+        relevant = [op for op in operations[1:] if op.name not in _BLIND]
+        for op in relevant:
+            if op.name == names.FOREACH_MATCH:
+                self.foreach_matches.append(op)
+            elif op.name.startswith("transform."):
+                self.looking.append(op)
+            if op.name == names.IMPORT_SYMBOL:
+                self.imports.append(op)
+            if op.name == names.INCLUDE:
+                self.included[reference(op.attributes["target"])] += 1
+                assert op.parent is not None
+                self.including.add(op.parent.operation)
+        printing = [op for op in operations if op.name == names.PRINT]
+        self.printing += printing
+        if len(operations) == 1 or relevant or printing or is_entry_point(operation):
+            return None
+        shape = SequenceShape(operation)
+        self._recent = [shape, *self._recent[: _MOST_SHAPES - 1]]
+        return shape
 
     def referenced(self, name: str) -> tuple[str, ...]:
         """Return the symbols of the module that the definition of a symbol refers to, with repetitions."""
         if name not in self._referenced:
-            symbol, shape = self.scan.symbols[name], self.scan.shapes.get(name)
+            symbol, shape = self.symbols[name], self.shapes.get(name)
             references = references_in(symbol) if shape is None else shape.references(symbol)
             self._referenced[name] = tuple(path[0] for path in references)
         return self._referenced[name]
@@ -112,12 +251,14 @@ class SequenceTable:
         """Return the sequence at `path` with the table of its module, or None."""
         table = self
         *scope, name = split_path(path) if ":" in path or '"' in path else (path,)
-        for each in scope:
-            module = table.symbol(each)
+        for outer in scope:
+            module = table.symbols.get(outer)
             if module is None or module.name != names.MODULE:
                 return None
-            table = table._nested.setdefault(each, SequenceTable(module))
-        symbol = table.symbol(name)
+            if outer not in table._nested:
+                table._nested[outer] = SequenceTable(module)
+            table = table._nested[outer]
+        symbol = table.symbols.get(name)
         if symbol is None or symbol.name != names.NAMED_SEQUENCE:
             return None
         return table, symbol
@@ -152,21 +293,13 @@ class SequenceTable:
         sequence = self.lookup(matcher)
         return sequence is not None and names.NO_ENTRY in sequence.attributes
 
-    @cached_property
-    def scan(self) -> ModuleScan:
-        """The scan of the module for linking."""
-        return ModuleScan(self.module)
-
-    def closure(self, *paths: str) -> Iterator[_Resolved]:
-        """Yield the sequences at `paths` and those that they run, by includes and as actions.
+    def closure(self, *paths: str, with_matchers: bool = False) -> Iterator[_Resolved]:
+        """Yield the sequences at `paths` and those that they run: by includes, as actions, and, if asked for, as matchers.
 
         Each sequence is paired with the table of its module, and follows the sequences that it runs, except in cycles.
         """
-        return postorder(filter(None, map(self.resolve, paths)), _callees)
-
-    def run_by(self, *paths: str) -> Iterator[_Resolved]:
-        """Yield the sequences at `paths` and all sequences that they run, including matchers, as `closure` does."""
-        return postorder(filter(None, map(self.resolve, paths)), _referenced)
+        run = _referenced if with_matchers else _callees
+        return postorder(filter(None, map(self.resolve, paths)), run)
 
     def may_change(self, path: str) -> bool:
         """Return whether the sequence at `path`, or one that it includes, may change the payload."""
@@ -204,7 +337,25 @@ class SequenceTable:
         for inner, runs in postorder([(self, sequence)], partial(_callees, suppressed=False)):
             yield from (op for op in body(runs) if op.name != names.INCLUDE and fails(op))
             arguments = values[runs] = {}
-            for value, annotation in _annotated_values(inner, runs, values):
+            # The values that annotations take, here or in what it runs; None for an unknown one.
+            taken: list[tuple[Handle | None, mlir.Operation]] = []
+            for op in collect(runs, names.ANNOTATE, names.INCLUDE, names.FOREACH_MATCH):
+                if op.name == names.ANNOTATE:
+                    taken += ((value, op) for value in list(op.operands)[1:])
+                elif op.name == names.INCLUDE:
+                    callee = inner.lookup(reference(op.attributes["target"]))
+                    taken += (
+                        (op.operands[number], annotation)
+                        for number, annotation in values.get(callee, {}).items()
+                    )
+                else:
+                    for matcher, action in inner.distinct(inner.pairs(op)):
+                        for number, annotation in values.get(inner.lookup(action), {}).items():
+                            source = inner.yielded(matcher, number)
+                            if not isinstance(source, mlir.Attribute):
+                                value = None if source is None else op.operands[source]
+                                taken.append((value, annotation))
+            for value, annotation in taken:
                 if isinstance(value, mlir.BlockArgument) and value.owner.owner == runs:
                     arguments[value.arg_number] = annotation
                 elif value is None or not _is_one_value(inner, value):
@@ -224,12 +375,12 @@ class SequenceTable:
 
     def distinct(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return one pair for each combination of matcher shape and action; others differ only in parameters."""
-        found: dict[object, tuple[str, str]] = {}
+        first_pairs: dict[object, tuple[str, str]] = {}
         for matcher, action in pairs:
             # A path with a colon is nested or quoted, and not a symbol of the module.
-            shape = None if ":" in matcher else self.scan.shapes.get(matcher)
-            found.setdefault((shape or matcher, action), (matcher, action))
-        return list(found.values())
+            shape = None if ":" in matcher else self.shapes.get(matcher)
+            first_pairs.setdefault((shape or matcher, action), (matcher, action))
+        return list(first_pairs.values())
 
     def annotations(self, path: str) -> tuple[Annotation, ...] | None:
         """Return the annotations of the sequence at `path`, or None if it may do anything other than annotate."""
@@ -255,42 +406,21 @@ class SequenceTable:
         if result is None:
             return None
         if result[1] not in results:
-
-            def unread(caller: _Resolved) -> Iterable[_Resolved]:
-                return () if caller[1] in results else _callees(caller)
-
-            for table, sequence in postorder([result], unread) if self.scan.including else [result]:
+            run: Iterable[_Resolved] = [result]
+            if self.including:
+                run = postorder(
+                    run, lambda caller: () if caller[1] in results else _callees(caller)
+                )
+            for table, sequence in run:
                 if sequence not in results:
                     results[sequence] = read(table, sequence, results)
         return results[result[1]]
 
 
-def _annotated_values(
-    table: SequenceTable, sequence: mlir.Operation, values: _Values
-) -> Iterator[tuple[Handle | None, mlir.Operation]]:
-    """Yield the values in a sequence that annotations take, there or in what it runs; None for an unknown one."""
-
-    def of(resolved: _Resolved | None) -> Iterable[tuple[int, mlir.Operation]]:
-        return values.get(resolved[1], {}).items() if resolved else ()
-
-    for operation in collect(sequence, names.ANNOTATE, names.INCLUDE, names.FOREACH_MATCH):
-        if operation.name == names.ANNOTATE:
-            yield from ((value, operation) for value in list(operation.operands)[1:])
-        elif operation.name == names.INCLUDE:
-            for number, annotation in of(table.callee(operation)):
-                yield operation.operands[number], annotation
-        else:
-            for matcher, action in table.distinct(table.pairs(operation)):
-                for number, annotation in of(table.resolve(action)):
-                    yielded = table.yielded(matcher, number)
-                    if not isinstance(yielded, mlir.Attribute):
-                        yield None if yielded is None else operation.operands[yielded], annotation
-
-
 def _parents_needed(
     table: SequenceTable,
     sequence: mlir.Operation,
-    known: Mapping[mlir.Operation, _Needs],
+    needs_of_run: Mapping[mlir.Operation, _Needs],
     yielded: _Needs | None = None,
 ) -> _Parents:
     """Return how many enclosing ops the handles in a sequence need for the `get_parent_op`s in it and what it runs.
@@ -298,16 +428,14 @@ def _parents_needed(
     With `yielded`, only what those results need counts: a matcher that fails by itself does not match.
     """
     parents: _Parents = {}
-    running = (names.INCLUDE, names.FOREACH_MATCH) if known else ()
+    running = (names.INCLUDE, names.FOREACH_MATCH) if needs_of_run else ()
     if not (yielded or collect(sequence, names.GET_PARENT, *running)):
         return parents
     operations: list[mlir.Operation] = []
     visit(sequence, operations.append)
     for operation in reversed(operations[1:]):
-        needs = list(_needs_of_results(table, operation, parents, is_all=yielded is None))
-        if yielded is None:
-            needs += _needs_of_run(table, operation, known)
-        elif operation.name == names.YIELD and operation.parent == sequence:
+        needs = list(_needs(table, operation, parents, needs_of_run, is_all=yielded is None))
+        if yielded and operation.name == names.YIELD and operation.parent == sequence:
             needs += yielded.items()
         for number, (count, without) in needs:
             value = operation.operands[number]
@@ -316,52 +444,52 @@ def _parents_needed(
     return parents
 
 
-def _needs_of_results(
-    table: SequenceTable, operation: mlir.Operation, parents: _Parents, *, is_all: bool
+def _needs(
+    table: SequenceTable,
+    operation: mlir.Operation,
+    parents: _Parents,
+    needs_of_run: Mapping[mlir.Operation, _Needs],
+    *,
+    is_all: bool,
 ) -> Iterator[tuple[int, tuple[int, mlir.Operation]]]:
-    """Yield what the operands of an op need because of what its results and the arguments of its regions do."""
+    """Yield what the operands of an op need because of its results, of its regions, and of what it runs if all counts."""
     results = {
         number: parents[result]
         for number, result in enumerate(operation.results)
         if result in parents
     }
     count, without = max(results.values(), key=itemgetter(0), default=(0, operation))
+    callee = table.callee(operation) if operation.name == names.INCLUDE else None
     if operation.name == names.GET_PARENT:
         if results or is_all:
             yield 0, (count + 1, without)
     elif operation.name == names.INCLUDE and results:
-        if callee := table.callee(operation):
+        if callee:
             yield from _of_arguments(_parents_needed(*callee, {}, results), callee[1]).items()
     elif results and len(operation.operands):
         # Other ops yield what stands about as deep as their first operand.
         yield 0, (count, without)
     if operation.name in (names.FOREACH, names.SEQUENCE):
         block = operation.regions[0].blocks[0]
-        yield from ((n, parents[each]) for n, each in enumerate(block.arguments) if each in parents)
-
-
-def _needs_of_run(
-    table: SequenceTable, operation: mlir.Operation, known: Mapping[mlir.Operation, _Needs]
-) -> Iterator[tuple[int, tuple[int, mlir.Operation]]]:
-    """Yield what the operands of an op need because of the sequences that it runs."""
-    if operation.name == names.INCLUDE:
-        callee = table.callee(operation)
-        if callee and fails_as_included(operation):
-            yield from known.get(callee[1], {}).items()
-    elif operation.name == names.FOREACH_MATCH:
+        for argument in block.arguments:
+            if argument in parents:
+                yield argument.arg_number, parents[argument]
+    if is_all and callee and fails_as_included(operation):
+        yield from needs_of_run.get(callee[1], {}).items()
+    elif is_all and operation.name == names.FOREACH_MATCH:
         is_inside = "restrict_root" not in operation.attributes
         for matcher, action in table.distinct(table.pairs(operation)):
-            asked, acting = table.resolve(matcher), table.resolve(action)
-            if asked and acting and acting[1] in known:
-                found = _parents_needed(*asked, {}, known[acting[1]])
-                for number, (count, without) in _of_arguments(found, asked[1]).items():
+            matching, acting = table.resolve(matcher), table.resolve(action)
+            if matching and acting and acting[1] in needs_of_run:
+                needed = _parents_needed(*matching, {}, needs_of_run[acting[1]])
+                for number, (count, without) in _of_arguments(needed, matching[1]).items():
                     yield number, (count - (is_inside and number == 0), without)
 
 
 def _of_arguments(parents: _Parents, sequence: mlir.Operation) -> _Needs:
     # A declared sequence has no block.
-    arguments = [each for block in sequence.regions[0].blocks for each in block.arguments]
-    return {each.arg_number: parents[each] for each in arguments if each in parents}
+    arguments = [value for block in sequence.regions[0].blocks for value in block.arguments]
+    return {value.arg_number: parents[value] for value in arguments if value in parents}
 
 
 def _is_one_value(table: SequenceTable, value: Handle) -> bool:
@@ -398,21 +526,23 @@ def _read_yielded(
     results: Mapping[mlir.Operation, tuple[_Source, ...]],
 ) -> tuple[_Source, ...]:
     """Return the values that a sequence yields, given the values that its included sequences yield."""
-
-    def source(value: Handle) -> _Source:
-        if isinstance(value, mlir.BlockArgument):
-            return value.arg_number
-        assert isinstance(value, mlir.OpResult)
-        owner = value.owner.operation
-        if owner.name == names.PARAM_CONSTANT:
-            return owner
-        callee = table.callee(owner) if owner.name == names.INCLUDE else None
-        yielded = results.get(callee[1], ()) if callee else ()
-        inner = yielded[value.result_number] if value.result_number < len(yielded) else None
-        return source(owner.operands[inner]) if isinstance(inner, int) else inner
-
+    sources: list[_Source] = []
     blocks = list(sequence.regions[0].blocks)
-    return tuple(map(source, blocks[0].operations[-1].operands)) if blocks else ()
+    for operand in blocks[0].operations[-1].operands if blocks else ():
+        source: _Source = None
+        value: Handle | None = operand
+        # Follow a value through the includes that pass it on.
+        while isinstance(value, mlir.OpResult):
+            owner, number, value = value.owner.operation, value.result_number, None
+            callee = table.callee(owner) if owner.name == names.INCLUDE else None
+            yielded = results.get(callee[1], ()) if callee else ()
+            source = yielded[number] if number < len(yielded) else None
+            if owner.name == names.PARAM_CONSTANT:
+                source = owner
+            elif isinstance(source, int):
+                value = owner.operands[source]
+        sources.append(value.arg_number if isinstance(value, mlir.BlockArgument) else source)
+    return tuple(sources)
 
 
 def _read_annotations(
@@ -454,231 +584,3 @@ def _read_annotations(
             annotations.append(Annotation(target, annotation.name, value))
     # The last annotation of an attribute wins.
     return tuple(reversed(dict.fromkeys(reversed(annotations))))
-
-
-# --- Builders of transform ops, and the pairs of a `foreach_match`: references to a matcher and to an action
-
-Handle = mlir.Value[mlir.Type]
-
-FAILURES_PROPAGATE = 1
-FAILURES_SUPPRESS = 2
-"""The values of `transform`'s FailurePropagationMode."""
-
-
-def create(
-    name: str,
-    operands: Sequence[Handle],
-    results: Sequence[mlir.Type | str] = (),
-    /,
-    **attributes: mlir.Attribute,
-) -> list[Handle]:
-    """Build an op without regions at the current insertion point, and return its results. Types may be MLIR text."""
-    types = [mlir.Type.parse(result) if isinstance(result, str) else result for result in results]
-    operation = mlir.Operation.create(
-        name, operands=list(operands), results=types, attributes=attributes
-    )
-    return list(operation.results)
-
-
-def add_kernel_config(module: mlir.Operation, *, consumes: bool) -> mlir.Operation:
-    """Add an entry point `@__kernel_config` with an empty body at the end of `module` and return it."""
-    with module.context, module.location, mlir.InsertionPoint(module.regions[0].blocks[0]):
-        ownership = names.CONSUMED if consumes else names.READONLY
-        sequence = named_sequence(names.KERNEL_CONFIG, [any_op()], [any_op()], ownership)
-        sequence.attributes[names.ENTRY_POINT] = mlir.UnitAttr.get()
-    return sequence
-
-
-def named_sequence(
-    name: str,
-    arguments: Sequence[mlir.Type],
-    results: Sequence[mlir.Type] = (),
-    ownership: str = names.READONLY,
-) -> mlir.Operation:
-    """Build a named sequence without a body at the current insertion point and location."""
-    attributes = {
-        names.SYMBOL_NAME: mlir.StringAttr.get(name),
-        "function_type": mlir.TypeAttr.get(mlir.FunctionType.get(arguments, results)),
-        "arg_attrs": argument_declarations(len(arguments), ownership),
-    }
-    sequence = mlir.Operation.create(names.NAMED_SEQUENCE, attributes=attributes, regions=1)
-    locations = [mlir.Location.current] * len(arguments)
-    sequence.regions[0].blocks.append(*arguments, arg_locs=locations)
-    return sequence
-
-
-def argument_declarations(count: int, ownership: str = names.READONLY) -> mlir.ArrayAttr:
-    """Return the attributes of arguments with the same ownership."""
-    return mlir.ArrayAttr.get([mlir.DictAttr.get({ownership: mlir.UnitAttr.get()})] * count)
-
-
-def include(
-    target: Sequence[str], operands: Sequence[Handle], results: Sequence[mlir.Type], failures: int
-) -> list[Handle]:
-    """Build an `include` of the sequence at the path `target`, and return its results."""
-    i32 = mlir.IntegerType.get_signless(32)
-    return create(
-        names.INCLUDE,
-        operands,
-        results,
-        target=mlir.SymbolRefAttr.get(list(target)),
-        failure_propagation_mode=mlir.IntegerAttr.get(i32, failures),
-    )
-
-
-def any_op() -> mlir.Type:
-    """Return `!transform.any_op`, in the current context."""
-    return mlir.Type.parse("!transform.any_op")
-
-
-def merge_handles(handles: Sequence[Handle], *, deduplicate: bool = False) -> Handle:
-    """Build a `merge_handles` at the current insertion point and return its result."""
-    options = {"deduplicate": mlir.UnitAttr.get()} if deduplicate else {}
-    return create(names.MERGE_HANDLES, handles, [handles[0].type], **options)[0]
-
-
-def empty_handle(any_handle: Handle) -> Handle:
-    """Build an empty handle; `any_handle` may be any valid handle."""
-    no_operation = mlir.StringAttr.get(names.NO_OPERATION)
-    return create(names.SELECT, [any_handle], [any_op()], op_name=no_operation)[0]
-
-
-def walk(
-    operands: Sequence[Handle], results: Sequence[mlir.Type], attributes: dict[str, mlir.Attribute]
-) -> list[Handle]:
-    """Build a `foreach_match` over a copy of the first operand, which it consumes; return its results."""
-    root = merge_handles(operands[:1])
-    return create(names.FOREACH_MATCH, [root, *operands[1:]], results, **attributes)
-
-
-def change_signature(
-    sequence: mlir.Operation, arguments: Sequence[mlir.Type], results: Sequence[mlir.Type]
-) -> list[Handle]:
-    """Add arguments, which are read only, and results to a sequence; return the arguments.
-
-    The caller updates the terminator.
-    """
-    kind = signature(sequence)
-    inputs, outputs = [*kind.inputs, *arguments], [*kind.results, *results]
-    declared = sequence.attributes.get("arg_attrs")
-    declarations = list(declared) if isinstance(declared, mlir.ArrayAttr) else []
-    declarations += [mlir.DictAttr.get({}) for _ in range(len(kind.inputs) - len(declarations))]
-    declarations += argument_declarations(len(arguments))
-    sequence.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(inputs, outputs))
-    sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get(declarations)
-    if "res_attrs" in sequence.attributes:
-        del sequence.attributes["res_attrs"]
-    block = sequence.regions[0].blocks[0]
-    return [block.add_argument(kind, sequence.location) for kind in arguments]
-
-
-def yield_more(sequence: mlir.Operation, handles: Sequence[Handle]) -> None:
-    """Add handles to the values that a sequence yields."""
-    terminator = list(body(sequence))[-1]
-    operands = [*terminator.operands, *handles]
-    with mlir.InsertionPoint(terminator):
-        mlir.Operation.create(names.YIELD, operands=operands, loc=terminator.location)
-    terminator.erase()
-
-
-def copy_sequence(sequence: mlir.Operation, name: str) -> mlir.Operation:
-    """Insert a renamed copy of a sequence after the sequence, and return the copy."""
-    with mlir.InsertionPoint.after(sequence):
-        copy = sequence.clone().operation
-    copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name, sequence.context)
-    return copy
-
-
-def fails_as_included(operation: mlir.Operation) -> bool:
-    """Return whether an `include` propagates failures."""
-    mode = operation.attributes["failure_propagation_mode"]
-    return isinstance(mode, mlir.IntegerAttr) and mode.value == FAILURES_PROPAGATE
-
-
-def yield_(operands: Sequence[Handle]) -> None:
-    """Build a `yield` at the current insertion point."""
-    create(names.YIELD, operands)
-
-
-def annotate(handle: Handle, name: str, number: int) -> None:
-    """Build an annotation of the ops of a handle with a number at the current insertion point."""
-    value = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), number)
-    parameters = create(names.PARAM_CONSTANT, [], ["!transform.param<i64>"], value=value)
-    create(names.ANNOTATE, [handle, *parameters], name=mlir.StringAttr.get(name))
-
-
-_PREPARATIONS: Final = frozenset({names.ADD_BATCH_LOOP, names.MATERIALIZE_ENCODINGS})
-"""Passes that a readable spec may run before its entries."""
-
-Pair = tuple[mlir.Attribute, mlir.Attribute]
-"""References to a matcher and an action."""
-
-
-def pairs_of(foreach_match: mlir.Operation) -> list[Pair]:
-    """Return the pairs of a `foreach_match`, in order."""
-    matchers, actions = (foreach_match.attributes[key] for key in ("matchers", "actions"))
-    assert isinstance(matchers, mlir.ArrayAttr)
-    assert isinstance(actions, mlir.ArrayAttr)
-    return list(zip(matchers, actions, strict=True))
-
-
-def pair_attributes(pairs: Iterable[Pair]) -> dict[str, mlir.Attribute]:
-    """Return pairs as the attributes of a `foreach_match`, in the current context."""
-    pairs = list(pairs)
-    return {
-        "matchers": mlir.ArrayAttr.get([matcher for matcher, _ in pairs]),
-        "actions": mlir.ArrayAttr.get([action for _, action in pairs]),
-    }
-
-
-def named_pair_attributes(pairs: Iterable[tuple[str, str]]) -> dict[str, mlir.Attribute]:
-    """Return pairs as the attributes of a `foreach_match`, from the symbols of matchers and actions."""
-    reference_to = mlir.FlatSymbolRefAttr.get
-    return pair_attributes(
-        (reference_to(matcher), reference_to(action)) for matcher, action in pairs
-    )
-
-
-def add_list(module: mlir.Operation, pairs: Iterable[Pair]) -> None:
-    """Add an entry point `@__kernel_config` that is one `foreach_match` and a yield at the end of `module`."""
-    # A foreach_match consumes its root, so the entry point does.
-    block = add_kernel_config(module, consumes=True).regions[0].blocks[0]
-    root = block.arguments[0]
-    with module.context, module.location, mlir.InsertionPoint(block):
-        yield_(create(names.FOREACH_MATCH, [root], [root.type], **pair_attributes(pairs)))
-
-
-def set_pairs(foreach_match: mlir.Operation, pairs: Iterable[Pair]) -> None:
-    """Replace the pairs of a `foreach_match`."""
-    with foreach_match.context:
-        for name, attribute in pair_attributes(pairs).items():
-            foreach_match.attributes[name] = attribute
-
-
-def is_prepared_foreach_match(sequence: mlir.Operation) -> bool:
-    """Return whether a sequence runs passes that the compiler would run later, and then one list."""
-    operations = list(body(sequence))
-    last = [operation.name for operation in operations[-2:]]
-    return last == [names.FOREACH_MATCH, names.YIELD] and all(map(prepares, operations[:-2]))
-
-
-def prepares(operation: mlir.Operation) -> bool:
-    """Return whether an op runs a pass that the compiler would run later, and that configures nothing."""
-    name = operation.attributes.get("pass_name")
-    if operation.name != names.RUN_REGISTERED or not isinstance(name, mlir.StringAttr):
-        return False
-    return name.value in _PREPARATIONS
-
-
-def is_plain_foreach_match(sequence: mlir.Operation) -> bool:
-    """Return whether a sequence is one list without options, and a yield."""
-    operations = list(body(sequence))
-    if [op.name for op in operations] != [names.FOREACH_MATCH, names.YIELD]:
-        return False
-    foreach_match, terminator = operations
-    has_options = {"restrict_root", "flatten_results"} & set(foreach_match.attributes.keys())
-    if has_options or len(foreach_match.operands) != 1 or len(foreach_match.results) != 1:
-        return False
-    (result,) = foreach_match.results
-    # Older specs have no result and yield nothing.
-    return list(terminator.operands) in ([], [result]) and is_any_op(result.type)

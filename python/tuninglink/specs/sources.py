@@ -1,4 +1,8 @@
-"""Sources of specs on a command line: files, directories, patterns, libraries and URLs."""
+"""Sources of specs on a command line: files, directories, patterns, libraries and URLs; and the default library.
+
+The default library holds specs that are linked after the user's specs, one for each target. The lookup is by SKU, then
+architecture, then family: first in the user's directories, then among the shipped specs.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,30 @@ import glob
 import hashlib
 import os
 import re
+import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import product
 from pathlib import Path, PurePath
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, TypeAlias, overload
+from urllib.parse import urlsplit
+
+from iree.compiler import ir as mlir
 
 from tuninglink.arguments import Content, content_as_path, several
-from tuninglink.errors import SpecError, TuninglinkError, did_you_mean, nearest
-from tuninglink.files import cannot
+from tuninglink.errors import Diagnostic, SpecError, TuninglinkError, did_you_mean, nearest
+from tuninglink.files import cannot, make_directory, write_file
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, error, note, show_lines_of, thread_context
-from tuninglink.specs.remote import changed, fetch, is_url
 from tuninglink.specs.spec import Spec, load_spec
 
 if TYPE_CHECKING:
     from importlib import metadata
-
-    from iree.compiler import ir as mlir
 
 
 LIBRARY: Final = "library:"
@@ -34,13 +42,15 @@ LIBRARY: Final = "library:"
 GROUP: Final = "tuninglink.specs"
 """The group of entry points."""
 
+_SHIPPED_LIBRARIES: Final = resources.files("tuninglink") / "shipped" / "library"
+
 
 def library_files(name: str) -> tuple[SpecFile, ...]:
     """Return the specs of a shipped library, of another package's, or one spec of the latter: `acme/gfx942`."""
     library, _, only = name.partition("/")
-    shipped = _specs_in(shipped_directory())
-    if name in shipped:
-        return (_read_library_file(name, shipped[name]),)
+    libraries = _specs_in(_SHIPPED_LIBRARIES)
+    if name in libraries:
+        return (_read_library_file(name, libraries[name]),)
     files_by_name: dict[str, dict[str, Traversable]] = {}
     for entry_point in plug_ins(GROUP):
         if entry_point.name != library:
@@ -60,7 +70,7 @@ def library_files(name: str) -> tuple[SpecFile, ...]:
 
 def library_names() -> list[str]:
     """Return the names of all libraries."""
-    return sorted({*_specs_in(shipped_directory()), *(each.name for each in plug_ins(GROUP))})
+    return sorted({*_specs_in(_SHIPPED_LIBRARIES), *(package.name for package in plug_ins(GROUP))})
 
 
 def spec_names() -> list[str]:
@@ -70,13 +80,8 @@ def spec_names() -> list[str]:
 
 def shipped_libraries() -> tuple[SpecFile, ...]:
     """Return the shipped libraries by name."""
-    specs = _specs_in(shipped_directory())
+    specs = _specs_in(_SHIPPED_LIBRARIES)
     return tuple(_read_library_file(name, specs[name]) for name in sorted(specs))
-
-
-def shipped_directory() -> Traversable:
-    """Return the directory of the shipped libraries."""
-    return resources.files("tuninglink") / "shipped" / "library"
 
 
 def plug_ins(group: str) -> list[metadata.EntryPoint]:
@@ -108,10 +113,10 @@ def plug_ins(group: str) -> list[metadata.EntryPoint]:
 def _specs_in(directory: Traversable) -> dict[str, dict[str, Traversable]]:
     """Return the spec files of a directory, keyed by spec name and by suffix."""
     specs: dict[str, dict[str, Traversable]] = {}
-    for each in directory.iterdir() if directory.is_dir() else ():
-        path = PurePath(each.name)
-        if path.suffix in (".mlir", ".mlirbc"):
-            specs.setdefault(path.stem, {})[path.suffix] = each
+    for file in directory.iterdir() if directory.is_dir() else ():
+        path = PurePath(file.name)
+        if path.suffix in SUFFIXES:
+            specs.setdefault(path.stem, {})[path.suffix] = file
     return specs
 
 
@@ -193,29 +198,25 @@ class SpecArgument:
     def parse(cls, text: str) -> SpecArgument:
         """Parse an argument. One that is the path of an existing file is read as a path, unless it ends in a hash."""
         pinned = _PINNED.fullmatch(text)
-        if _PIN_OF_URL.search(pinned["source"] if pinned else text):
+        source = pinned["source"] if pinned else text
+        if _PIN_OF_URL.search(source):
             raise SpecError(error(f"'{text}' has another hash than one behind '#sha256='"))
-        if pinned is None:
-            return cls._unpinned(text)
-        sha256 = pinned["hash"].lower()
-        if not SHA256.fullmatch(sha256):
+        sha256 = pinned["hash"].lower() if pinned else ""
+        if pinned and not SHA256.fullmatch(sha256):
             message = f"'{pinned['hash']}' is not a SHA-256 hash: expected 64 hexadecimal digits"
             raise SpecError(error(message))
-        return replace(cls._unpinned(pinned["source"]), sha256=sha256)
-
-    @classmethod
-    def _unpinned(cls, text: str) -> SpecArgument:
-        if not text:
+        # Of several bindings, the first one counts.
+        targets: tuple[str, ...] = ()
+        while bound := None if os.path.lexists(source) else _BOUND.fullmatch(source):
+            if not bound["source"]:
+                raise SpecError(error(f"'{source}' binds a spec without a name"))
+            names = tuple(word.strip() for word in bound["targets"].split(","))
+            for target in names:
+                Target.parse(target)
+            source, targets = bound["source"], targets or names
+        if not source:
             raise SpecError(error("a spec has an empty name; expected a file, a library or a URL"))
-        bound = None if os.path.lexists(text) else _BOUND.fullmatch(text)
-        if bound is None:
-            return cls(text)
-        if not bound["source"]:
-            raise SpecError(error(f"'{text}' binds a spec without a name"))
-        targets = tuple(word.strip() for word in bound["targets"].split(","))
-        for target in targets:
-            Target.parse(target)
-        return replace(cls._unpinned(bound["source"]), targets=targets)
+        return cls(source, targets, sha256)
 
     def __str__(self) -> str:
         bound = f"{','.join(self.targets)}=" if self.targets else ""
@@ -223,7 +224,27 @@ class SpecArgument:
 
     def files(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
         """Read the specs."""
-        files = self._files(diagnostics)
+        files: Iterable[SpecFile]
+        path = Path(self.source)
+        if self.source == AUTOMATIC:
+            files = [replace(library, is_automatic=True) for library in shipped_libraries()]
+        elif self.source.startswith(LIBRARY):
+            files = library_files(self.source.removeprefix(LIBRARY))
+        elif is_url(self.source):
+            files = [SpecFile(self.source, fetch(self.source, self.sha256, diagnostics))]
+        else:
+            paths = [path]
+            if path.is_dir():
+                inside = [file for file in sorted(path.iterdir()) if file.suffix in SUFFIXES]
+                paths = list({file.stem: file for file in reversed(inside)}.values())[::-1]
+                if not paths:
+                    raise SpecError(error(f"there is no spec in the directory '{self.source}'"))
+            elif not path.exists() and glob.has_magic(self.source):
+                paths = [Path(name) for name in sorted(glob.glob(self.source, recursive=True))]  # noqa: PTH207 - may be absolute
+                if not paths:
+                    raise SpecError(error(f"no file matches '{self.source}'"))
+            files = [SpecFile(os.fspath(path), _read(path)) for path in paths]
+        files = tuple(replace(file, targets=self.targets) for file in files)
         if not self.sha256:
             return files
         if len(files) != 1:
@@ -234,40 +255,6 @@ class SpecArgument:
             raise SpecError(changed(self.source, file.sha256, self.sha256))
         # The hash is that of the text, which proves nothing about bytecode.
         return (file if file.text is None else replace(file, content=file.text, text=None),)
-
-    def names(self) -> tuple[str, ...]:
-        """Return the names of the specs, without fetching them."""
-        if is_url(self.source):
-            return (self.source,)
-        return tuple(file.name for file in self._files(DiagnosticSink(lambda _: None)))
-
-    def _files(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-        files: Iterable[SpecFile]
-        if self.source == AUTOMATIC:
-            files = (replace(library, is_automatic=True) for library in shipped_libraries())
-        elif self.source.startswith(LIBRARY):
-            files = library_files(self.source.removeprefix(LIBRARY))
-        elif is_url(self.source):
-            files = [SpecFile(self.source, fetch(self.source, self.sha256, diagnostics))]
-        else:
-            files = (SpecFile(os.fspath(path), _read(path)) for path in self._paths())
-        return tuple(replace(file, targets=self.targets) for file in files)
-
-    def _paths(self) -> list[Path]:
-        """Return the files of a path or a pattern; the files of a directory are sorted by name."""
-        path = Path(self.source)
-        if path.is_dir():
-            paths = [file for file in sorted(path.iterdir()) if file.suffix in SUFFIXES]
-            result = list({path.stem: path for path in reversed(paths)}.values())[::-1]
-            if not result:
-                raise SpecError(error(f"there is no spec in the directory '{self.source}'"))
-            return result
-        if not path.exists() and glob.has_magic(self.source):
-            result = [Path(name) for name in sorted(glob.glob(self.source, recursive=True))]  # noqa: PTH207 - may be absolute
-            if not result:
-                raise SpecError(error(f"no file matches '{self.source}'"))
-            return result
-        return [path]
 
 
 def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
@@ -361,3 +348,293 @@ def _read(path: Path) -> bytes:
             [note(f"the library of this name is '{LIBRARY}{name}'")] if name and is_missing else ()
         )
         raise SpecError(replace(message, notes=tuple(notes))) from None
+
+
+# --- The default library -------------------------------------------------------------------------
+
+_SHIPPED_SPECS: Final = resources.files("tuninglink") / "shipped" / "default"
+
+
+@dataclass(frozen=True)
+class DefaultLibrary:
+    """The search path of default specs.
+
+    Attributes:
+        directories: the directories searched first, in order, for `NAME.mlir` and then `NAME.mlirbc`; in each, by SKU,
+            then architecture, then family.
+    """
+
+    directories: tuple[str | os.PathLike[str], ...] = ()
+    shipped: bool = True
+    upgrade: bool = True
+
+    def find(self, target: Target) -> SpecFile | None:
+        """Return the file of the default spec for `target`, or None if no file exists."""
+        self.check_directories()
+        # A user's bytecode may be older than the text; shipped bytecode is generated from it. Diagnostics and reports name
+        # the shipped directory independently of the place of installation.
+        places: list[tuple[Traversable, Path, Sequence[str]]] = [
+            (directory, directory, SUFFIXES) for directory in map(Path, self.directories)
+        ]
+        if self.shipped:
+            places.append((_SHIPPED_SPECS, Path("tuninglink/shipped/default"), SUFFIXES[::-1]))
+        for directory, shown, suffixes in places:
+            for name, suffix in product(target.names, suffixes):
+                file = directory / f"{name}{suffix}"
+                try:
+                    if file.is_file():
+                        return SpecFile(os.fspath(shown / file.name), file.read_bytes())
+                except OSError as failure:
+                    reason = (failure.strerror or str(failure)).lower()
+                    message = f"cannot read the default spec '{file}': {reason}"
+                    raise TuninglinkError(error(message)) from None
+        return None
+
+    def check_directories(self) -> None:
+        """Check that the directories exist."""
+        for directory in map(Path, self.directories):
+            if not directory.is_dir():
+                problem = "is not a directory" if directory.exists() else "does not exist"
+                message = f"the directory of default specs '{os.fspath(directory)}' {problem}"
+                raise TuninglinkError(error(message))
+
+
+def default_spec(
+    target: str | Target,
+    *,
+    directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    context: mlir.Context | None = None,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> Spec | None:
+    """Return the default spec for a target, by SKU, then architecture, then family.
+
+    Args:
+        target: a target, or the name of one: `mi300x`, `gfx942`, `sm_80`, `znver4`, …
+        directories: the directories searched for `NAME.mlir` or `NAME.mlirbc` before the shipped specs.
+        context: the context of the spec; by default that of the calling thread, in which each
+            shipped spec is loaded once.
+        upgrade: whether a spec for an older compiler is upgraded; otherwise it is rejected.
+        diagnostics: receives warnings about entries that cannot be upgraded; by default they are Python warnings.
+
+    Returns:
+        The spec, or None if this target has no default spec.
+
+    Raises:
+        TargetError: no target has this name.
+        TuninglinkError: a directory does not exist, or the spec in it cannot be loaded.
+    """
+    if not isinstance(target, Target):
+        target = Target.parse(target)
+    own = DefaultLibrary(tuple(several(directories, "directories")), shipped=False).find(target)
+    file = own or DefaultLibrary().find(target)
+    if file is None:
+        return None
+    if own is None and context is None:
+        return _loaded_once(file)
+    return file.load(context or thread_context(), upgrade=upgrade, diagnostics=diagnostics)
+
+
+def shipped() -> dict[Target, Spec]:
+    """Return the shipped default specs, sorted by the names of their targets."""
+    specs = {}
+    for target in map(Target.parse, sorted(_specs_in(_SHIPPED_SPECS))):
+        file = DefaultLibrary().find(target)
+        assert file
+        specs[target] = _loaded_once(file)
+    return specs
+
+
+_loaded: Final = threading.local()
+"""The shipped specs loaded into the context of each thread; they are freed with the thread."""
+
+
+def _loaded_once(file: SpecFile) -> Spec:
+    """Return the spec in the context of the calling thread; the first call parses it."""
+    specs: dict[SpecFile, Spec] = vars(_loaded).setdefault("specs", {})
+    if file not in specs:
+        specs[file] = file.load(thread_context())
+    return specs[file]
+
+
+# --- Specs at URLs: fetched through fsspec, verified, and cached by hash --------------------------
+
+CACHE_VARIABLE: Final = "TUNINGLINK_CACHE_DIR"
+"""The environment variable that names the directory of the cache."""
+
+LIMIT_VARIABLE: Final = "TUNINGLINK_FETCH_SECONDS"
+"""The environment variable with the time limit of a transfer, in seconds."""
+
+DEFAULT_LIMIT: Final = "30"
+"""The time limit of a transfer, in seconds. Specs are small."""
+
+LARGEST: Final = 64 << 20
+"""The greatest size of a fetched spec, decompressed, in bytes."""
+
+_CHUNK: Final = 1 << 20
+
+_WITH_HOST: Final = ("http", "https")
+"""The schemes whose URLs name a host."""
+
+SPEC_FOLDERS: Final = ("specs", "urls")
+"""The folders of the cache with specs by hash, and with the last hash of each URL."""
+
+
+def is_url(source: str) -> bool:
+    """Return whether the name of a spec is a URL, as in `https://…` or `s3://…`."""
+    scheme, separator, _ = source.partition("://")
+    return bool(separator) and scheme.replace("+", "").isalnum()
+
+
+def cache_directory() -> Path:
+    """Return the directory of the cache: by default `tuninglink` in the user's cache directory."""
+    named = os.environ.get(CACHE_VARIABLE)
+    if named:
+        return Path(named)
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home directory has no cache
+        home = Path(os.devnull)
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "tuninglink"
+
+
+def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
+    """Return the spec at a URL."""
+    # With a hash, the cache is tried before the network. Without one, the spec is fetched each time; if that fails, the
+    # version that was fetched last is used.
+    specs, urls = (cache_directory() / name for name in SPEC_FOLDERS)
+    last = urls / hashlib.sha256(url.encode()).hexdigest()
+
+    if sha256 and (content := _cached(specs, sha256)) is not None:
+        return content
+    try:
+        content = _read_url(url)
+    except SpecError as failure:
+        try:
+            content = None if sha256 else _cached(specs, last.read_text().strip())
+        except (OSError, ValueError):  # the URL was never fetched, or the file is damaged
+            content = None
+        if content is None:
+            raise
+        message = f"{failure.diagnostics[0].message}; using the copy that was fetched before"
+        hexdigest = hashlib.sha256(content).hexdigest()
+    else:
+        message = f"'{url}' has no hash, and its content may change"
+        hexdigest = hashlib.sha256(content).hexdigest()
+        if sha256 and hexdigest != sha256:
+            raise SpecError(changed(url, hexdigest, sha256))
+        # Parse before caching, since the cache holds valid specs only. Failures to write the cache are ignored.
+        quiet = DiagnosticSink(lambda _: None)
+        load_spec(content, name=url, context=mlir.Context(), diagnostics=quiet)
+        with suppress(TuninglinkError):
+            write_file(make_directory(specs) / hexdigest, content)
+            make_directory(urls)
+            write_file(last, f"{hexdigest}\n".encode())
+    if not sha256:
+        diagnostics.warning(message, notes=[note(f"to pin it: {url}#sha256={hexdigest}")])
+    return content
+
+
+def _cached(specs: Path, sha256: str) -> bytes | None:
+    """Return the spec with a hash, or None if it is not cached or the file is damaged."""
+    try:
+        content = (specs / sha256).read_bytes()
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).hexdigest() == sha256 else None
+
+
+def changed(source: str, actual: str, expected: str) -> Diagnostic:
+    """Return the error for a spec whose hash differs from the expected one."""
+    remedy = note(f"its hash is {actual}, not {expected}")
+    return error(f"'{source}' has changed since its hash was taken", notes=[remedy])
+
+
+def _read_url(url: str) -> bytes:
+    """Return the current content of a URL."""
+    # The limits of time and size apply to every file system, since few have them for a whole transfer.
+    try:
+        import fsspec  # noqa: PLC0415 - an extra
+    except ImportError:
+        remedy = note("install it: pip install 'tuninglink[remote]'")
+        raise SpecError(
+            error(f"'{url}' is a URL, and fsspec is not installed", notes=[remedy])
+        ) from None
+
+    fault = ""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in _WITH_HOST and not parts.hostname:
+            fault = "the URL has no host"
+        elif parts.scheme in _WITH_HOST and parts.port == 0:
+            fault = "the URL has port 0"
+    except ValueError as failure:
+        fault = f"the URL is malformed: {failure}"
+    if fault:
+        raise SpecError(error(f"cannot fetch '{url}': {fault}"))
+
+    def transfer() -> None:
+        try:
+            # A stream is decompressed as it is read. Otherwise fsspec may read all that a server sends.
+            options = {"block_size": 0} if url.startswith(_WITH_HOST) else {}
+            content = bytearray()
+            with fsspec.open(url, "rb", **options) as file:
+                while chunk := file.read(_CHUNK):
+                    content += chunk
+                    if len(content) > LARGEST:
+                        raise ValueError(f"it is larger than {LARGEST >> 20} MiB")
+            answers.put(bytes(content))
+        except Exception as failure:  # noqa: BLE001 - each file system raises its own exceptions
+            answers.put(failure)
+
+    text = os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
+        message = f"{LIMIT_VARIABLE} must be a number of seconds greater than 0, not '{text}'"
+        raise SpecError(error(message))
+    answers: SimpleQueue[bytes | Exception] = SimpleQueue()
+    # A thread can be abandoned when a server does not respond, and a daemon thread does not delay the exit.
+    threading.Thread(target=transfer, name=f"fetch {url}", daemon=True).start()
+    try:
+        answer = answers.get(timeout=seconds)
+    except Empty:
+        remedy = note(f"{LIMIT_VARIABLE} sets the time limit, in seconds")
+        message = f"cannot fetch '{url}': it took longer than {seconds:g} s"
+        raise SpecError(error(message, notes=[remedy])) from None
+    if isinstance(answer, bytes):
+        return answer
+    raise SpecError(error(f"cannot fetch '{url}': {_reason(answer, url)}")) from None
+
+
+_REASONS: Final = {
+    "TooManyRedirects": "too many redirects",
+    "ClientPayloadError": "the server closed the connection before the end",
+    "NonHttpUrlRedirectClientError": "the server redirects to '{}', which is not an address of a server",
+}
+"""The reasons of failed transfers by the name of the exception of `aiohttp`, which need not be installed."""
+
+
+def _reason(failure: BaseException, url: str) -> str:
+    """Return why a transfer failed; file systems may chain the reason to a `FileNotFoundError` that names the URL."""
+    from http import HTTPStatus  # noqa: PLC0415 - only failed transfers have a status
+
+    chain = [failure]
+    while link := chain[-1].__cause__ or chain[-1].__context__:
+        chain.append(link)
+    cause = chain[-1]
+    for exception in chain:
+        status, kind = getattr(exception, "status", None), type(exception).__name__
+        if status in set(HTTPStatus):
+            return f"the server answered {status} {HTTPStatus(status).phrase}"
+        if kind in _REASONS:
+            return _REASONS[kind].format(exception)
+        if hasattr(exception, "host"):
+            is_refusal = isinstance(cause, ConnectionRefusedError)
+            reason = "connection refused" if is_refusal else getattr(cause, "strerror", None)
+            place = f"{exception.host}:{getattr(exception, 'port', '')}"
+            return f"cannot connect to {place}: {reason or ' '.join(str(cause).split())}"
+    messages = (" ".join(str(exception).split()) for exception in chain)
+    return next((text for text in messages if text not in ("", url)), type(failure).__name__)

@@ -1,4 +1,6 @@
-"""The model of a spec, the loading of specs, and the distinction between specs and programs.
+"""The model of a spec: its entry points, entries and kind; loading; and the distinction between specs and programs.
+
+The analysis does not change the IR. Linking makes its decisions from it; no later step can fail.
 
 The compiler's linker nests specs in one module and adds an entry point that runs their entry points. Earlier versions
 of Tuninglink did the same. Such a spec is read as a chain: the sequences of nested modules move to the outer module.
@@ -8,16 +10,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from iree.compiler import ir as mlir
 
 from tuninglink.arguments import Content, content_as_path, described, several
-from tuninglink.errors import Place, SpecError, did_you_mean, printable
+from tuninglink.errors import Diagnostic, Place, SpecError, did_you_mean, printable
 from tuninglink.files import cannot
 from tuninglink.iree import Target, known_cpu_vectors, known_target_names
 from tuninglink.mlir import (
@@ -27,9 +31,12 @@ from tuninglink.mlir import (
     entries_of,
     error,
     is_bytecode,
+    join_path,
     names,
     note,
     parse_module,
+    place_of,
+    references,
     rename_references,
     rename_symbols,
     symbol_name,
@@ -38,21 +45,259 @@ from tuninglink.mlir import (
     to_bytecode,
     to_text,
 )
+from tuninglink.plain_data import HIDDEN
 from tuninglink.rules import Rule
-from tuninglink.specs.module_scan import (
+from tuninglink.specs.sequences import SequenceTable
+from tuninglink.specs.transform_ops import (
     PREPROCESSING_FLAG,
+    Handle,
     has_entry_point,
+    is_any_op,
     is_entry_point,
     nested_specs,
+    no_entry_point,
+    pairs_of,
+    prepares,
     preprocessing_entry_points,
+    signature,
     unmark,
 )
-from tuninglink.specs.sequences import SequenceTable
-from tuninglink.specs.structure import UNNAMED, Anatomy, Entry, SpecKind, is_guarded, sequences_run
 from tuninglink.upgrading import read_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+UNNAMED = "unnamed_spec"
+"""The name of a spec without one in the attribute of its entry points in a chain."""
+
+
+class SpecKind(Enum):
+    """The two kinds of specs that linking distinguishes; the value is the word for diagnostics."""
+
+    MATCHER_LIST = "matcher list"
+    OPAQUE = "opaque spec"
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """A named sequence that the compiler runs on a dispatch, with its symbol and the reference to it."""
+
+    sequence: mlir.Operation
+    name: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One `matcher -> action` pair of a `foreach_match`.
+
+    Attributes:
+        matcher: the matcher's symbol, with nested references joined by `::`.
+        anatomy: the structure of the spec that the entry belongs to. Comparisons of entries ignore it.
+    """
+
+    matcher: str
+    action: str
+    place: Place | None
+    anatomy: Anatomy = field(compare=False, repr=False, metadata=HIDDEN)
+
+
+class Anatomy:
+    """The structure of the spec in `module`.
+
+    Attributes:
+        entry_points: the entry points of the spec or, if it is a chain, of its members.
+        driver: the entry point that linking writes to run the members in order; None if the spec is not a chain.
+    """
+
+    def __init__(self, module: mlir.Operation) -> None:
+        self.module = module
+        self.table = SequenceTable(module)
+        self.driver: EntryPoint | None = None
+        self._entries: dict[int, Entry] = {}
+        ops = self.table.entry_points
+        if not ops:
+            raise SpecError(no_entry_point(module))
+        for sequence in ops:
+            if problem := signature_problem(sequence):
+                raise SpecError(problem)
+        symbols_of_ops = [symbol_name(op) or "" for op in ops]
+        points = tuple(
+            EntryPoint(op, name, join_path([name]))
+            for op, name in zip(ops, symbols_of_ops, strict=True)
+        )
+        self.entry_points = points
+        # Split the entry points of a chain into the one that runs the others, and the others in execution order.
+        chained = {p.name: p for p in points if names.CHAINED_ENTRY_POINT in p.sequence.attributes}
+        drivers = tuple(point for point in points if point.name not in chained)
+        if chained and drivers:
+            self.entry_points = drivers
+            order = [path[-1] for path in sequences_run(drivers[0].sequence)]
+            if len(drivers) == 1 and sorted(order) == sorted(chained):
+                self.driver = drivers[0]
+                if self.is_used(drivers[0]):
+                    self.driver = None
+                else:
+                    self.entry_points = tuple(chained[name] for name in order)
+
+    @cached_property
+    def opaque_because(self) -> Diagnostic | None:
+        """The reason why the spec is opaque, as a note at the op that causes it; None for a matcher list."""
+        if len(self.entry_points) != 1:
+            return note("it has more than one entry point", self.entry_points[1].sequence)
+        sequence = self.entry_points[0].sequence
+        operations = list(body(sequence))
+        is_plain = [op.name for op in operations] == [names.FOREACH_MATCH, names.YIELD]
+        if is_plain:
+            foreach_match, terminator = operations
+            results = list(foreach_match.results)
+            # Older specs have no result and yield nothing.
+            is_plain = (
+                {"restrict_root", "flatten_results"}.isdisjoint(foreach_match.attributes.keys())
+                and len(foreach_match.operands) == len(results) == 1
+                and list(terminator.operands) in ([], results)
+                and is_any_op(results[0].type)
+            )
+        if not is_plain:
+            message = "its entry point is more than one plain 'foreach_match' and a yield"
+            return note(message, sequence)
+        return self._unreadable_because
+
+    @cached_property
+    def is_readable(self) -> bool:
+        """Whether the spec is a matcher list, apart from compiler passes that it may run first."""
+        operations = list(body(self.entry_points[0].sequence))
+        last = [operation.name for operation in operations[-2:]]
+        return (
+            len(self.entry_points) == 1
+            and last == [names.FOREACH_MATCH, names.YIELD]
+            and all(map(prepares, operations[:-2]))
+            and self._unreadable_because is None
+        )
+
+    @cached_property
+    def _unreadable_because(self) -> Diagnostic | None:
+        """The reason why the spec's only list is not a plain list of annotating entries, or None."""
+        if self.driver or self.is_used(self.entry_points[0]):
+            return note(
+                "its entry point is used by another sequence", self.entry_points[0].sequence
+            )
+        table = self.table
+        for matcher, action in table.distinct(self.pairs):
+            sequence = table.lookup(matcher)
+            if problem := pair_problem(table, self.foreach_match, matcher, action):
+                return problem
+            if sequence in table.including and table.may_change(matcher):
+                return note(f"its matcher '{matcher}' may change the program", sequence)
+            if table.annotations(action) is None:
+                message = f"its action '{action}' does more than annotate"
+                return note(message, table.lookup(action))
+        return None
+
+    def is_used(self, entry_point: EntryPoint) -> bool:
+        """Return whether an include or a list outside the driver of a chain refers to an entry point."""
+        is_driven = self.driver not in (None, entry_point)
+        symbol = mlir.FlatSymbolRefAttr.get(entry_point.name, self.module.context)
+        return self.table.included[entry_point.path] > is_driven or symbol in self._listed
+
+    @cached_property
+    def _listed(self) -> frozenset[mlir.Attribute]:
+        pairs = chain.from_iterable(map(pairs_of, self.table.foreach_matches))
+        return frozenset(chain.from_iterable(pairs))
+
+    @cached_property
+    def foreach_match(self) -> mlir.Operation:
+        """The one `foreach_match` of a matcher list."""
+        return next(body(self.entry_points[0].sequence))
+
+    @cached_property
+    def reaches_other_ops(self) -> bool:
+        """Whether an entry of this matcher list configures an op other than its matcher's operand."""
+        return any(
+            self.table.yielded(matcher, annotation.operand) != 0
+            for matcher, action in self.table.distinct(self.pairs)
+            for annotation in self.table.annotations(action) or ()
+        )
+
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The `(matcher, action)` pairs of all entries, in order of precedence; empty for a guarded chain.
+
+        The pairs of a guarded chain are in its parts.
+        """
+        # Only guards add pairs that are not entries.
+        are_guarded = is_guarded(self.entry_points[0].sequence)
+        if are_guarded and self.driver is not None:
+            return []
+        return [
+            pair
+            for entry_point in self.entry_points
+            for foreach_match in self.table.lists(entry_point.sequence)
+            for pair in self.table.pairs(foreach_match)
+            if not (are_guarded and self.table.is_bookkeeping(pair[0]))
+        ]
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries of all `foreach_match` ops in the entry points, in order of precedence."""
+        return tuple(map(self.entry, range(len(self.pairs))))
+
+    def entry(self, position: int) -> Entry:
+        """Return the entry at `position`, without computing all `entries`."""
+        entry = self._entries.get(position)
+        if entry is None:
+            matcher, action = self.pairs[position]
+            sequence = self.table.lookup(matcher)
+            place = place_of(sequence.location) if sequence is not None else None
+            entry = self._entries[position] = Entry(matcher, action, place, self)
+        return entry
+
+
+def sequences_run(entry_point: mlir.Operation) -> list[tuple[str, ...]]:
+    """Return the sequences that an entry point chains by includes that pass on the root; empty if it does more."""
+    root: Handle = entry_point.regions[0].blocks[0].arguments[0]
+    *operations, terminator = body(entry_point)
+    targets: list[tuple[str, ...]] = []
+    for operation in operations:
+        if operation.name == names.INCLUDE and operation.operands[0] == root:
+            targets += references(operation.attributes["target"])
+            root = operation.results[0]
+        elif operation.name not in (names.SELECT, names.MERGE_HANDLES):
+            return []
+    return targets if list(terminator.operands) == [root] else []
+
+
+def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
+    """Return the reason why the signature of an entry point prevents linking, or None if it can be linked."""
+    kind = signature(sequence)
+    name = symbol_name(sequence)
+    if names.CHAINED_ENTRY_POINT in sequence.attributes:
+        return None
+    if len(kind.inputs) != 1 or not is_any_op(kind.inputs[0]):
+        return error(f"entry point '@{name}' must take one '!transform.any_op'", sequence)
+    if len(kind.results) > 1 or not all(map(is_any_op, kind.results)):
+        return error(f"entry point '@{name}' must return one '!transform.any_op'", sequence)
+    if not sequence.regions[0].blocks:
+        return error(f"entry point '@{name}' has no body", sequence)
+    return None
+
+
+def is_guarded(sequence: mlir.Operation) -> bool:
+    """Return whether an entry point takes the decided ops next to the root."""
+    return len(signature(sequence).inputs) > 1
+
+
+def pair_problem(
+    table: SequenceTable, foreach_match: mlir.Operation, matcher: str, action: str
+) -> Diagnostic | None:
+    """Return the reason why a pair of a list cannot be an entry for ops of any name, or None if it can."""
+    sequence = table.lookup(matcher)
+    if sequence is None or table.lookup(action) is None:
+        return note(f"its entry '{matcher} -> {action}' is dangling", foreach_match)
+    if not is_any_op(signature(sequence).inputs[0]):
+        return note(f"its matcher '{matcher}' takes a typed operation", sequence)
+    return None
 
 
 @dataclass(frozen=True)
@@ -82,7 +327,7 @@ class Spec:
     @property
     def kind(self) -> SpecKind:
         """Whether the spec is a matcher list or opaque."""
-        return self.anatomy.kind
+        return SpecKind.OPAQUE if self.anatomy.opaque_because else SpecKind.MATCHER_LIST
 
     @property
     def kind_words(self) -> str:
@@ -145,7 +390,7 @@ def load_spec(
         bind(module, [target.lower() for target in targets])
     spec = Spec(module, name)
     try:
-        if spec.anatomy.table.scan.has_nested and _chained(module):
+        if spec.anatomy.table.has_nested and _chained(module):
             dissolve_nested(module)
             spec = Spec(module, name)
     except RuntimeError:
@@ -185,14 +430,13 @@ _ACTING_OPTIONS: Final = re.compile(
 
 def check_passes(table: SequenceTable) -> None:
     """Check that a spec runs no pass that could run a program, or read or write a file, and prints no control characters."""
-    scan = table.scan
-    for operation in scan.printing:
+    for operation in table.printing:
         # The compiler writes the name to standard output as it is.
         title = operation.attributes.get("name")
         if isinstance(title, mlir.StringAttr) and not title.value.isprintable():
             message = "the name in 'transform.print' has characters that do not print"
             raise SpecError(error(message, operation))
-    for operation in scan.looking:
+    for operation in table.looking:
         if operation.name != names.RUN_REGISTERED:
             continue
         pass_name = mlir.StringAttr(operation.attributes["pass_name"]).value
@@ -394,8 +638,15 @@ def narrow(one: Binding, other: Binding) -> Binding:
     """Return the targets that two bindings have in common; if their names differ, under the more specific name."""
     if one is None or other is None:
         return one if other is None else other
-    common = [name for name in one if any(each in _names(name) for each in other)]
-    common += [name for name in other if any(each in _names(name) for each in one)]
+    common = []
+    for targets, other_targets in ((one, other), (other, one)):
+        for name in targets:
+            # The names of the target, from its own to the least specific.
+            target = known_target_names().get(name)
+            wider = (name,) if target is None else target.names
+            wider = wider[wider.index(name) :] if name in wider else (name, *wider)
+            if not set(wider).isdisjoint(other_targets):
+                common.append(name)
     return tuple(dict.fromkeys(common))
 
 
@@ -406,21 +657,11 @@ def covers(binding: Binding, target: Target | None) -> bool:
     return target is not None and not set(binding).isdisjoint(target.names)
 
 
-def is_for_like_target(
-    binding: Binding, target: Target | None, element_types: Iterable[str]
-) -> bool:
-    """Return whether code with a binding is for a target similar to another one."""
-    types = tuple(element_types)
-    return target is not None and any(is_like(name, target, types) for name in binding or ())
-
-
-def _names(name: str) -> tuple[str, ...]:
-    """Return the names of the target called `name`, from the most to the least specific."""
-    target = known_target_names().get(name)
-    if target is None:
-        return (name,)
-    names = target.names
-    return names[names.index(name) :] if name in names else (name, *names)
+def suits(binding: Binding, target: Target | None, element_types: Collection[str]) -> bool:
+    """Return whether code with a binding is for a target, or for one similar to it."""
+    return covers(binding, target) or (
+        target is not None and any(is_like(name, target, element_types) for name in binding or ())
+    )
 
 
 _LIKE_SM_80: Final = frozenset({"sm_90"})
@@ -430,7 +671,7 @@ sm_86 and sm_89 have the intrinsics and 99 KiB: 14 of the 59 entries of `library
 """
 
 
-def is_like(name: str, target: Target, element_types: Iterable[str]) -> bool:
+def is_like(name: str, target: Target, element_types: Collection[str]) -> bool:
     """Return whether code for a target with another name, computing with some types, suits the given target equally well."""
     made_for = known_target_names().get(name)
     if made_for is None or made_for.backend != target.backend:

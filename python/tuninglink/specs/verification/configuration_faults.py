@@ -79,7 +79,7 @@ _LEVEL: Final = re.compile(r"(\w+) = \[")
 """A level in `#iree_cpu.inner_tile_alignments`."""
 
 _UKERNEL: Final = re.compile(r'"(.*)", (tensor|memref)>')
-_OF_TENSORS: Final = frozenset(name for known in TENSOR_UKERNELS.values() for name in known)
+_OF_TENSORS: Final = frozenset(name for ukernels in TENSOR_UKERNELS.values() for name in ukernels)
 _WITHOUT_UKERNELS: Final = "the microkernels of tensors are for gfx942 and gfx950"
 
 _GPU_PIPELINES: Final = ("#iree_gpu.pipeline<", "#iree_gpu.spirv_pipeline<")
@@ -93,12 +93,21 @@ def check_configurations(
 ) -> None:
     """Report faults in the configurations of entries, by default all, of a spec that the compiler's verifier accepts."""
     places = KnobPlaces()
-    _check_annotations(spec, diagnostics, places)
+    # Misspelt names of attributes in actions.
+    table = spec.anatomy.table
+    for action in dict.fromkeys(action for _, action in spec.anatomy.pairs):
+        for annotation in table.annotations(action) or ():
+            if suggestion := misspelt(annotation.name, sorted(_READ)):
+                name, rule = annotation.name, Rule.UNKNOWN_NAME
+                message = f"sets '{name}', which the compiler does not read: what its entries match stays as it is"
+                fault = Fault(message, knob=name, suggestion=suggestion, rule=rule)
+                _report(fault, f"action '@{action}' ", table.lookup(action), places, diagnostics)
+    # Faults of the values that entries set.
     reported: set[tuple[mlir.Attribute, str]] = set()
     faults_by_key: dict[Hashable, tuple[Fault, ...]] = {}
     for position in range(len(spec.anatomy.pairs)) if positions is None else positions:
         entry = spec.anatomy.entry(position)
-        matcher = spec.anatomy.table.lookup(entry.matcher)
+        matcher = table.lookup(entry.matcher)
         is_for_target = target is not None and is_bound_for(entry, target)
         required = required_op(matcher)
         settings = settings_of(spec, entry, _READ) or {}
@@ -137,20 +146,6 @@ def _report(
     diagnostics.emit(Diagnostic(severity, message, at, notes, fix, fault.rule))
 
 
-def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlaces) -> None:
-    table = spec.anatomy.table
-    for action in dict.fromkeys(action for _, action in spec.anatomy.pairs):
-        sequence = table.lookup(action)
-        for annotation in table.annotations(action) or ():
-            suggestion = misspelt(annotation.name, sorted(_READ))
-            if suggestion:
-                name = annotation.name
-                message = f"sets '{name}', which the compiler does not read: what its entries match stays as it is"
-                rule = Rule.UNKNOWN_NAME
-                fault = Fault(message, knob=name, suggestion=suggestion, rule=rule)
-                _report(fault, f"action '@{action}' ", sequence, places, diagnostics)
-
-
 def _attribute_faults(name: str, value: mlir.Attribute, target: Target | None) -> Iterator[Fault]:
     """Yield faults of an attribute that is set under the name of another one, or that code generation does not read."""
     # `verify_spec` reports that attributes of no dialect are ignored.
@@ -182,11 +177,11 @@ def _attribute_faults(name: str, value: mlir.Attribute, target: Target | None) -
             form = f'write #iree_codegen.ukernel_descriptor<"{ukernel[1]}", tensor>'
             yield Fault(message, form, knob=ukernel[1], rule=Rule.IGNORED)
     elif ukernel and target is not None:
-        known = TENSOR_UKERNELS.get(target.architecture or "", ())
-        if ukernel[1] not in known:
+        ukernels = TENSOR_UKERNELS.get(target.architecture or "", ())
+        if ukernel[1] not in ukernels:
             yield Fault(
                 f"{target} has no microkernel '{ukernel[1]}'",
-                "" if (suggestion := nearest(ukernel[1], known)) else _WITHOUT_UKERNELS,
+                "" if (suggestion := nearest(ukernel[1], ukernels)) else _WITHOUT_UKERNELS,
                 is_error=True,
                 knob=ukernel[1],
                 suggestion=suggestion,
@@ -202,7 +197,21 @@ def _findings(
     value: mlir.Attribute, target: Target | None, required: RequiredOp | None
 ) -> Iterator[Fault]:
     """Yield faults of a configuration for a target, if any, and for the matched op."""
-    foreign = [*_foreign_parts(value, target)]
+    foreign: list[Fault] = []
+    if target is not None:
+        parts = [value]
+        if isinstance(value, iree_codegen.CompilationInfoAttr):
+            parts = [value.translation_info, value.lowering_config]
+        remedy = f"bind the entry to its targets, 'tuninglink.targets' on the matcher, if that is not {target}"
+        for part in parts:
+            if reason := foreign_reason(part, target):
+                knob = names.LOWERING_CONFIG
+                if isinstance(part, iree_codegen.TranslationInfoAttr):
+                    knob = "pipeline"
+                elif isinstance(part, iree_gpu.LoweringConfigAttr) and part.mma_kind is not None:
+                    knob = MMA_KIND
+                rule = Rule.OTHER_TARGET
+                foreign.append(Fault(reason, remedy, is_error=True, knob=knob, rule=rule))
     yield from foreign[:1]
     # The translation info.
     lowering = value
@@ -230,29 +239,8 @@ def _findings(
     if pipeline == VECTOR_DISTRIBUTE:
         yield from idle_faults(knobs)
     if isinstance(translation, iree_codegen.TranslationInfoAttr):
-        sizes = list(translation.workgroup_size or ())
-        subgroup_size = translation.subgroup_size or 0
-        yield from subgroup_faults(knobs, sizes, subgroup_size)
-        if not foreign:
-            name = intrinsic_name(lowering.mma_kind)
-            # A fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to this subgroup size.
-            threads = 0 if name is None else _INTRINSIC_THREADS.get(instruction_set(name), 0)
-            if name is not None and not subgroup_size:
-                yield Fault(
-                    f"its 'translation_info' has no 'subgroup_size', which '{name}' needs",
-                    f"write subgroup_size = {threads or 32}",
-                    knob="translation_info",
-                    rule=Rule.MISSING_KNOB,
-                )
-            is_distributed = pipeline == gpu.VECTOR_DISTRIBUTE
-            if threads and is_distributed and subgroup_size and subgroup_size != threads:
-                yield Fault(
-                    f"'{name}' takes a subgroup of {threads} threads, not {subgroup_size}",
-                    f"write subgroup_size = {threads}",
-                    is_error=True,
-                    knob=gpu.SUBGROUP_SIZE,
-                    rule=Rule.THREAD_COUNT,
-                )
+        name = "" if foreign else intrinsic_name(lowering.mma_kind) or ""
+        yield from subgroup_faults(knobs, translation, name)
     if required is not None:
         yield from _types(lowering, required)
 
@@ -282,24 +270,6 @@ def _misspelt(entries: Iterable[str], valid: Sequence[str]) -> Iterator[Fault]:
             yield Fault(message, is_error=True, knob=name, suggestion=suggestion, rule=rule)
 
 
-def _foreign_parts(value: mlir.Attribute, target: Target | None) -> Iterator[Fault]:
-    """Yield faults for the parts of a configuration that the target does not support."""
-    if target is None:
-        return
-    parts = [value]
-    if isinstance(value, iree_codegen.CompilationInfoAttr):
-        parts = [value.translation_info, value.lowering_config]
-    remedy = f"bind the entry to its targets, 'tuninglink.targets' on the matcher, if that is not {target}"
-    for part in parts:
-        if reason := foreign_reason(part, target):
-            knob = names.LOWERING_CONFIG
-            if isinstance(part, iree_codegen.TranslationInfoAttr):
-                knob = "pipeline"
-            elif isinstance(part, iree_gpu.LoweringConfigAttr) and part.mma_kind is not None:
-                knob = MMA_KIND
-            yield Fault(reason, remedy, is_error=True, knob=knob, rule=Rule.OTHER_TARGET)
-
-
 def _translation_faults(
     translation: iree_codegen.TranslationInfoAttr, target: Target | None
 ) -> Iterator[Fault]:
@@ -315,10 +285,23 @@ def _translation_faults(
             knob=PIPELINE_OPTIONS,
             rule=Rule.UNREAD_KNOB,
         )
+    # The attributes of the LLVM function, which may set the subgroups of a compute unit.
     attributes = entries_of(entries_of(translation.configuration).get(_FUNCTION_ATTRIBUTES))
-    yield from function_faults(attributes, target)
+    for name in attributes:
+        if misspelt(name, (_WAVES,)):
+            message = f"LLVM reads no function attribute '{name}'"
+            yield Fault(message, knob=name, suggestion=_WAVES, rule=Rule.UNREAD_KNOB)
+    waves = attributes.get(_WAVES)
+    text = waves.value if isinstance(waves, mlir.StringAttr) else ""
+    if waves is not None and not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)?", text):
+        message = f"'{_WAVES}' is {waves}, which LLVM does not read"
+        remedy = 'it is a least number, or a least and a greatest one, such as "2" or "2,4"'
+        yield Fault(message, remedy, knob=_WAVES)
+    elif waves is not None and target is not None and target.backend != "rocm":
+        message = f"'{_WAVES}' has no effect on {target}: it is for AMD GPUs"
+        yield Fault(message, knob=_WAVES, rule=Rule.OTHER_TARGET)
+    # The thread counts.
     sizes = list(translation.workgroup_size or ())
-    # Faults of the thread counts of a `translation_info`.
     subgroup_size = translation.subgroup_size or 0
     if not sizes:
         yield Fault(
@@ -342,7 +325,7 @@ def _translation_faults(
         is_amd = target is not None and target.backend == "rocm"
         yield Fault(
             f"a subgroup of {target} has {' or '.join(map(str, subgroup_sizes))} threads, not {subgroup_size}",
-            f"write subgroup_size = {min(subgroup_sizes, key=lambda each: abs(each - subgroup_size))}",
+            f"write subgroup_size = {min(subgroup_sizes, key=lambda size: abs(size - subgroup_size))}",
             is_error=is_amd and subgroup_size not in gpu.AMD_SUBGROUP_SIZES,
             knob=gpu.SUBGROUP_SIZE,
             rule=Rule.THREAD_COUNT,
@@ -421,6 +404,7 @@ def knob_faults(
     intrinsic: str,
 ) -> Iterator[Fault]:
     """Yield faults of the entries of a `#iree_gpu.lowering_config`."""
+    tiling, configured = TILING_WORKGROUPS.get(pipeline), _PIPELINES.get(pipeline, "")
     for name, value in knobs.items():
         if name not in gpu.ENTRIES:
             message, remedy = f"code generation reads no '{name}'", ""
@@ -432,20 +416,26 @@ def knob_faults(
                 remedy = f"it reads {', '.join(gpu.ENTRIES)}"
             yield Fault(message, remedy, knob=name, suggestion=suggestion, rule=Rule.UNREAD_KNOB)
             continue
-        faults = [
-            *_malformed(name, value, op, intrinsic),
-            *_of_another_pipeline(name, pipeline, knobs),
-        ]
+        faults = [*_malformed(name, value, op, intrinsic)]
+        # Vectorize unrolls the windows of convolutions by reduction tiles.
+        is_open = name == gpu.REDUCTION_LEVEL and tiling == "Vectorize"
+        if tiling and name not in _READ_ANYWHERE and not is_open:
+            remedy = "it reads 'workgroup', also for reductions; TileAndFuse and VectorDistribute read more"
+            faults.append(Fault(f"{tiling} reads no '{name}'", remedy, rule=Rule.UNREAD_KNOB))
+        reader, other = _READ_BY.get(name, ("", ""))
+        if reader and configured and configured != reader:
+            message = f"{configured} reads no '{name}', which is a knob of {reader}"
+            remedy = f"{configured} reads '{other}' instead"
+            is_error = name != gpu.LANE_BASIS and other not in knobs
+            faults.append(Fault(message, remedy, is_error=is_error, rule=Rule.UNREAD_KNOB))
         if op is not None and not faults:
             faults += _of_other_loops(name, value, op)
-            has_steps = op.is_product and pipeline not in TILING_WORKGROUPS
-            faults += _of_wrong_loops(name, value, op.parallel) if has_steps and not faults else ()
-            adds = op.is_product and not faults
-            faults += _of_shared_sums(name, pipeline, knobs, op.parallel) if adds else ()
+            if op.is_product and not faults:
+                faults += _of_wrong_loops(name, pipeline, knobs, op.parallel)
         yield from (replace(fault, knob=name) for fault in faults)
     read = {name: value for name, value in knobs.items() if gpu.is_read(name, value)}
     if op is not None and op.is_product:
-        yield from _missing(read, _PIPELINES.get(pipeline, ""), intrinsic)
+        yield from _missing(read, configured, intrinsic)
 
 
 def load_faults(knobs: Mapping[str, mlir.Attribute], target: Target | None) -> Iterator[Fault]:
@@ -537,18 +527,25 @@ def _malformed(
     if not is_formed(value):
         form = form.format(intrinsic or "MFMA_F32_16x16x16_F16")
         if name in _INTEGERS:
-            if right := _well_formed(name, value, op):
+            # The readable integers of the list, one for each loop of a known op.
+            right = similar_integers(value)
+            loops = len(right) if op is None or name not in _SIZES else len(op.parallel)
+            if name == gpu.PROMOTED_OPERANDS:
+                right = right or [0, 1]
+            elif right and len(right) != loops:
+                right = _resized(name, right, loops) if name in gpu.TILES else []
+            if right:
                 form += f", such as {right}"
             elif name in _SIZES:
                 form += ", with one for each loop"
             reason = "which code generation takes as missing"
             if isinstance(value, mlir.ArrayAttr):
-                others = (each for each in value if not isinstance(each, mlir.IntegerAttr))
-                reason += f": {next(others)} is not an integer"
+                misfits = (item for item in value if not isinstance(item, mlir.IntegerAttr))
+                reason += f": {next(misfits)} is not an integer"
     elif isinstance(value, mlir.ArrayAttr) and name == gpu.PROMOTION_TYPES:
         # The copy of each promotion must be one of these, or a lowering config.
-        found = (_COPY.search(str(promotion)) for promotion in value)
-        copies = (match[1] or match[2] for match in found if match)
+        matches = (_COPY.search(str(promotion)) for promotion in value)
+        copies = (match[1] or match[2] for match in matches if match)
         readable = (*_COPIES, "#iree_gpu.lowering_config<")
         copy = next((copy for copy in copies if not copy.startswith(readable)), "")
         if not copy:
@@ -571,72 +568,42 @@ _COPIES: Final = ("#iree_gpu.derived_thread_config", "#iree_gpu.use_global_load_
 _COPY: Final = re.compile(r"promote_with_cache_swizzle<(.*)>$|copy_config = (.*), swizzle = ")
 
 
-def _well_formed(name: str, value: mlir.Attribute, op: RequiredOp | None) -> list[int]:
-    """Return the integers of a malformed list, one for each loop of a known op; empty if they are unknown."""
-    integers = similar_integers(value)
-    if name == gpu.PROMOTED_OPERANDS:
-        return integers or [0, 1]
-    if not integers or op is None or name not in _SIZES or len(integers) == len(op.parallel):
-        return integers
-    return _resized(name, integers, len(op.parallel)) if name in gpu.TILES else []
-
-
 def _resized(name: str, sizes: Sequence[int], loops: int) -> list[int]:
     zeros = [0] * (loops - len(sizes))
     return [*zeros, *sizes[:loops]] if name in gpu.REDUCING else [*sizes[:loops], *zeros]
 
 
-def _of_another_pipeline(
-    name: str, pipeline: str, knobs: Mapping[str, mlir.Attribute]
-) -> Iterator[Fault]:
-    tiling = TILING_WORKGROUPS.get(pipeline)
-    # Vectorize unrolls the windows of convolutions by them.
-    is_open = name == gpu.REDUCTION_LEVEL and tiling == "Vectorize"
-    if tiling and name not in _READ_ANYWHERE and not is_open:
-        remedy = (
-            "it reads 'workgroup', also for reductions; TileAndFuse and VectorDistribute read more"
-        )
-        yield Fault(f"{tiling} reads no '{name}'", remedy, rule=Rule.UNREAD_KNOB)
-    reader, other = _READ_BY.get(name, ("", ""))
-    configured = _PIPELINES.get(pipeline)
-    if reader and configured and configured != reader:
-        yield Fault(
-            f"{configured} reads no '{name}', which is a knob of {reader}",
-            f"{configured} reads '{other}' instead",
-            is_error=name != gpu.LANE_BASIS and other not in knobs,
-            rule=Rule.UNREAD_KNOB,
-        )
-
-
-def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) -> Iterator[Fault]:
-    """Yield a fault for workgroup tiles of reductions, and for reduction tiles of parallel loops."""
-    sizes = gpu.read_integers(value) if name in (gpu.WORKGROUP, gpu.REDUCTION_LEVEL) else None
-    if sizes is None:
-        return
-    takes_parallel = name == gpu.WORKGROUP
-    kept = {1} if takes_parallel else set()  # The compiler itself writes 1 there.
-    pairs = zip(sizes, parallel, strict=True)
-    right = [
-        size if is_parallel == takes_parallel or size in kept else 0 for size, is_parallel in pairs
-    ]
-    loop = next((loop for loop, size in enumerate(sizes) if size != right[loop]), None)
-    if loop is None:
-        return
-    if takes_parallel:
-        fault, remedy = f"ignored for loop {loop}, a reduction", "'reduction' tiles reductions"
-    else:
-        fault, remedy = f"loop {loop} is parallel", "'workgroup' tiles parallel loops"
-    advice = f"{remedy}; write {right}" if any(right) else remedy
-    yield Fault(f"'{name}' is {list(sizes)}, and {fault}", advice, rule=Rule.LOOP_COUNT)
-
-
-def _of_shared_sums(
+def _of_wrong_loops(
     name: str, pipeline: str, knobs: Mapping[str, mlir.Attribute], parallel: Sequence[bool]
 ) -> Iterator[Fault]:
-    """Yield a fault for tiles that make threads or subgroups add to one result without synchronization."""
+    """Yield a fault for tiles of the wrong loops of a product."""
+    # Workgroup tiles of reductions, and reduction tiles of parallel loops. The pipelines for tiles of workgroups only read
+    # both there.
+    has_steps = name in (gpu.WORKGROUP, gpu.REDUCTION_LEVEL) and pipeline not in TILING_WORKGROUPS
+    sizes = list(gpu.read_integers(knobs[name]) or ())
+    if has_steps and sizes:
+        takes_parallel = name == gpu.WORKGROUP
+        kept = {1} if takes_parallel else set()  # The compiler itself writes 1 there.
+        pairs = zip(sizes, parallel, strict=True)
+        right = [
+            size if is_parallel == takes_parallel or size in kept else 0
+            for size, is_parallel in pairs
+        ]
+        loop = next((loop for loop, size in enumerate(sizes) if size != right[loop]), None)
+        if loop is not None:
+            if takes_parallel:
+                fault, remedy = (
+                    f"ignored for loop {loop}, a reduction",
+                    "'reduction' tiles reductions",
+                )
+            else:
+                fault, remedy = f"loop {loop} is parallel", "'workgroup' tiles parallel loops"
+            advice = f"{remedy}; write {right}" if any(right) else remedy
+            yield Fault(f"'{name}' is {sizes}, and {fault}", advice, rule=Rule.LOOP_COUNT)
+            return
+    # Tiles that make threads or subgroups add to one result without synchronization.
     loops = gpu.shared_reductions(name, knobs, parallel) if pipeline == gpu.TILE_AND_FUSE else ()
     if loops:
-        sizes = [*(gpu.read_integers(knobs[name]) or ())]
         right = [0 if loop in loops else size for loop, size in enumerate(sizes)]
         message = f"'{name}' is {sizes}, and loop {loops[0]} is a reduction: {name}s add to one result at the same time"
         text, remedy = f"{message}, which is wrong", f"write {right}"
@@ -646,17 +613,17 @@ def _of_shared_sums(
 def _of_other_loops(name: str, value: mlir.Attribute, op: RequiredOp) -> Iterator[Fault]:
     """Yield the faults of a knob whose value is for another number of loops or operands."""
     loops = len(op.parallel)
-    asked = f"for the {counted(loops, 'loop')} that the matcher requires"
+    required = f"for the {counted(loops, 'loop')} that the matcher requires"
     if name in _SIZES and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
         right = _resized(name, gpu.read_integers(value) or (), loops)
         remedy = f"there is one size for each loop, 0 for one that is not tiled, such as {right}"
         if name == gpu.PADDING:
             remedy = "there is one size for each loop, that of its tile"
         cannot_tile = op.is_product and name == gpu.REDUCTION_LEVEL and len(value) > loops
-        message = f"'{name}' has {counted(len(value), 'size')} {asked}"
+        message = f"'{name}' has {counted(len(value), 'size')} {required}"
         yield Fault(message, remedy, is_error=cannot_tile, rule=Rule.LOOP_COUNT)
     if name in gpu.BASES:
-        for fault in basis_faults(name, value, loops, asked):
+        for fault in basis_faults(name, value, loops, required):
             yield replace(fault, is_error=fault.is_error and op.is_product)
     if name == gpu.PROMOTED_OPERANDS:
         operands = gpu.read_integers(value) or ()
@@ -690,39 +657,80 @@ _WAVES: Final = "amdgpu-waves-per-eu"
 
 
 def subgroup_faults(
-    knobs: Mapping[str, mlir.Attribute], workgroup_size: Sequence[int], subgroup_size: int
+    knobs: Mapping[str, mlir.Attribute],
+    translation: iree_codegen.TranslationInfoAttr,
+    intrinsic: str,
 ) -> Iterator[Fault]:
-    """Yield a fault if the size of a workgroup differs from that of the subgroups in its basis."""
+    """Yield faults of the numbers of subgroups and of their threads, for a basis and for an intrinsic, if any."""
+    sizes = list(translation.workgroup_size or ())
+    subgroup_size = translation.subgroup_size or 0
     basis = gpu.read_basis(knobs.get(gpu.SUBGROUP_BASIS))
-    if basis is None or not workgroup_size or not subgroup_size or min(basis.counts, default=0) < 1:
-        return
-    threads = prod(basis.counts) * subgroup_size
-    if threads != prod(workgroup_size):
+    if basis and sizes and subgroup_size and min(basis.counts, default=0) >= 1:
+        threads = prod(basis.counts) * subgroup_size
+        if threads != prod(sizes):
+            yield Fault(
+                f"'subgroup_basis' has {prod(basis.counts)} subgroups of {subgroup_size} threads, and the workgroup has "
+                f"{prod(sizes):,} threads, not {threads:,}",
+                f"write workgroup_size = [{threads}, 1, 1], or other counts"
+                if threads <= _MOST_THREADS
+                else f"write counts with a product of {max(1, prod(sizes) // subgroup_size)}",
+                knob=gpu.SUBGROUP_BASIS,
+                rule=Rule.THREAD_COUNT,
+            )
+    # An intrinsic without a subgroup, or with a subgroup of a size that VectorDistribute cannot distribute it to.
+    threads = _INTRINSIC_THREADS.get(instruction_set(intrinsic), 0) if intrinsic else 0
+    is_distributed = str(translation.pass_pipeline) == gpu.VECTOR_DISTRIBUTE
+    if intrinsic and not subgroup_size:
         yield Fault(
-            f"'subgroup_basis' has {prod(basis.counts)} subgroups of {subgroup_size} threads, and the workgroup has "
-            f"{prod(workgroup_size):,} threads, not {threads:,}",
-            f"write workgroup_size = [{threads}, 1, 1], or other counts"
-            if threads <= _MOST_THREADS
-            else f"write counts with a product of {max(1, prod(workgroup_size) // subgroup_size)}",
-            knob=gpu.SUBGROUP_BASIS,
+            f"its 'translation_info' has no 'subgroup_size', which '{intrinsic}' needs",
+            f"write subgroup_size = {threads or 32}",
+            knob="translation_info",
+            rule=Rule.MISSING_KNOB,
+        )
+    elif threads and is_distributed and subgroup_size != threads:
+        yield Fault(
+            f"'{intrinsic}' takes a subgroup of {threads} threads, not {subgroup_size}",
+            f"write subgroup_size = {threads}",
+            is_error=True,
+            knob=gpu.SUBGROUP_SIZE,
             rule=Rule.THREAD_COUNT,
         )
 
 
+_INTRINSIC_SIDE: Final = 32
+"""A multiple of the rows and columns of all intrinsics."""
+
+
 def idle_faults(knobs: Mapping[str, mlir.Attribute]) -> Iterator[Fault]:
     """Yield a fault for each basis with counts that no loop is mapped to: these threads compute what others compute."""
-    for name in gpu.BASES:
-        basis = gpu.read_basis(knobs.get(name))
+    bases = {name: gpu.read_basis(knobs.get(name)) for name in gpu.BASES}
+    lists = {level: gpu.read_integers(knobs[level]) for level in gpu.TILES if level in knobs}
+    for name, basis in bases.items():
         if basis is None or not {*basis.mapping} <= {*range(len(basis.counts))}:
             continue  # `basis_faults` reports indices without a count.
         counts = {index: count for index, count in enumerate(basis.counts) if count > 1}
         idle = [count for index, count in counts.items() if index not in basis.mapping]
         if not idle:
             continue
-        right = _without_repetition(name, basis, prod(idle), knobs)
+        # Give them to the loop with the most room in its tile, if they divide it. Of several, that is the last one, whose
+        # elements are contiguous.
+        shares = [basis.counts[index] for index in basis.mapping]
+        rooms = []
+        for loop, share in enumerate(shares):
+            tiles = {
+                level: sizes[loop] for level, sizes in lists.items() if sizes and loop < len(sizes)
+            }
+            taken = share * max(1, tiles.pop(gpu.THREAD, 1))
+            for other in (bases[key] for key in gpu.BASES if key != name):
+                index = other.mapping[loop] if other and loop < len(other.mapping) else -1
+                taken *= other.counts[index] if other and 0 <= index < len(other.counts) else 1
+            taken *= _INTRINSIC_SIDE if gpu.MMA_KIND in knobs else 1
+            rooms.append((max(tiles.values(), default=0) / taken, loop))
+        room, loop = max(rooms, default=(0, 0))
         remedy = "map a loop to them whose tile they divide, or take fewer"
-        if right:
-            remedy = f"to use them, write {name} = {right}"
+        if room >= prod(idle) and not room % prod(idle):
+            shares[loop] *= prod(idle)
+            remedy = f"to use them, write {name} = {[shares, [*range(len(shares))]]}"
         what = "subgroups" if name == gpu.SUBGROUP_BASIS else "lanes"
         listed = " and ".join(map(str, idle))
         yield Fault(
@@ -734,58 +742,7 @@ def idle_faults(knobs: Mapping[str, mlir.Attribute]) -> Iterator[Fault]:
         )
 
 
-_INTRINSIC_SIDE: Final = 32
-"""A multiple of the rows and columns of all intrinsics."""
-
-
-def _without_repetition(
-    name: str, basis: gpu.Basis, idle: int, knobs: Mapping[str, mlir.Attribute]
-) -> list[list[int]]:
-    """Return a basis that gives `idle` threads to a loop whose tile they divide; empty if there is none."""
-    bases = [basis, *(gpu.read_basis(knobs.get(other)) for other in gpu.BASES if other != name)]
-    lists = {level: gpu.read_integers(knobs[level]) for level in gpu.TILES if level in knobs}
-    counts = [basis.counts[index] for index in basis.mapping]
-    rooms = []
-    for loop in range(len(counts)):
-        tiles = {
-            level: sizes[loop] for level, sizes in lists.items() if sizes and loop < len(sizes)
-        }
-        taken = max(1, tiles.pop(gpu.THREAD, 1))
-        for each in bases:
-            index = each.mapping[loop] if each and loop < len(each.mapping) else -1
-            taken *= each.counts[index] if each and 0 <= index < len(each.counts) else 1
-        taken *= _INTRINSIC_SIDE if gpu.MMA_KIND in knobs else 1
-        # The loop with the most room; of several, the last one, whose elements are contiguous.
-        rooms.append((max(tiles.values(), default=0) / taken, loop))
-    room, loop = max(rooms, default=(0, 0))
-    if room < idle or room % idle:
-        return []
-    counts[loop] *= idle
-    return [counts, [*range(len(counts))]]
-
-
-def function_faults(
-    attributes: Mapping[str, mlir.Attribute], target: Target | None
-) -> Iterator[Fault]:
-    """Yield faults of the attributes of the LLVM function, which may set the subgroups of a compute unit."""
-    for name in attributes:
-        if misspelt(name, (_WAVES,)):
-            message = f"LLVM reads no function attribute '{name}'"
-            yield Fault(message, knob=name, suggestion=_WAVES, rule=Rule.UNREAD_KNOB)
-    waves = attributes.get(_WAVES)
-    if waves is None:
-        return
-    text = waves.value if isinstance(waves, mlir.StringAttr) else ""
-    if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)?", text):
-        message = f"'{_WAVES}' is {waves}, which LLVM does not read"
-        remedy = 'it is a least number, or a least and a greatest one, such as "2" or "2,4"'
-        yield Fault(message, remedy, knob=_WAVES)
-    elif target is not None and target.backend != "rocm":
-        message = f"'{_WAVES}' has no effect on {target}: it is for AMD GPUs"
-        yield Fault(message, knob=_WAVES, rule=Rule.OTHER_TARGET)
-
-
-def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> Iterator[Fault]:
+def basis_faults(name: str, value: mlir.Attribute, loops: int, required: str) -> Iterator[Fault]:
     """Yield the fault of a basis: counts, and for each loop the index of its count."""
     basis = gpu.read_basis(value)
     if basis is None:
@@ -793,7 +750,7 @@ def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> It
     counts, mapping = list(basis.counts), list(basis.mapping)
     # The number of indices, the indices, then the counts that they name: later checks need the earlier ones.
     if len(mapping) != loops:
-        message = f"'{name}' maps {counted(len(mapping), 'loop')} {asked}"
+        message = f"'{name}' maps {counted(len(mapping), 'loop')} {required}"
         remedy = "its second list has the index of a count for each loop"
         is_error = len(mapping) < loops
         yield Fault(message, remedy, is_error=is_error, rule=Rule.LOOP_COUNT)
@@ -811,7 +768,7 @@ def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> It
         message = f"'{name}' is {value}, whose second list names more than its {of_counts}"
         remedy = f"an index is less than the number of counts, such as [{enough}, {right}]"
         yield Fault(message, remedy, is_error=True)
-    elif shared := [each for each in mapping if counts[each] > 1 and mapping.count(each) > 1]:
+    elif shared := [at for at in mapping if counts[at] > 1 and mapping.count(at) > 1]:
         free = [
             position if mapping.index(position) == at else len(counts)
             for at, position in enumerate(mapping)

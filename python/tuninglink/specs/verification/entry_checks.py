@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Final
 
 from iree.compiler import ir as mlir
@@ -38,6 +37,7 @@ from tuninglink.specs import (
     check_bindings,
     consumes_argument,
     declares_a_write,
+    defining_constant,
     has_entry_point,
     hidden_failure,
     is_any_op,
@@ -94,17 +94,25 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     mains = [] if has_entry_point(module) else preprocessing_entry_points(module)
     reach = Reach(table, mains or check_entry_points(module, table, diagnostics))
     check_bindings([module, *body(module)], diagnostics)
-    for operation, message in misspelt_markers([module, *table.scan.entry_points]):
+    for operation, message in misspelt_markers([module, *table.entry_points]):
         diagnostics.warning(message, operation, rule=Rule.UNKNOWN_NAME)
-    check_references(reach, diagnostics)
-    MatcherChecks(reach, diagnostics).run()
-    entry_checks = EntryChecks(diagnostics)
+    # Report each referenced sequence that is only declared. The compiler's verifier rejects references to undefined symbols.
+    dangling: set[Code] = set()
     for code in reach.codes:
-        entry_checks.check_ops(code, is_preprocessing=bool(mains))
-        for operation in code.matchers:
-            # The actions of a preprocessing spec may replace ops.
-            if operation.name == names.FOREACH_MATCH and not mains:
-                entry_checks.check(reach.entries(code, operation))
+        for operation in code.callees:
+            for path, callee in reach.callees(code, operation):
+                if callee.is_declaration and callee not in dangling:
+                    dangling.add(callee)
+                    diagnostics.error(
+                        f"dangling reference to '@{path}', which is declared but has no body; "
+                        "define it in this module",
+                        operation,
+                        [note("declared here", callee.sequence)],
+                    )
+    check_matchers(reach, diagnostics)
+    entry_checks = EntryChecks(reach, diagnostics)
+    for code in reach.codes:
+        entry_checks.check(code, is_preprocessing=bool(mains))
     return True
 
 
@@ -117,8 +125,15 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
     matchers_differ = True
     for foreach_match in collect(module, names.FOREACH_MATCH):
         # The op may be invalid. The compiler rejects attributes other than pairs of references immediately.
-        matchers, actions = (_references(foreach_match, side) for side in ("matchers", "actions"))
-        count = Counter(matchers if len(matchers) == len(actions) else ())
+        attributes = [foreach_match.attributes.get(side) for side in ("matchers", "actions")]
+        matchers, actions = (
+            [*side] if isinstance(side, mlir.ArrayAttr) else [] for side in attributes
+        )
+        references = (mlir.FlatSymbolRefAttr, mlir.SymbolRefAttr)
+        are_pairs = len(matchers) == len(actions) and all(
+            isinstance(element, references) for element in (*matchers, *actions)
+        )
+        count = Counter(matchers if are_pairs else ())
         for matcher in (matcher for matcher, uses in count.items() if uses > 1):
             matchers_differ = False
             diagnostics.emit(repeated_matcher(reference(matcher), foreach_match))
@@ -137,22 +152,16 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
     return failure is None
 
 
-def _references(operation: mlir.Operation, attribute: str) -> list[mlir.Attribute]:
-    result = operation.attributes.get(attribute)
-    elements: list[mlir.Attribute] = list(result) if isinstance(result, mlir.ArrayAttr) else []
-    references = (mlir.FlatSymbolRefAttr, mlir.SymbolRefAttr)
-    return elements if all(isinstance(element, references) for element in elements) else []
-
-
 # --- Faults of entries (configurations without effect, constants of the wrong type) and faults of entry points
 
 
 class EntryChecks:
     """Checks of the actions of entries and of the values that matchers pass to them."""
 
-    def __init__(self, diagnostics: DiagnosticSink) -> None:
+    def __init__(self, reach: Reach, diagnostics: DiagnosticSink) -> None:
         from iree.compiler.dialects import transform  # noqa: PLC0415 - slow to import
 
+        self._reach = reach
         self._diagnostics = diagnostics
         self._parameter = transform.ParamType
         self._understood: dict[str, Callable[[mlir.Attribute], bool]] = {
@@ -160,13 +169,13 @@ class EntryChecks:
             names.COMPILATION_INFO: is_dialect_attribute,
             names.TRANSLATION_INFO: is_dialect_attribute,
             names.LOWERING_CONFIG: is_dialect_attribute,
-            names.DECOMPOSITION_CONFIG: lambda each: isinstance(each, mlir.DictAttr),
+            names.DECOMPOSITION_CONFIG: lambda value: isinstance(value, mlir.DictAttr),
         }
         self._typed: dict[Code, tuple[tuple[int, mlir.Type], ...]] = {}
         self._reported: set[tuple[mlir.Operation, str]] = set()
 
-    def check_ops(self, code: Code, *, is_preprocessing: bool) -> None:
-        """Report the constants in a sequence whose type differs from the declared one, and alternatives."""
+    def check(self, code: Code, *, is_preprocessing: bool) -> None:
+        """Check the constants, alternatives and entries in a sequence."""
         for operation in code.operations:
             if operation.name == names.PARAM_CONSTANT:
                 kind = operation.results[0].type
@@ -181,12 +190,15 @@ class EntryChecks:
                     rule=Rule.ENTRY_POINT,
                 )
 
-    def check(self, entries: Iterable[ReachedEntry]) -> None:
-        """Check the entries of one `foreach_match`."""
-        for entry in entries:
-            action = entry.action_code
-            if entry.matcher_code.is_declaration or action.is_declaration:
+        # The actions of a preprocessing spec may replace ops.
+        lists = [op for op in code.matchers if op.name == names.FOREACH_MATCH]
+        pairs = [pair for op in lists for pair in code.table.pairs(op) if not is_preprocessing]
+        for matcher_path, action_path in pairs:
+            matcher = self._reach.callee(code, matcher_path)
+            action = self._reach.callee(code, action_path)
+            if not matcher or not action or matcher.is_declaration or action.is_declaration:
                 continue
+            entry = ReachedEntry(matcher_path, action_path, matcher, action)
             if action not in self._typed:
                 inputs = enumerate(signature(action.sequence).inputs)
                 self._typed[action] = tuple(
@@ -195,10 +207,10 @@ class EntryChecks:
                     if isinstance(kind, self._parameter)
                 )
             for position, kind in self._typed[action]:
-                constant = _constant(entry.matcher_code, position)
+                constant = defining_constant(matcher.top[-1].operands[position])
                 if constant and not self._fits(constant.attributes["value"], kind):
                     self._report_misfit(constant, kind, entry)
-            annotations = entry.table.annotations(entry.action)
+            annotations = code.table.annotations(action_path)
             if annotations is not None:
                 self._check_annotations(entry, annotations)
 
@@ -240,12 +252,14 @@ class EntryChecks:
             )
         for annotation in configuring:
             value, at = annotation.value, action
-            if isinstance(value, int) and (constant := _constant(entry.matcher_code, value)):
+            if isinstance(value, int) and (
+                constant := defining_constant(entry.matcher_code.top[-1].operands[value])
+            ):
                 value, at = constant.attributes["value"], constant
             is_useless = not isinstance(value, int) and not self._understood[annotation.name](value)
             if is_useless and self._is_new(at, annotation.name):
                 self._diagnostics.warning(
-                    f"entry '{entry}' sets '{annotation.name}' to something other than the compiler "
+                    f"entry '@{entry.matcher} -> @{entry.action}' sets '{annotation.name}' to something other than the compiler "
                     "looks for there, so it is ignored",
                     at,
                     [note("set by this action", action)] if at != action else [],
@@ -257,15 +271,6 @@ class EntryChecks:
         is_new = key not in self._reported
         self._reported.add(key)
         return is_new
-
-
-def _constant(matcher: Code, position: int) -> mlir.Operation | None:
-    """Return the constant that a matcher yields at `position`, if the matcher itself contains it."""
-    yielded = matcher.top[-1].operands[position]
-    if not isinstance(yielded, mlir.OpResult):
-        return None
-    producer = yielded.owner.operation
-    return producer if producer.name == names.PARAM_CONSTANT else None
 
 
 def check_entry_points(
@@ -362,7 +367,7 @@ def _is_match_operation(operation: mlir.Operation) -> bool:
     # `transform.match.structured`, so the verifier is run on a `transform.match.structured` that contains the op.
     with operation.context, mlir.Location.unknown():
         any_op = mlir.Type.parse("!transform.any_op")
-        asked = mlir.Location.file("match operation", 1, 1)
+        at_question = mlir.Location.file("match operation", 1, 1)
         scratch = mlir.Module.create()
         with mlir.InsertionPoint(scratch.body):
             holder = mlir.Operation.create(names.MODULE, regions=1)
@@ -370,7 +375,7 @@ def _is_match_operation(operation: mlir.Operation) -> bool:
         with mlir.InsertionPoint(block):
             operands = [block.arguments[0]]
             question = mlir.Operation.create(
-                names.MATCH_STRUCTURED, operands=operands, regions=1, loc=asked
+                names.MATCH_STRUCTURED, operands=operands, regions=1, loc=at_question
             )
         with mlir.InsertionPoint(question.regions[0].blocks.append(any_op)):
             mlir.Operation.create(operation.name)
@@ -379,131 +384,70 @@ def _is_match_operation(operation: mlir.Operation) -> bool:
             question.verify()
         except mlir.MLIRError as failure:
             # Other faults of the op are reported at its own place.
-            return all(diagnostic.location != asked for diagnostic in failure.error_diagnostics)
+            return all(
+                diagnostic.location != at_question for diagnostic in failure.error_diagnostics
+            )
         return True
 
 
-def check_references(reach: Reach, diagnostics: DiagnosticSink) -> None:
-    """Report each referenced sequence that is only declared."""
-    # The compiler's verifier rejects references to undefined symbols.
-    reported = set()
+def check_matchers(reach: Reach, diagnostics: DiagnosticSink) -> None:
+    """Check every matcher of a spec once, even if many entries use it."""
+    from iree.compiler.dialects.transform import OperationType  # noqa: PLC0415 - slow to import
+
+    users: dict[Code, mlir.Operation] = {}
     for code in reach.codes:
-        for operation in code.callees:
-            for path, callee in reach.callees(code, operation):
-                if callee.is_declaration and callee not in reported:
-                    reported.add(callee)
-                    diagnostics.error(
-                        f"dangling reference to '@{path}', which is declared but has no body; "
-                        "define it in this module",
-                        operation,
-                        [note("declared here", callee.sequence)],
-                    )
-
-
-class MatcherChecks:
-    """A checker that checks every matcher of a spec once, even if many entries use it."""
-
-    def __init__(self, reach: Reach, diagnostics: DiagnosticSink) -> None:
-        self._reach = reach
-        self._diagnostics = diagnostics
-        self._writes: dict[str, bool] = {}
-        self._match_operations: dict[str, bool] = {}
-        self._culprits: dict[Code, mlir.Operation | None] = {}
-
-    def run(self) -> None:
-        """Check all matchers."""
-        checked = set()
-        for code in self._reach.codes:
-            for user, paths in code.matchers.items():
-                for path in paths:
-                    matcher = self._reach.callee(code, path)
-                    if matcher and matcher not in checked and not matcher.is_declaration:
-                        checked.add(matcher)
-                        self._check(matcher, user)
-
-    def _check(self, matcher: Code, user: mlir.Operation) -> None:
+        for user, paths in code.matchers.items():
+            for matcher in (reach.callee(code, path) for path in paths):
+                if matcher and not matcher.is_declaration:
+                    users.setdefault(matcher, user)
+    can_match: dict[str, bool] = {}
+    for matcher, user in users.items():
         name = f"@{symbol_name(matcher.sequence)}"
         used_here = note("used as a matcher here", user)
         argument = signature(matcher.sequence).inputs[0]
-        if not is_any_op(argument) and "restrict_root" not in user.attributes:
-            from iree.compiler.dialects.transform import (  # noqa: PLC0415 - slow to import
-                OperationType,
+        is_typed = not is_any_op(argument) and "restrict_root" not in user.attributes
+        if is_typed and isinstance(argument, OperationType):
+            message = (
+                f"matcher '{name}' takes only '{argument.operation_name}', and the "
+                f"first other operation that it is tried on fails the compilation; take "
+                "'!transform.any_op' and match the name with 'transform.match.operation_name'"
             )
-
-            if isinstance(argument, OperationType):
-                self._diagnostics.error(
-                    f"matcher '{name}' takes only '{argument.operation_name}', and the "
-                    f"first other operation that it is tried on fails the compilation; take "
-                    "'!transform.any_op' and match the name with 'transform.match.operation_name'",
-                    matcher.sequence,
-                    [used_here],
-                    Rule.MATCHER,
-                )
+            diagnostics.error(message, matcher.sequence, [used_here], Rule.MATCHER)
         top = set(matcher.top)
-        for operation in matcher.operations:
-            if operation.name == names.YIELD:
-                continue
-            if operation in top and not self._known(
-                self._match_operations, operation, _is_match_operation
-            ):
-                if self._known(self._writes, operation, declares_a_write):
+        for operation in (op for op in matcher.operations if op.name != names.YIELD):
+            if operation in top and operation.name not in can_match:
+                can_match[operation.name] = _is_match_operation(operation)
+            culprit = reach.culprit(matcher, operation)
+            if operation in top and not can_match[operation.name]:
+                message = (
+                    f"'{operation.name}' cannot be in matcher '{name}': the compiler "
+                    "refuses to run it there; put it into a sequence that the matcher includes"
+                )
+                if culprit is not None and culprit == operation:
                     message = (
                         f"'{operation.name}' changes the payload in matcher '{name}', "
                         "which the compiler refuses to run; leave it to the action"
                     )
-                else:
-                    message = (
-                        f"'{operation.name}' cannot be in matcher '{name}': the compiler "
-                        "refuses to run it there; put it into a sequence that the matcher includes"
-                    )
-                self._diagnostics.error(message, operation, [used_here], Rule.MATCHER)
-            elif culprit := self._culprit(matcher, operation):
-                notes = [note("which runs it here", operation)] if culprit != operation else []
-                self._diagnostics.error(
+                diagnostics.error(message, operation, [used_here], Rule.MATCHER)
+            elif culprit is not None:
+                message = (
                     f"'{culprit.name}' changes the payload on behalf of matcher '{name}', "
-                    "whether the matcher goes on to match or not; leave it to the action",
-                    culprit,
-                    [*notes, used_here],
-                    Rule.MATCHER,
+                    "whether the matcher goes on to match or not; leave it to the action"
                 )
-            if operation.name == names.INCLUDE:
-                self._check_suppression(operation, matcher, name)
-
-    @staticmethod
-    def _known(
-        facts: dict[str, bool], operation: mlir.Operation, holds: Callable[[mlir.Operation], bool]
-    ) -> bool:
-        """Return a fact about all ops with the name of an op."""
-        if operation.name not in facts:
-            facts[operation.name] = holds(operation)
-        return facts[operation.name]
-
-    def _culprit(self, code: Code, operation: mlir.Operation) -> mlir.Operation | None:
-        """Return the first op that changes the payload when `operation` of `code` runs."""
-        if self._known(self._writes, operation, declares_a_write):
-            return operation
-        for _, callee in self._reach.callees(code, operation):
-            if callee not in self._culprits:
-                self._culprits[callee] = None  # Sequences may include each other: visit each once.
-                culprits = (self._culprit(callee, inner) for inner in callee.operations)
-                self._culprits[callee] = next(filter(None, culprits), None)
-            culprit = self._culprits[callee]
-            if culprit is not None:
-                return culprit
-        return None
-
-    def _check_suppression(self, include: mlir.Operation, matcher: Code, name: str) -> None:
-        mode = include.attributes.get("failure_propagation_mode")
-        path = reference(include.attributes["target"])
-        is_suppressed = isinstance(mode, mlir.IntegerAttr) and mode.value == FAILURES_SUPPRESS
-        if not is_suppressed or include.results or matcher.table.annotations(path) is not None:
-            return
-        self._diagnostics.warning(
-            f"matcher '{name}' matches even where '@{path}' does not: "
-            "'failures(suppress)' ignores it; write 'failures(propagate)'",
-            include,
-            rule=Rule.MATCHER,
-        )
+                notes = [note("which runs it here", operation)] if culprit != operation else []
+                diagnostics.error(message, culprit, [*notes, used_here], Rule.MATCHER)
+            if operation.name == names.INCLUDE and not operation.results:
+                mode = operation.attributes.get("failure_propagation_mode")
+                path = reference(operation.attributes["target"])
+                is_suppressed = (
+                    isinstance(mode, mlir.IntegerAttr) and mode.value == FAILURES_SUPPRESS
+                )
+                if is_suppressed and matcher.table.annotations(path) is None:
+                    message = (
+                        f"matcher '{name}' matches even where '@{path}' does not: "
+                        "'failures(suppress)' ignores it; write 'failures(propagate)'"
+                    )
+                    diagnostics.warning(message, operation, rule=Rule.MATCHER)
 
 
 # --- The sequences that run when a spec is applied, and the requirements of their matchers on the configured ops
@@ -551,7 +495,10 @@ def required_op(matcher: mlir.Operation | None) -> RequiredOp | None:
             if operation.name not in _TYPES:
                 return RequiredOp(parallel, types)
             # An attention is a product of queries and keys, and one of its result and values.
-            query, key, value, result = (_loops(maps[at]) for at in (0, 1, 2, -outputs))
+            query, key, value, result = (
+                {loop for loop in indexing_loops(maps[at]) if loop is not None}
+                for at in (0, 1, 2, -outputs)
+            )
             qk = RequiredOp(
                 tuple(loop in result for loop in sorted(query | key)), types, is_product=False
             )
@@ -575,10 +522,6 @@ def required_op(matcher: mlir.Operation | None) -> RequiredOp | None:
     return None
 
 
-def _loops(map_: mlir.AffineMap) -> set[int]:
-    return {loop for loop in indexing_loops(map_) if loop is not None}
-
-
 def _type(operation: mlir.Operation, name: str) -> str:
     attribute = operation.attributes.get(name)
     return str(attribute.value) if isinstance(attribute, mlir.TypeAttr) else ""
@@ -594,10 +537,7 @@ class Code:
     operations: tuple[mlir.Operation, ...]
     matchers: Mapping[mlir.Operation, tuple[str, ...]]
     callees: Mapping[mlir.Operation, tuple[str, ...]]
-
-    @property
-    def is_declaration(self) -> bool:
-        return not self.top
+    is_declaration: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -608,13 +548,6 @@ class ReachedEntry:
     action: str
     matcher_code: Code
     action_code: Code
-    table: SequenceTable
-
-    def __str__(self) -> str:
-        return f"@{self.matcher} -> @{self.action}"
-
-
-_NONE: Mapping[mlir.Operation, tuple[str, ...]] = MappingProxyType({})
 
 
 class Reach:
@@ -625,18 +558,55 @@ class Reach:
 
     def __init__(self, table: SequenceTable, entry_points: Sequence[mlir.Operation]) -> None:
         self._codes: dict[mlir.Operation, Code] = {}
+        self._writes: dict[str, bool] = {}
+        self._culprits: dict[Code, mlir.Operation | None] = {}
         waiting = [(table, point) for point in reversed(entry_points)]
         while waiting:
-            result = waiting.pop()
-            if result[1] not in self._codes:
-                code = self._codes[result[1]] = _read(*result)
-                paths = [path for paths in code.callees.values() for path in paths]
-                waiting += filter(None, map(code.table.resolve, reversed(paths)))
+            owner, sequence = waiting.pop()
+            if sequence in self._codes:
+                continue
+            operations: list[mlir.Operation] = []
+            visit(sequence, operations.append)
+            del operations[0]
+            matchers: dict[mlir.Operation, tuple[str, ...]] = {}
+            callees: dict[mlir.Operation, tuple[str, ...]] = {}
+            for operation in operations:
+                if operation.name == names.INCLUDE:
+                    callees[operation] = (reference(operation.attributes["target"]),)
+                elif operation.name == names.COLLECT_MATCHING:
+                    callees[operation] = (reference(operation.attributes["matcher"]),)
+                    matchers[operation] = callees[operation]
+                elif operation.name == names.FOREACH_MATCH:
+                    pairs = owner.pairs(operation)
+                    matchers[operation] = tuple(matcher for matcher, _ in pairs)
+                    callees[operation] = (*matchers[operation], *(action for _, action in pairs))
+            top = tuple(body(sequence))
+            self._codes[sequence] = Code(
+                sequence, owner, top, tuple(operations), matchers, callees, is_declaration=not top
+            )
+            paths = [path for paths in callees.values() for path in paths]
+            waiting += filter(None, map(owner.resolve, reversed(paths)))
         self.codes = tuple(self._codes.values())
 
     def callee(self, code: Code, path: str) -> Code | None:
         resolved = code.table.resolve(path)
         return self._codes[resolved[1]] if resolved else None
+
+    def culprit(self, code: Code, operation: mlir.Operation) -> mlir.Operation | None:
+        """Return the first op that changes the payload when `operation` of `code` runs."""
+        if operation.name not in self._writes:
+            self._writes[operation.name] = declares_a_write(operation)
+        if self._writes[operation.name]:
+            return operation
+        for _, callee in self.callees(code, operation):
+            if callee not in self._culprits:
+                self._culprits[callee] = None  # Sequences may include each other: visit each once.
+                culprits = (self.culprit(callee, inner) for inner in callee.operations)
+                self._culprits[callee] = next(filter(None, culprits), None)
+            culprit = self._culprits[callee]
+            if culprit is not None:
+                return culprit
+        return None
 
     def callees(self, code: Code, operation: mlir.Operation) -> Iterator[tuple[str, Code]]:
         """Yield the sequences that an op of `code` refers to, each with its reference."""
@@ -644,31 +614,3 @@ class Reach:
             callee = self.callee(code, path)
             if callee:
                 yield path, callee
-
-    def entries(self, code: Code, foreach_match: mlir.Operation) -> Iterator[ReachedEntry]:
-        """Yield the entries of a `foreach_match` in `code`."""
-        for matcher, action in code.table.pairs(foreach_match):
-            matcher_code, action_code = self.callee(code, matcher), self.callee(code, action)
-            if matcher_code and action_code:
-                yield ReachedEntry(matcher, action, matcher_code, action_code, code.table)
-
-
-def _read(table: SequenceTable, sequence: mlir.Operation) -> Code:
-    operations: list[mlir.Operation] = []
-    visit(sequence, operations.append)
-    del operations[0]
-    matchers: dict[mlir.Operation, tuple[str, ...]] = {}
-    callees: dict[mlir.Operation, tuple[str, ...]] = {}
-    for operation in operations:
-        name = operation.name
-        if name == names.INCLUDE:
-            callees[operation] = (reference(operation.attributes["target"]),)
-        elif name == names.COLLECT_MATCHING:
-            callees[operation] = (reference(operation.attributes["matcher"]),)
-            matchers[operation] = callees[operation]
-        elif name == names.FOREACH_MATCH:
-            pairs = table.pairs(operation)
-            matchers[operation] = tuple(matcher for matcher, _ in pairs)
-            callees[operation] = (*matchers[operation], *(action for _, action in pairs))
-    top = tuple(body(sequence))
-    return Code(sequence, table, top, tuple(operations), matchers or _NONE, callees or _NONE)

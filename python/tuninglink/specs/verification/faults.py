@@ -87,23 +87,20 @@ class KnobPlaces:
         if source is None:
             return None
         start = source.offset(at)
-        end = _end(source, start)
+        # The op ends after the body of a named sequence, or before the result type of any other op.
+        end, is_sequence = len(source.text), False
+        for token in source.tokens(start, end):
+            is_sequence |= token.text == names.NAMED_SEQUENCE
+            if is_sequence and token.kind == "group" and token.text == "{":
+                end = token.end
+                break
+            if not is_sequence and token.text == _ARROW:
+                end = token.start
+                break
         position = _first(source, start, end, knob)
         if position is None:
             position = next(_in_aliases(source, start, end, knob, set()), None)
         return None if position is None else (source, position)
-
-
-def _end(source: SpecText, start: int) -> int:
-    """Return the end of an op: after the body of a named sequence, before the result type of any other op."""
-    is_sequence = False
-    for token in source.tokens(start, len(source.text)):
-        is_sequence |= token.text == names.NAMED_SEQUENCE
-        if is_sequence and token.kind == "group" and token.text == "{":
-            return token.end
-        if not is_sequence and token.text == _ARROW:
-            return token.start
-    return len(source.text)
 
 
 def _first(source: SpecText, start: int, end: int, knob: str) -> int | None:
