@@ -15,7 +15,7 @@ import tuninglink
 from tuninglink.emission import write_spec
 from tuninglink.plain_data import plain
 from tuninglink.spaces import ProviderRegistry
-from tuninglink.specs import Revision, alone, provenance_of, settings_of
+from tuninglink.specs import Revision, provenance_of, settings_of
 from tuninglink.tuning import (
     EntryProblems,
     EntryVerdict,
@@ -236,7 +236,7 @@ def test_what_was_decided_before_an_interrupt_is_written(compiler: CandidateComp
 def test_a_configuration_is_changed_for_one_entry_only() -> None:
     """The other entry, and the spec that was revised, keep theirs."""
     entries = spec(one=32, other=64)
-    assert [each.matcher for each in alone(entries, 1).entries] == ["match_other"]
+    assert [each.matcher for each in Revision(entries).finish([1]).entries] == ["match_other"]
     revision = Revision(entries)
     assert revision.configures_with(0) == {"compilation_info"}
     changed = re.search(r"#iree_codegen.compilation_info<.*?>>>", ENTRY, re.DOTALL)
@@ -261,7 +261,7 @@ def test_entries_that_unroll_windows_are_measured_like_others(compiler: Candidat
             [unrolled.entry(unrolled.spaces.given[0], {}), other.entry(neighbor, {})],
         ).encode()
     )
-    assert [len(alone(entries, position).entries) for position in (0, 1)] == [1, 1]
+    assert [len(Revision(entries).finish([position]).entries) for position in (0, 1)] == [1, 1]
     windows, products = 16, 32  # the columns of their outputs
     for slow, fast in ((windows, products), (products, windows)):
         devices = Devices(times={slow: (300.0,), fast: (100.0,)})

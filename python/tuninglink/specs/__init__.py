@@ -48,7 +48,6 @@ with lazy_imports(globals()):
         Revision as Revision,
         SequenceScope as SequenceScope,
         Subsets as Subsets,
-        alone as alone,
         configured_arguments as configured_arguments,
         entry_without_effect as entry_without_effect,
         erase_unused as erase_unused,

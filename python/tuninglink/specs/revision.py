@@ -75,18 +75,16 @@ class Revision:
         copy: mlir.Operation | None = None
         for annotation in self._anatomy.table.annotations(action) or ():
             value = mlir.Attribute.parse(attributes[annotation.name], self._module.context)
-            constant = self._constant(matcher, action, annotation)
-            if not isinstance(annotation.value, int):
+            if copy is None and not isinstance(annotation.value, int):
                 # The constant is in the action, which other entries may share, so the entry gets a copy of the action.
-                if copy is None:
-                    with mlir.InsertionPoint(sequence):
-                        copy = sequence.clone().operation
-                    name = self._fresh.take(symbol_name(sequence) or "")
-                    with self._module.context:
-                        copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-                        reference = mlir.FlatSymbolRefAttr.get(name)
-                    self._pairs[position] = self._pairs[position][0], reference
-                constant = _constant_in_action(copy, annotation)
+                with mlir.InsertionPoint(sequence):
+                    copy = sequence.clone().operation
+                name = self._fresh.take(symbol_name(sequence) or "")
+                with self._module.context:
+                    copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+                    reference = mlir.FlatSymbolRefAttr.get(name)
+                self._pairs[position] = self._pairs[position][0], reference
+            constant = self._constant(matcher, action, annotation, copy)
             assert constant is not None
             constant.attributes["value"] = value
 
@@ -115,31 +113,25 @@ class Revision:
         self._module.verify()
         return Spec(self._module, self._source)
 
-    def _constant(self, matcher: str, action: str, annotation: Annotation) -> mlir.Operation | None:
-        """Return the constant of an annotation if it is in the matcher or in the action itself."""
-        is_yielded = isinstance(annotation.value, int)
-        sequence = self._anatomy.table.lookup(matcher if is_yielded else action)
-        if sequence is None:
+    def _constant(
+        self, matcher: str, action: str, annotation: Annotation, copy: mlir.Operation | None = None
+    ) -> mlir.Operation | None:
+        """Return the constant of an annotation if it is in the matcher, or in the action itself or a copy of the action."""
+        if isinstance(annotation.value, int):
+            sequence = self._anatomy.table.lookup(matcher)
+            operations = [] if sequence is None else list(body(sequence))
+            return (
+                defining_constant(operations[-1].operands[annotation.value]) if operations else None
+            )
+        sequence = copy or self._anatomy.table.lookup(action)
+        if sequence is None or sequence.parent is None:
             return None
-        if not is_yielded:
-            is_own = sequence.parent is not None and sequence.parent.operation == self._module
-            return _constant_in_action(sequence, annotation) if is_own else None
-        *_, terminator = body(sequence)
-        return defining_constant(terminator.operands[annotation.value])
-
-
-def alone(spec: Spec, position: int) -> Spec:
-    """Return a copy of a spec with only one of its entries."""
-    return Revision(spec).finish([position])
-
-
-def _constant_in_action(action: mlir.Operation, annotation: Annotation) -> mlir.Operation | None:
-    for op in body(action):
-        if op.name == names.ANNOTATE and len(op.operands) > 1:
-            name = op.attributes["name"]
-            if isinstance(name, mlir.StringAttr) and name.value == annotation.name:
-                return defining_constant(op.operands[1])
-    return None
+        for op in body(sequence) if sequence.parent.operation == self._module else ():
+            if op.name == names.ANNOTATE and len(op.operands) > 1:
+                name = op.attributes["name"]
+                if isinstance(name, mlir.StringAttr) and name.value == annotation.name:
+                    return defining_constant(op.operands[1])
+        return None
 
 
 class Subsets:
@@ -151,7 +143,7 @@ class Subsets:
     def __init__(self, spec: Spec) -> None:
         assert spec.kind is SpecKind.MATCHER_LIST
         self._spec = spec
-        self._pairs = spec.anatomy.table.pairs(spec.anatomy.foreach_match)
+        self._pairs = spec.anatomy.pairs
         self._others = [op for op in body(spec.module) if op.name != names.NAMED_SEQUENCE]
         self._used_by_others = [path[0] for op in self._others for path in references_in(op)]
 

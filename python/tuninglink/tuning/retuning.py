@@ -23,7 +23,6 @@ from tuninglink.specs import (
     Entry,
     Revision,
     Spec,
-    alone,
     provenance_of,
     unrolled_loops,
 )
@@ -560,7 +559,7 @@ class EntryProblems:
             NotTunableError: the entry configures nothing in the program that was made for it, nor in the model.
             SpecError: the entry cannot be distinguished from others.
         """
-        single = alone(spec, position)
+        single = Revision(spec).finish([position])
         in_model = self._in_model.get((id(spec), spec.anatomy.pairs[position]), [])
         result = [self._prepared(task, ProblemSource.MODEL, single) for task in in_model]
         try:
