@@ -27,11 +27,11 @@ LIMITS: Final = {
     "upgrading": (3727, 159),
     "spaces.cpu": (1307, 54),
     "spaces.gpu": (3380, 145),
-    "specs": (5145, 322),
+    "specs": (4933, 266),
     "matching": (5152, 203),
     "spaces.spirv": (844, 36),
-    "specs.verification": (1736, 72),
-    "comparing": (490, 28),
+    "specs.verification": (1632, 51),
+    "comparing": (477, 19),
     "compiler": (3083, 118),
     "payloads": (2200, 129),
     "spaces": (1948, 94),
@@ -49,15 +49,15 @@ LIMITS: Final = {
     "tuning.database": (2255, 104),
     "tuning.flag_sets": (1596, 80),
     "tuning.scheduling": (2279, 159),
-    "tuning": (4032, 167),
+    "tuning": (4031, 167),
     "doctor": (251, 9),
     "cli": (5352, 203),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 259
-SHORTEST_MEAN: Final = 12.4
+MOST_FILES: Final = 256
+SHORTEST_MEAN: Final = 12.7
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
