@@ -12,7 +12,7 @@ from iree.compiler import ir as mlir
 from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-defined]
 
 from tuninglink.iree import ATTENTION_OUTPUTS, indexing_loops
-from tuninglink.mlir import names, visit
+from tuninglink.mlir import collect, names
 
 Value = mlir.Value[Any]
 DYNAMIC = mlir.ShapedType.get_dynamic_size()
@@ -199,12 +199,9 @@ def clone_into(
 ) -> mlir.Operation:
     """Clone an operation at the current insertion point, with the given result types."""
     clone = operation.clone().operation
-
-    def replace_operands(inner: mlir.Operation) -> None:
+    for inner in collect(clone):
         for position, operand in enumerate(inner.operands):
             inner.operands[position] = values.get(operand, operand)
-
-    visit(clone, replace_operands)
     for old, new, type_ in zip(operation.results, clone.results, results, strict=True):
         new.set_type(type_)
         values[old] = new

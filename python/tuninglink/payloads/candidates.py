@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, product as choices_of
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,18 +49,6 @@ def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Templ
     with mlir.InsertionPoint(block):
         *inputs, output = block.arguments
         computed(inputs, maps, output, added_product if reduces else product)
-    return Template(owner, block)
-
-
-def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
-    """Return an attention or online attention with the given maps and element types of its operands."""
-    operands = [
-        kind if position == _SCALE else open_tensor(len(map_.results), kind)
-        for position, (map_, kind) in enumerate(zip(maps, types, strict=True))
-    ]
-    owner, block = new_block(operands)
-    with mlir.InsertionPoint(block):
-        attended(name, list(block.arguments), maps)
     return Template(owner, block)
 
 
@@ -273,27 +260,27 @@ class Candidates:
     ) -> None:
         self._condition = condition
         self._ranks = Ranks(condition.ranks, condition.least_ranks)
-        self._sequences = sequences
         self._generalizes = generalizes
+        self._maps_attribute: mlir.Attribute | None = None
+        self._maps: Sequence[mlir.AffineMap] = ()
         self._source = self._all()
         self._templates: list[Template] = []
         self._failure: Exception | None = None
-
-    @property
-    def key(self) -> Hashable:
-        """The parts of the condition that determine the candidates; None for those that the matcher shows."""
-        if self._shown:
-            return None
-        condition, maps = self._condition, self._condition.maps
+        # The first match op of each name that contains a graph or regions.
+        self._shown: dict[str, mlir.Operation] = {}
+        for sequence in sequences:
+            for op in collect(sequence, names.MATCH_DAG, names.MATCH_REGIONS):
+                self._shown.setdefault(op.name, op)
         tables = (condition.types, condition.ranks, condition.least_ranks, condition.counts)
-        return (
+        parts = (
             condition.names,
             condition.kinds,
-            None if maps is None else maps.text,
+            None if condition.maps is None else condition.maps.text,
             condition.operands,
             *(frozenset(table.items()) for table in tables),
             frozenset(size for size in condition.sizes if size.dimension[0] in _STEPS),
         )
+        self.key: Hashable = None if self._shown else parts
 
     def __iter__(self) -> Iterator[Template]:
         """Yield operations with the structure that the matcher requires, but possibly without valid sizes."""
@@ -309,29 +296,14 @@ class Candidates:
             self._failure = failure
             raise
 
-    @cached_property
-    def _maps_attribute(self) -> mlir.Attribute | None:
-        maps = self._condition.maps
-        return None if maps is None else mlir.Attribute.parse(maps.text)
-
-    @cached_property
-    def _maps(self) -> Sequence[mlir.AffineMap]:
-        return () if self._maps_attribute is None else affine_maps(self._maps_attribute)
-
-    @cached_property
-    def _shown(self) -> Mapping[str, mlir.Operation]:
-        """The first match op of each name that contains a graph or regions, by name."""
-        shown: dict[str, mlir.Operation] = {}
-        for sequence in self._sequences:
-            for op in collect(sequence, names.MATCH_DAG, names.MATCH_REGIONS):
-                shown.setdefault(op.name, op)
-        return shown
-
     def _all(self) -> Iterator[Template]:
         if names.MATCH_DAG in self._shown:
             graph = self._shown[names.MATCH_DAG]
             yield Template(graph, graph.regions[0].blocks[0], is_exact=True)
             return
+        if self._condition.maps is not None:
+            self._maps_attribute = mlir.Attribute.parse(self._condition.maps.text)
+            self._maps = affine_maps(self._maps_attribute)
         if names.MATCH_REGIONS in self._shown:
             yield self._with_regions(self._shown[names.MATCH_REGIONS])
             return
@@ -369,28 +341,34 @@ class Candidates:
         return [types.get(position) for position in range(count)]
 
     def _attentions(self, name: str) -> Iterator[Template]:
+        """Yield attentions or online attentions."""
         outputs = ATTENTION_OUTPUTS[name]
-
-        # Maps without and with a mask.
-        def usual_maps() -> Iterator[Sequence[mlir.AffineMap]]:
-            for batch, has_mask in choices_of((1, 2, 0), (False, True)):
-                loops = _Loops()
-                b = loops.take(batch)
-                m, n, k1, k2 = loops.take(4)
-                inputs = [[*b, m, k1], [*b, k2, k1], [*b, k2, n], []]
-                masks = [[*b, m, k2]] if has_mask else []
-                results = [[*b, m, n], [*b, m], [*b, m]][:outputs]
-                yield loops.maps(*inputs, *masks, *results)
-
-        for maps in [self._maps] if self._maps else usual_maps():
+        layouts = [self._maps] if self._maps else []
+        # Without maps: common ones, without and with a mask.
+        for batch, has_mask in () if layouts else choices_of((1, 2, 0), (False, True)):
+            loops = _Loops()
+            b = loops.take(batch)
+            m, n, k1, k2 = loops.take(4)
+            inputs = [[*b, m, k1], [*b, k2, k1], [*b, k2, n], []]
+            masks = [[*b, m, k2]] if has_mask else []
+            results = [[*b, m, n], [*b, m], [*b, m]][:outputs]
+            layouts.append(loops.maps(*inputs, *masks, *results))
+        for maps in layouts:
             if not self._ranks.allow(*(len(map_.results) for map_ in maps)):
                 continue
             types = self._types(len(maps))
-            inputs = next((kind for kind in types[:3] if kind is not None), mlir.F16Type.get())
-            rest = mlir.F32Type.get() if name == names.ONLINE_ATTENTION else inputs
-            first = len(maps) - outputs
-            filled = [kind or (inputs if at < first else rest) for at, kind in enumerate(types)]
-            yield attention(name, maps, filled)
+            common = next((kind for kind in types[:3] if kind is not None), mlir.F16Type.get())
+            rest = mlir.F32Type.get() if name == names.ONLINE_ATTENTION else common
+            operands: list[mlir.Type] = []
+            for at, (map_, kind) in enumerate(zip(maps, types, strict=True)):
+                element = kind or (common if at < len(maps) - outputs else rest)
+                operands.append(
+                    element if at == _SCALE else open_tensor(len(map_.results), element)
+                )
+            owner, block = new_block(operands)
+            with mlir.InsertionPoint(block):
+                attended(name, list(block.arguments), maps)
+            yield Template(owner, block)
 
     def _layouts(self) -> Iterator[list[mlir.AffineMap]]:
         """Yield common maps of generic ops."""
@@ -419,14 +397,21 @@ class Candidates:
     def _with_regions(self, shown: mlir.Operation) -> Template:
         """Return the operation with the required regions; its other properties are unconstrained."""
         target = next(body(shown))
-        types = [_opened(operand.type) for operand in target.operands]
-        owner, block = new_block(types)
+        operands, results = (
+            [
+                open_tensor(value.type.rank, value.type.element_type)
+                if isinstance(value.type, mlir.RankedTensorType)
+                else value.type
+                for value in values
+            ]
+            for values in (target.operands, target.results)
+        )
+        owner, block = new_block(operands)
         values: dict[Any, Any] = dict(zip(target.operands, block.arguments, strict=True))
         with mlir.InsertionPoint(block):
-            clone = clone_into(target, values, [_opened(result.type) for result in target.results])
-        maps = self._maps_attribute
-        if maps is not None:
-            clone.attributes["indexing_maps"] = maps
+            clone = clone_into(target, values, results)
+        if self._maps_attribute is not None:
+            clone.attributes["indexing_maps"] = self._maps_attribute
         return Template(owner, block)
 
 
@@ -441,9 +426,3 @@ _GENERALIZED: Final = frozenset(
 """Operations that GPU backends replace before they match, as `tuninglink.compile` shows."""
 
 _MANY_OPERANDS: Final = 16
-
-
-def _opened(kind: mlir.Type) -> mlir.Type:
-    if isinstance(kind, mlir.RankedTensorType):
-        return open_tensor(kind.rank, kind.element_type)
-    return kind

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -121,27 +120,14 @@ def root_of(function: mlir.Operation) -> mlir.Operation:
     return root
 
 
-def module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Operation:
-    """Return one module with the functions of all payloads, in order."""
-    module = mlir.Module.create(mlir.Location.unknown(context)).operation
-    block = module.regions[0].blocks[0]
-    for position, payload in enumerate(payloads):
-        parsed = mlir.Module.parse(payload.body, context).operation
-        (function,) = collect(parsed, names.FUNCTION)
-        name = mlir.StringAttr.get(f"payload_{position}", context)
-        function.attributes[names.SYMBOL_NAME] = name
-        block.append(function)
-    return module
-
-
 def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
     """Return a module with a function that computes the template on its arguments."""
     # The module is built in the current context. With `fills`, an accumulation starts from a `linalg.fill`, as in
     # models; otherwise from an argument.
     created = [
         argument
-        for argument in template.block.arguments
-        if fills and argument in template.destinations and _is_filled(template, argument)
+        for argument, accumulates in template.destinations.items()
+        if fills and accumulates and is_number(argument.type.element_type)
     ]
     arguments = [argument for argument in template.block.arguments if argument not in created]
     kinds = [_sized_type(result, sized) for result in template.root.results]
@@ -161,11 +147,8 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
     # otherwise from an argument.
     created = {
         destination
-        for destination in template.destinations
-        if (
-            destination not in template.accumulators
-            or (fills and _is_filled(template, destination))
-        )
+        for destination, accumulates in template.destinations.items()
+        if not accumulates or (fills and is_number(destination.type.element_type))
     }
     scalars = {value for value in template.block.arguments if value not in sized.shapes}
     # A fill with a constant would be folded to a constant.
@@ -242,14 +225,10 @@ def _passable(kind: mlir.Type) -> mlir.Type:
     )
 
 
-def _is_filled(template: Template, argument: Value) -> bool:
-    return argument in template.accumulators and is_number(argument.type.element_type)
-
-
 def _start(template: Template, argument: Value, kind: mlir.Type) -> Value:
     """Build a destination: zeros for a sum, or minus infinity for a maximum."""
     assert isinstance(kind, mlir.RankedTensorType)
-    if argument not in template.accumulators:
+    if not template.destinations[argument]:
         return build("tensor.empty", kind)
     # The second output of an online attention is a maximum.
     root = template.root

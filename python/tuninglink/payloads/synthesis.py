@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice
@@ -12,7 +13,13 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree import Target
-from tuninglink.matching import Condition, MatcherConditions, Opaque, exclude_but_for_sizes
+from tuninglink.matching import (
+    NAME_ONLY,
+    Condition,
+    MatcherConditions,
+    Opaque,
+    exclude_but_for_sizes,
+)
 from tuninglink.mlir import (
     FreshNames,
     body,
@@ -32,7 +39,6 @@ from tuninglink.payloads.payload import (
     PayloadError,
     Size,
     function_of,
-    module_of,
     root_of,
     write_body,
     write_program,
@@ -125,24 +131,24 @@ class Synthesizer:
         self, entries: Sequence[Entry], attribute: mlir.Attribute
     ) -> Iterator[Configured | PayloadError]:
         """Yield the result or the error of `configured` for each entry of a spec, with few runs of the interpreter."""
-        drafts = [self._first_draft(entry) for entry in entries]
+        # The first candidate operation of each entry, if it has sizes that the compiler accepts.
+        drafts: list[Draft | None] = []
+        for entry in entries:
+            drafts.append(None)
+            with (
+                suppress(PayloadError, UnknownArithmeticError, mlir.MLIRError),
+                entry.anatomy.module.context,
+                mlir.Location.unknown(),
+            ):
+                _, draft = next(self._drafts(entry, self._condition(entry)), (None, None))
+                if isinstance(draft, Draft):
+                    _ = draft.body  # verified by the compiler
+                    drafts[-1] = draft
         for entry, together in zip(entries, configured_together(drafts, attribute), strict=True):
             try:
                 yield together or self.configured(entry, attribute)
             except PayloadError as failure:
                 yield failure
-
-    def _first_draft(self, entry: Entry) -> Draft | None:
-        """Return the first candidate operation, if it has sizes that the compiler accepts."""
-        with entry.anatomy.module.context, mlir.Location.unknown():
-            try:
-                _, draft = next(self._drafts(entry, self._condition(entry)), (None, None))
-                if not isinstance(draft, Draft):
-                    return None
-                _ = draft.body  # verified by the compiler
-            except (PayloadError, UnknownArithmeticError, mlir.MLIRError):
-                return None
-            return draft
 
     def _condition(self, entry: Entry) -> Condition:
         """Return the condition of the matcher."""
@@ -246,9 +252,17 @@ def _made(draft: Draft, attribute: mlir.Attribute | None) -> Configured | NoSize
         reason = f"the compiler rejects the candidate operation: {first_error(failure)}"
         return NoSizes(Verdict.NOT_DECIDED, reason)
     reason = f"the interpreter does not match it with {draft.shapes}"
+    # The compiler does not match a graph with an argument whose users are all matched by name only.
     template = draft.template
-    if template.is_exact and template.name_only_argument is not None:
-        reason += f": argument {template.name_only_argument} of its graph is only used by ops that match by name"
+    matched = {
+        operand
+        for operation in template.operations
+        if NAME_ONLY not in operation.attributes
+        for operand in operation.operands
+    }
+    ignored = [value.arg_number for value in template.block.arguments if value not in matched]
+    if template.is_exact and ignored:
+        reason += f": argument {ignored[0]} of its graph is only used by ops that match by name"
     return NoSizes(Verdict.NOT_DECIDED, reason)
 
 
@@ -438,18 +452,29 @@ _PIPELINE: Final = "builtin.module(iree-codegen-materialize-user-configs)"
 
 def matches(entry: Entry, payload: Payload) -> bool:
     """Return whether an entry, alone in its spec, matches the root op of a payload."""
-    return first_matches([entry], module_of([payload], entry.anatomy.module.context)) != [None]
+    return winners(entry.anatomy, [payload], [entry]) != [None]
 
 
-def winners(anatomy: Anatomy, payloads: Sequence[Payload]) -> list[Entry | None]:
+def winners(
+    anatomy: Anatomy, payloads: Sequence[Payload], among: Sequence[Entry] | None = None
+) -> list[Entry | None]:
     """Return the first entry of a spec that matches the root op of each payload, or None.
 
     A single run of the interpreter handles all payloads. It runs only the matchers, not the actions.
     """
-    entries = anatomy.entries
+    entries = anatomy.entries if among is None else among
     if not entries or not payloads:
         return [None] * len(payloads)
-    numbers = first_matches(entries, module_of(payloads, anatomy.module.context))
+    # One module has the functions of all payloads, in order.
+    context = anatomy.module.context
+    module = mlir.Module.create(mlir.Location.unknown(context)).operation
+    for position, payload in enumerate(payloads):
+        parsed = mlir.Module.parse(payload.body, context).operation
+        (function,) = collect(parsed, names.FUNCTION)
+        name = mlir.StringAttr.get(f"payload_{position}", context)
+        function.attributes[names.SYMBOL_NAME] = name
+        module.regions[0].blocks[0].append(function)
+    numbers = first_matches(entries, module)
     return [None if number is None else entries[number] for number in numbers]
 
 
@@ -462,10 +487,24 @@ def first_matches(
     """Return the number of the first entry that matches the root op of each function of payloads, or None."""
     # With a target, for which the functions then are, the entries configure what they match.
     spec = _Interpreted(entries[0].anatomy, entries)
-    actions = [
-        spec.tagging_action(entry, number, after="" if target is None else entry.action)
-        for number, entry in enumerate(entries)
-    ]
+    # An action for each entry annotates the op with the number of the entry.
+    actions: list[str] = []
+    for number, entry in enumerate(entries):
+        sequence = entry.anatomy.table.lookup(entry.matcher)
+        assert sequence is not None
+        actions.append(spec.fresh.take(f"tag_{number}"))
+        with spec.module.context, sequence.location:
+            with mlir.InsertionPoint(spec.block):
+                added = named_sequence(actions[-1], signature(sequence).results)
+            block = added.regions[0].blocks[0]
+            arguments = list(block.arguments)
+            with mlir.InsertionPoint(block):
+                if target is not None:
+                    include(split_path(entry.action), arguments, [], FAILURES_PROPAGATE)
+                tagged = next((each for each in arguments if is_any_op(each.type)), None)
+                if tagged is not None:
+                    annotate(tagged, _TAG, number)
+                yield_([])
     spec.add_entry_point(actions, excluded)
     if target is not None:
         for function in body(module):
@@ -512,7 +551,6 @@ class _Interpreted:
     """A copy of some entries of a spec and the symbols that they use, with other actions, to be interpreted."""
 
     def __init__(self, anatomy: Anatomy, entries: Sequence[Entry]) -> None:
-        self._anatomy = anatomy
         self._entries = entries
         source = anatomy.module
         with source.context, source.location:
@@ -521,7 +559,7 @@ class _Interpreted:
                 (names.WITH_NAMED_SEQUENCE, names.DEFAULT_ENTRY_POINT), unit
             )
             self.module = mlir.Operation.create(names.MODULE, attributes=attributes, regions=1)
-            self._block = self.module.regions[0].blocks.append()
+            self.block = self.module.regions[0].blocks.append()
             # Clone the ops that the entries use. The cost does not depend on the size of the spec.
             table = anatomy.table
             paths = [path for entry in entries for path in (entry.matcher, entry.action)]
@@ -529,31 +567,12 @@ class _Interpreted:
                 (split_path(path)[0] for path in paths),
                 lambda name: table.referenced(name) if table.symbols.get(name) is not None else (),
             )
-            with mlir.InsertionPoint(self._block):
+            with mlir.InsertionPoint(self.block):
                 for name in reached:
                     operation = table.symbols.get(name)
                     if operation is not None:
                         operation.clone()
-        self._fresh = FreshNames(symbols(self.module))
-
-    def tagging_action(self, entry: Entry, number: int, after: str = "") -> str:
-        """Add an action that annotates its operation with the number of an entry. Return its name."""
-        sequence = self._anatomy.table.lookup(entry.matcher)
-        assert sequence is not None
-        types = signature(sequence).results
-        name = self._fresh.take(f"tag_{number}")
-        with self.module.context, sequence.location:
-            with mlir.InsertionPoint(self._block):
-                block = named_sequence(name, types).regions[0].blocks[0]
-            with mlir.InsertionPoint(block):
-                if after:
-                    include(split_path(after), list(block.arguments), [], FAILURES_PROPAGATE)
-                for argument in block.arguments:
-                    if is_any_op(argument.type):
-                        annotate(argument, _TAG, number)
-                        break
-                yield_([])
-        return name
+        self.fresh = FreshNames(symbols(self.module))
 
     def add_entry_point(self, actions: Sequence[str], excluded: Collection[str] = ()) -> None:
         """Add the entry point, with an action for each entry. Ops with `excluded` names are not tried."""
@@ -562,10 +581,10 @@ class _Interpreted:
         pairs: dict[str, str] = {}
         if excluded:
             # A matcher of ops by name, and an action that does nothing.
-            matcher, action = self._fresh.take("excluded"), self._fresh.take("ignore")
+            matcher, action = self.fresh.take("excluded"), self.fresh.take("ignore")
             pairs[matcher] = action
             with self.module.context, self.module.location:
-                with mlir.InsertionPoint(self._block):
+                with mlir.InsertionPoint(self.block):
                     matching = named_sequence(matcher, [any_op()], [any_op()]).regions[0].blocks[0]
                     ignoring = named_sequence(action, [any_op()]).regions[0].blocks[0]
                 with mlir.InsertionPoint(matching):

@@ -6,17 +6,10 @@ A solver decides whether sizes exist. They are chosen by preference: multiples o
 from __future__ import annotations
 
 import math
-from collections.abc import (
-    Callable,
-    Collection,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
+from itertools import chain
 from math import lcm
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -26,7 +19,6 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree import REDUCTION, OpKind, Role, StructuredOp
 from tuninglink.matching import (
-    NAME_ONLY,
     Dimension,
     Extent,
     HasExtent,
@@ -78,18 +70,11 @@ class Template:
     verified: dict[bool, Hashable] = field(default_factory=dict)
     problems: dict[Hashable, Problem | None] = field(default_factory=dict)
 
-    @cached_property
-    def operations(self) -> tuple[mlir.Operation, ...]:
+    def __post_init__(self) -> None:
         operations = [operation.operation for operation in self.block.operations]
-        return tuple(op for op in operations if op.name != names.YIELD)
-
-    @property
-    def root(self) -> mlir.Operation:
-        return self.operations[-1]
-
-    @cached_property
-    def op(self) -> StructuredOp:
-        return StructuredOp(self.root)
+        self.operations = tuple(op for op in operations if op.name != names.YIELD)
+        self.root = self.operations[-1]
+        self.op = StructuredOp(self.root)
 
     @cached_property
     def relations(self) -> SizeRelations:
@@ -97,56 +82,31 @@ class Template:
         return SizeRelations(self)
 
     @cached_property
-    def forced_sizes(self) -> Callable[[tuple[Dimension, ...]], Forced | None]:
-        """A function from dimensions with given sizes to a function that computes all sizes from these."""
-        return lru_cache(_MOST)(self.relations.forced)
-
-    @cached_property
     def tiles(self) -> Callable[[tuple[mlir.Attribute, ...]], Mapping[int, int]]:
         """A function from configurations to the tile sizes of the loops."""
         return lru_cache(_MOST)(partial(tiles, op=self.op))
 
     @cached_property
-    def accumulators(self) -> frozenset[Value]:
-        """The arguments that an op reads. A destination that is among them accumulates."""
-        result = set[Value]()
+    def destinations(self) -> Mapping[Value, bool]:
+        """The arguments that are only used as destinations, each with whether it accumulates: an op reads it."""
+        starts, inputs, read = set[Value](), set[Value](), set[Value]()
         for operation in self.operations:
             operands = list(operation.operands)
+            first = len(operands) - destination_count(operation)
+            starts.update(operands[first:])
+            inputs.update(operands[:first])
             if operation.name.startswith("linalg.") and list(operation.regions):
                 inner = operation.regions[0].blocks[0].arguments
-                firsts = [operands.index(operand) for operand in operands]
+                places = [operands.index(operand) for operand in operands]
                 operands = [
-                    operands[at] for at in firsts if at < len(inner) and any(inner[at].uses)
+                    operands[at] for at in places if at < len(inner) and any(inner[at].uses)
                 ]
-            result.update(operands)
-        return frozenset(result.intersection(self.block.arguments))
-
-    @cached_property
-    def name_only_argument(self) -> int | None:
-        """The first argument whose users are all matched by name only, or None."""
-        # The compiler does not match a graph with such an argument.
-        seen = {
-            operand
-            for operation in self.operations
-            if NAME_ONLY not in operation.attributes
-            for operand in operation.operands
+            read.update(operands)
+        return {
+            argument: argument in read
+            for argument in self.block.arguments
+            if argument in starts - inputs
         }
-        return next(
-            (argument.arg_number for argument in self.block.arguments if argument not in seen), None
-        )
-
-    @cached_property
-    def destinations(self) -> frozenset[Value]:
-        """The arguments that are only used as destinations."""
-        arguments = set(self.block.arguments)
-        starts, inputs = set[Value](), set[Value]()
-        for operation in self.operations:
-            outputs = destination_count(operation)
-            operands = list(operation.operands)
-            first = len(operands) - outputs
-            starts |= arguments.intersection(operands[first:])
-            inputs |= arguments.intersection(operands[:first])
-        return frozenset(starts - inputs)
 
 
 def destination_count(operation: mlir.Operation) -> int:
@@ -163,19 +123,20 @@ _LARGEST_SIZE: Final = 2**63 - 1
 """The largest size in the type of a tensor."""
 
 
-Forced = Callable[[Sequence[int]], dict[str, int] | None]
-"""A function from given sizes to the only values of all unknowns, None for sizes that contradict each other."""
-
-
 class UnsizedError(Exception):
     """The error for an operation with an unknown relation between its sizes."""
 
 
 class SizeRelations:
-    """The sizes of a template as expressions, and the relations between them."""
+    """The sizes of a template as expressions, and the relations between them.
+
+    Attributes:
+        propagations: how the sizes follow from those of some dimensions, None if these do not determine them.
+    """
 
     def __init__(self, template: Template) -> None:
         self._root, self._op = template.root, template.op
+        self.propagations: dict[tuple[Dimension, ...], Propagation | None] = {}
         self.unknowns: list[Expression] = []
         self.relations: list[Expression] = []
         self.slack: list[Expression] = []
@@ -191,30 +152,21 @@ class SizeRelations:
     def size(self, dimension: Dimension) -> Expression | None:
         """Return the size of a dimension of the root op, or None if it does not exist."""
         kind, index, position = dimension
-        root = self._root
         if kind == "loop":
             return _at(self.loops, index)
         if kind in ("operand", "result"):
-            value = _at(list(root.operands if kind == "operand" else root.results), index)
+            values = self._root.operands if kind == "operand" else self._root.results
+            value = _at(list(values), index)
             return None if value is None else _at(self.shapes.get(value, []), position)
-        return _at(self._role_sizes.get(kind, []), index)
-
-    def forced(self, dimensions: Sequence[Dimension]) -> Forced | None:
-        """Return a function from the sizes of some dimensions to the only values of all unknowns."""
-        given = [unknown(f"given {position}") for position in range(len(dimensions))]
-        sizes = [self.size(dimension) for dimension in dimensions]
-        demands = [
-            size == given_size
-            for size, given_size in zip(sizes, given, strict=True)
-            if size is not None
-        ]
-        names_ = [size.term.name for size in given]
-        conditions = [condition.term for condition in (*self.relations, *demands)]
-        propagation = Propagation(conditions, names_)
-        open_names = {size.term.name for size in self.unknowns}
-        if len(demands) < len(dimensions) or not open_names <= propagation.determined:
-            return None
-        return lambda values: propagation.values(dict(zip(names_, values, strict=True)))
+        # Otherwise it is that of a role, or a stride or dilation of a convolution.
+        op = self._op
+        for role, loops in op.loops.items():
+            if role_name(op.kind, role.name.lower()) == kind:
+                return _at([self.loops[at] for at in loops], index)
+        for step, steps in op.steps.items():
+            if role_name(op.kind, step) == kind:
+                return _at([number(each) for each in steps], index)
+        return None
 
     def _unknown(self) -> Expression:
         size = unknown(f"size {len(self.unknowns)}")
@@ -232,26 +184,27 @@ class SizeRelations:
 
     def _add_operation(self, operation: mlir.Operation) -> None:
         """Add the relations between the shapes of an operation's operands and results."""
-        operands = list(operation.operands)
+        operands, shapes = list(operation.operands), self.shapes
         destinations = operands[len(operands) - destination_count(operation) :]
-        for destination, result in zip(destinations, operation.results, strict=False):
-            self._same(destination, result)
+        alike: list[tuple[Value, Value]] = [*zip(destinations, operation.results, strict=False)]
         maps = StructuredOp(operation).maps
         if not maps:
             values = [*operands, *operation.results]
-            sizes = (size for value in values for size in self.shapes.get(value, ()))
+            sizes = (size for value in values for size in shapes.get(value, ()))
             if operation.name.startswith(("arith.", "math.", "linalg.softmax")):
-                for value in values[1:]:
-                    self._same(operands[0], value)
+                alike += [(operands[0], value) for value in values[1:]]
             elif any(size.term.kind is not Kind.CONSTANT for size in sizes):
                 message = f"the relation between the sizes of '{operation.name}' is unknown"
                 raise UnsizedError(message)
-            return
-        loops = [self._unknown() for _ in range(maps[0].n_dims)]
+        for one, other in alike:
+            if one in shapes and other in shapes:
+                pairs = zip(shapes[one], shapes[other], strict=True)
+                self.relations += [left == right for left, right in pairs]
+        loops = [self._unknown() for _ in range(maps[0].n_dims if maps else 0)]
         if operation == self._root:
             self.loops = loops
         for operand, map_ in zip(operands, maps, strict=False):
-            for size, expression in zip(self.shapes.get(operand, ()), map_.results, strict=False):
+            for size, expression in zip(shapes.get(operand, ()), map_.results, strict=False):
                 if isinstance(expression, mlir.AffineDimExpr):
                     self.relations.append(size == loops[expression.position])
                     continue
@@ -262,21 +215,6 @@ class SizeRelations:
                 # A tensor may have elements beyond the last one that is read.
                 self.relations.append(size >= last + 1)
                 self.slack.append(size == last + 1)
-
-    def _same(self, one: Value, other: Value) -> None:
-        if one in self.shapes and other in self.shapes:
-            for left, right in zip(self.shapes[one], self.shapes[other], strict=True):
-                self.relations.append(left == right)
-
-    @cached_property
-    def _role_sizes(self) -> dict[str, list[Expression]]:
-        """Return the sizes of each role of the root op, and the strides and dilations of a convolution."""
-        op = self._op
-        sizes = {
-            role.name.lower(): [self.loops[at] for at in loops] for role, loops in op.loops.items()
-        }
-        sizes |= {role: [number(step) for step in steps] for role, steps in op.steps.items()}
-        return {role_name(op.kind, role): role_sizes for role, role_sizes in sizes.items()}
 
 
 def _at(sequence: Sequence[Item], position: int) -> Item | None:
@@ -289,8 +227,12 @@ class Propagation:
     The equation that determines an unknown does not depend on the given values, so it is found only once.
     """
 
-    def __init__(self, assertions: Iterable[Term], given: Collection[str] = ()) -> None:
-        terms = [part for assertion in assertions for part in _conjuncts(assertion)]
+    def __init__(self, assertions: Iterable[Term], given: Sequence[str] = ()) -> None:
+        terms = list(assertions)
+        while any(term.kind is Kind.AND for term in terms):
+            parts = (term.operands if term.kind is Kind.AND else (term,) for term in terms)
+            terms = [*chain.from_iterable(parts)]
+        self.given = given
         self._steps: dict[str, Term] = {}
         self._judgements = Judgements(terms)
         self.determined = set(given)
@@ -320,14 +262,6 @@ class Propagation:
         return values if self._judgements.judge(values) == ([], []) else None
 
 
-def _conjuncts(term: Term) -> Iterator[Term]:
-    if term.kind is Kind.AND:
-        for operand in term.operands:
-            yield from _conjuncts(operand)
-    else:
-        yield term
-
-
 # --- Moderate sizes, and multiples of the tiles of configurations ----------------------------------
 
 _USUAL: Final[Mapping[OpKind, Mapping[Role, int]]] = {
@@ -355,17 +289,6 @@ _LARGEST: Final = 4096
 
 _NO_TILES: Final = frozenset({"promote_operands", "subgroup_basis", "lane_basis"})
 """Parameters of lowering configs whose numbers are not tile sizes."""
-
-
-def usual_sizes(op: StructuredOp) -> list[int]:
-    """Return a moderate size of each loop of an op."""
-    sizes = [_USUAL_ELSEWHERE] * op.loop_count
-    for role, loops in op.loops.items():
-        for loop in loops:
-            # Of several loops, the innermost is tiled, and the others are like a batch.
-            is_outer = loop != loops[-1] and role not in _ALIKE
-            sizes[loop] = _USUAL_OUTER if is_outer else _USUAL[op.kind][role]
-    return sizes
 
 
 def preferred_sizes(usual: int, tile: int) -> list[int]:
@@ -459,28 +382,36 @@ def find_sizes(
         sizes = template.relations
     except UnsizedError as failure:
         return NoSizes(Verdict.NOT_DECIDED, str(failure))
-    forced = _forced_values(template, facts)
-    if forced is not None:
-        everything = frozenset(range(len(sizes.loops)))
-        return _sized(sizes, everything, lambda size: evaluate(size.term, forced))
-    choice = _Choice(template, sizes, _demands(facts, sizes.size))
-    return choice.solve(template.tiles(configurations()))
-
-
-def _forced_values(template: Template, facts: Collection[HasExtent]) -> dict[str, int] | None:
-    """Return the values of the unknowns that follow from facts without search; None if other values are possible."""
+    # 1. Compute the sizes that follow from given ones without search. How they follow depends only on the dimensions.
     fixed = {fact.dimension: fact.extent.size for fact in facts if fact.extent.size is not None}
-    dimensions = sorted(fixed)
-    forced = template.forced_sizes(tuple(dimensions))
-    values = None if forced is None else forced([fixed[dimension] for dimension in dimensions])
-    if values is None:
-        return None
-    for fact in facts:
-        if fact.extent != Extent(fixed.get(fact.dimension)):
-            size = template.relations.size(fact.dimension)
-            if size is None or not fact.extent.admits(evaluate(size.term, values)):
-                return None
-    return values
+    dimensions = tuple(sorted(fixed))
+    if dimensions not in sizes.propagations:
+        if len(sizes.propagations) == _MOST:
+            sizes.propagations.clear()
+        given = [unknown(f"given {position}") for position in range(len(dimensions))]
+        own = [sizes.size(dimension) for dimension in dimensions]
+        demands = [
+            size == value for size, value in zip(own, given, strict=True) if size is not None
+        ]
+        conditions = [condition.term for condition in (*sizes.relations, *demands)]
+        propagation = Propagation(conditions, [value.term.name for value in given])
+        is_forced = {size.term.name for size in sizes.unknowns} <= propagation.determined
+        is_whole = is_forced and len(demands) == len(dimensions)
+        sizes.propagations[dimensions] = propagation if is_whole else None
+    forced = sizes.propagations[dimensions]
+    given_sizes = (fixed[dimension] for dimension in dimensions)
+    values = forced.values(dict(zip(forced.given, given_sizes, strict=True))) if forced else None
+    if values is not None:
+        ranges = [fact for fact in facts if fact.extent != Extent(fixed.get(fact.dimension))]
+        own = [sizes.size(fact.dimension) for fact in ranges]
+        if all(
+            size is not None and fact.extent.admits(evaluate(size.term, values))
+            for fact, size in zip(ranges, own, strict=True)
+        ):
+            everything = frozenset(range(len(sizes.loops)))
+            return _sized(sizes, everything, partial(evaluate, values=values))
+    # 2. Otherwise, let the solver decide.
+    return _choose_sizes(template, facts, template.tiles(configurations()))
 
 
 def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
@@ -488,58 +419,47 @@ def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
     facts = list(facts)
     if static_sizes(static_box(box(facts))) is not None:
         return None
-
-    def size_of(dimension: Dimension) -> Expression:
-        return unknown(f"size {representative(dimension)}")
-
-    question = _Question([size_of(fact.dimension) >= 0 for fact in facts], _demands(facts, size_of))
+    sizes = {fact.dimension: unknown(f"size {representative(fact.dimension)}") for fact in facts}
+    relations = [sizes[fact.dimension] >= 0 for fact in facts]
+    question = _Question(relations, facts, sizes.get)
     return question.refutation() if question.solver.check() == z3.unsat else None
 
 
-def _demands(
-    facts: Iterable[HasExtent], size_of: Callable[[Dimension], Expression | None]
-) -> list[tuple[str, Expression]]:
-    """Return the demands of facts, in words and as conditions."""
-    demands = []
-    for fact in sorted(facts, key=repr):
-        size, extent = size_of(fact.dimension), fact.extent
-        if size is None:
-            parts = [number(0)]  # An operation without the dimension cannot match.
-        else:
-            parts = [] if extent.size is None else [size == extent.size]
-            parts += [size >= int(extent.low)] if extent.low > -math.inf else []
-            parts += [size <= int(extent.high)] if extent.high < math.inf else []
-            parts += [size % extent.factor == 0] if extent.factor > 1 else []
-        demands.append((describe_fact(fact), all_of(*parts)))
-    return demands
-
-
-def _sized(
-    sizes: SizeRelations, demanded: frozenset[int], value: Callable[[Expression], int]
-) -> Sized:
-    shapes = {key: [value(size) for size in shape] for key, shape in sizes.shapes.items()}
-    return Sized([value(loop) for loop in sizes.loops], demanded, shapes)
+def _sized(sizes: SizeRelations, demanded: frozenset[int], value: Callable[[Term], int]) -> Sized:
+    shapes = {key: [value(size.term) for size in shape] for key, shape in sizes.shapes.items()}
+    return Sized([value(loop.term) for loop in sizes.loops], demanded, shapes)
 
 
 class _Question:
-    """A query to Z3 about sizes."""
+    """A query to Z3 about sizes that satisfy relations and facts."""
 
     def __init__(
-        self, conditions: Iterable[Expression], demands: Iterable[tuple[str, Expression]]
+        self,
+        relations: Iterable[Expression],
+        facts: Iterable[HasExtent],
+        size_of: Callable[[Dimension], Expression | None],
     ) -> None:
         context = z3.Context()
         self.writer = TermWriter(context)
         self.solver = z3.Solver(ctx=context)
         self.solver.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
-        self.solver.add(*(self.writer.truth(condition.term) for condition in conditions))
-        self.labels: dict[str, str] = {}
-        for words, condition in demands:
-            label = z3.Bool(f"fact {len(self.labels)}", context)
-            self.labels[str(label)] = words
-            self.solver.assert_and_track(self.writer.truth(condition.term), label)
+        self.solver.add(*(self.writer.truth(relation.term) for relation in relations))
+        self._labels: dict[str, str] = {}
+        for fact in sorted(facts, key=repr):
+            size, extent = size_of(fact.dimension), fact.extent
+            if size is None:
+                parts = [number(0)]  # An operation without the dimension cannot match.
+            else:
+                parts = [] if extent.size is None else [size == extent.size]
+                parts += [size >= int(extent.low)] if extent.low > -math.inf else []
+                parts += [size <= int(extent.high)] if extent.high < math.inf else []
+                parts += [size % extent.factor == 0] if extent.factor > 1 else []
+            label = z3.Bool(f"fact {len(self._labels)}", context)
+            self._labels[str(label)] = describe_fact(fact)
+            self.solver.assert_and_track(self.writer.truth(all_of(*parts).term), label)
 
     def refutation(self) -> NoSizes:
-        core = sorted(self.labels[str(label)] for label in self.solver.unsat_core())
+        core = sorted(self._labels[str(label)] for label in self.solver.unsat_core())
         reason = f"it cannot all be: {'; '.join(core)}"
         if not core:
             reason = "its operation has no sizes that fit together"
@@ -547,87 +467,79 @@ class _Question:
             reason = f"it cannot be that {core[0]}"
         return NoSizes(Verdict.REFUTED, reason)
 
-
-class _Choice(_Question):
-    """A choice of sizes that satisfies relations and demands."""
-
-    def __init__(
-        self, template: Template, sizes: SizeRelations, demands: Iterable[tuple[str, Expression]]
-    ) -> None:
-        super().__init__(sizes.relations, demands)
-        self._op = template.op
-        self._sizes = sizes
-
-    def solve(self, tiles: Mapping[int, int]) -> Sized | NoSizes:
-        """Decide whether sizes exist, and choose some."""
-        solver, write = self.solver, self.writer
-        unknowns = [write.number(size.term) for size in self._sizes.unknowns]
-        loops = [write.number(loop.term) for loop in self._sizes.loops]
-        slack = [write.truth(wish.term) for wish in self._sizes.slack]
-        status = solver.check()
-        if status == z3.unsat:
-            return self.refutation()
-        if status == z3.unknown:
-            reason = f"the solver gave up: {solver.reason_unknown()}"
-            return NoSizes(Verdict.NOT_DECIDED, reason)
-        # The solver's model may be the only one.
-        model = solver.model()
-        differences = [size != model.eval(size, model_completion=True) for size in unknowns]
-        nothing = z3.BoolVal(val=False, ctx=self.solver.ctx)
-        if solver.check(z3.Or(nothing, *differences)) == z3.unsat:
-            return self._sized(frozenset(range(len(loops))))
-        demanded = frozenset(
-            loop for loop, size in enumerate(loops) if self._only_value(size) is not None
-        )
-        for wish in slack:
-            self._try(wish)
-        usual = usual_sizes(self._op)
-        # Small loops first: the filter of a convolution is fixed before its image.
-        for loop in sorted(range(len(loops)), key=usual.__getitem__):
-            if loop not in demanded:
-                self._choose(loops[loop], preferred_sizes(usual[loop], tiles.get(loop, 1)))
-        for size in unknowns:
-            self._choose(size, preferred_sizes(_USUAL_SIZE, 1))
-        return self._sized(demanded)
-
-    def _sized(self, demanded: frozenset[int]) -> Sized:
-        """Return the sizes in the solver's model."""
-        self.solver.check()
-        model = self.solver.model()
-
-        def value(size: Expression) -> int:
-            written = self.writer.number(size.term)
-            return int(model.eval(written, model_completion=True).as_long())
-
-        return _sized(self._sizes, demanded, value)
-
-    def _only_value(self, size: z3.ArithRef) -> int | None:
+    def is_fixed(self, size: z3.ArithRef) -> bool:
+        """Return whether an unknown has only one possible value."""
         assert self.solver.check() == z3.sat
-        value = int(self.solver.model().eval(size, model_completion=True).as_long())
-        return value if self.solver.check(size != value) == z3.unsat else None
+        value = self.solver.model().eval(size, model_completion=True)
+        return bool(self.solver.check(size != value) == z3.unsat)
 
-    def _try(self, wish: z3.BoolRef) -> bool:
+    def require(self, wish: z3.BoolRef) -> bool:
+        """Add a condition if it can hold; return whether."""
         if self.solver.check(wish) != z3.sat:
             return False
         self.solver.add(wish)
         return True
 
-    def _choose(self, size: z3.ArithRef, preferences: Iterable[int]) -> None:
+    def choose(self, size: z3.ArithRef, preferences: Iterable[int]) -> None:
         """Fix an unknown to the first possible value among `preferences`, or to its minimum value."""
-        if self._only_value(size) is not None or any(
-            self._try(size == value) for value in preferences
-        ):
+        if self.is_fixed(size) or any(self.require(size == value) for value in preferences):
             return
-        self._try(size >= 1)
+        self.require(size >= 1)
         optimize = z3.Optimize(ctx=self.solver.ctx)
         optimize.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
         optimize.add(self.solver.assertions())
         # Tracked facts are implications of their labels.
-        optimize.add(*(z3.Bool(label, self.solver.ctx) for label in self.labels))
+        optimize.add(*(z3.Bool(label, self.solver.ctx) for label in self._labels))
         optimize.minimize(size)
         if optimize.check() == z3.sat:
-            least = optimize.model().eval(size, model_completion=True)
-            self._try(size == least)
+            self.require(size == optimize.model().eval(size, model_completion=True))
+
+
+def _choose_sizes(
+    template: Template, facts: Iterable[HasExtent], tile_sizes: Mapping[int, int]
+) -> Sized | NoSizes:
+    """Decide whether sizes exist that satisfy facts, and choose some by preference."""
+    sizes, op = template.relations, template.op
+    question = _Question(sizes.relations, facts, sizes.size)
+    solver, write = question.solver, question.writer.number
+    unknowns = [write(size.term) for size in sizes.unknowns]
+    loops = [write(loop.term) for loop in sizes.loops]
+    slack = [question.writer.truth(wish.term) for wish in sizes.slack]
+    status = solver.check()
+    if status == z3.unsat:
+        return question.refutation()
+    if status == z3.unknown:
+        reason = f"the solver gave up: {solver.reason_unknown()}"
+        return NoSizes(Verdict.NOT_DECIDED, reason)
+    # The solver's model may be the only one.
+    model = solver.model()
+    differences = [size != model.eval(size, model_completion=True) for size in unknowns]
+    nothing = z3.BoolVal(val=False, ctx=solver.ctx)
+    demanded = frozenset(range(len(loops)))
+    if solver.check(z3.Or(nothing, *differences)) != z3.unsat:
+        demanded = frozenset(loop for loop, size in enumerate(loops) if question.is_fixed(size))
+        for wish in slack:
+            question.require(wish)
+        # A moderate size of each loop. Of several loops, the innermost is tiled, and the others are like a batch.
+        usual = [_USUAL_ELSEWHERE] * op.loop_count
+        for role, role_loops in op.loops.items():
+            for loop in role_loops:
+                is_outer = loop != role_loops[-1] and role not in _ALIKE
+                usual[loop] = _USUAL_OUTER if is_outer else _USUAL[op.kind][role]
+        # Small loops first: the filter of a convolution is fixed before its image.
+        for loop in sorted(range(len(loops)), key=usual.__getitem__):
+            if loop not in demanded:
+                preferences = preferred_sizes(usual[loop], tile_sizes.get(loop, 1))
+                question.choose(loops[loop], preferences)
+        for size in unknowns:
+            question.choose(size, preferred_sizes(_USUAL_SIZE, 1))
+    solver.check()
+    model = solver.model()
+    return _sized(
+        sizes,
+        demanded,
+        lambda term: int(model.eval(write(term), model_completion=True).as_long()),
+    )
 
 
 def describe_fact(fact: HasExtent) -> str:
