@@ -14,7 +14,7 @@ from places import TOOLS
 from processes import PATIENCE, children, eventually, marked, processor_seconds
 from programs import EXAMPLES, listening
 
-from tuninglink.checking import Checker, CheckReport, CompileLimits, Job, compile_all, compiling
+from tuninglink.checking import Checker, CheckReport, CompileLimits, Job, compile_all, entry_checker
 from tuninglink.compiler import compile_flags
 from tuninglink.errors import Severity
 from tuninglink.iree import Target
@@ -51,7 +51,7 @@ def test_what_takes_too_long_is_not_decided(job: Job) -> None:
 
 
 def test_a_crash_is_an_answer(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "_compile", worker_jobs.segfault_on)
+    monkeypatch.setattr(entry_checker, "_compile", worker_jobs.segfault_on)
     assert outcome(job) == (Verdict.REFUTED, "the compiler crashed (segmentation fault)")
 
 

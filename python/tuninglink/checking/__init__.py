@@ -15,19 +15,17 @@ with lazy_imports(globals()):
         to_sarif as to_sarif,
     )
     from tuninglink.checking.checker import Checker as Checker, check as check
-    from tuninglink.checking.compiling import (
-        CompileLimits as CompileLimits,
-        Job as Job,
-        Model as Model,
-        compile_all as compile_all,
-    )
     from tuninglink.checking.entry_checker import (
         MOST_PROPOSALS as MOST_PROPOSALS,
         VERDICT_WORDS as VERDICT_WORDS,
         Answer as Answer,
+        CompileLimits as CompileLimits,
         ConfigurationChecks as ConfigurationChecks,
         EntryChecker as EntryChecker,
         EntryOptions as EntryOptions,
+        Job as Job,
+        Model as Model,
+        compile_all as compile_all,
         configurations_in_words as configurations_in_words,
     )
     from tuninglink.checking.model_matches import ModelMatch as ModelMatch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from itertools import chain
@@ -144,15 +144,6 @@ class EntryReport:
 
 
 @dataclass(frozen=True)
-class Undecided:
-    """A question that was not decided for one reason."""
-
-    question: str
-    reason: str
-    entries: tuple[EntryReport, ...]
-
-
-@dataclass(frozen=True)
 class SpecReport:
     """The findings about a spec.
 
@@ -183,13 +174,13 @@ class SpecReport:
         """Return the selected findings."""
         return self.selection.reported(self.findings())
 
-    def undecided(self) -> list[Undecided]:
-        """Return the undecided questions, grouped by reason."""
+    def undecided(self) -> Mapping[tuple[str, str], Sequence[EntryReport]]:
+        """Return the entries with an undecided question, by the question and the reason."""
         reports_by_question: dict[tuple[str, str], list[EntryReport]] = defaultdict(list)
         for entry in self.entries:
             for question, answer in entry.open_answers.items():
                 reports_by_question[question, answer.reason].append(entry)
-        return [Undecided(*key, tuple(entries)) for key, entries in reports_by_question.items()]
+        return reports_by_question
 
     @written()
     def has_errors(self) -> bool:
@@ -325,22 +316,21 @@ _TRANSLATION_KNOBS: Final = frozenset({WORKGROUP_SIZE, SUBGROUP_SIZE, STAGES})
 """The knobs that a `translation_info` has."""
 
 
-def knob_place(answer: Answer | None, at: Place | None, places: KnobPlaces) -> Place | None:
-    """Return the place of the first knob in the answer about a configuration, or of the attribute that lacks the knob."""
-    if answer is None or not answer.knobs:
-        return None
-    entries = entries_of_knob(answer.knobs[0])
-    is_translation = entries[0] in _TRANSLATION_KNOBS
-    whole = names.TRANSLATION_INFO if is_translation else names.LOWERING_CONFIG
-    candidates = (places.find(at, entry) for entry in (*entries, whole))
-    return next((place for place in candidates if place != at), None)
-
-
-def fix(answer: Answer | None, at: Place | None, places: KnobPlaces) -> tuple[Replacement, ...]:
-    """Return the replacements for the nearest valid configuration, if the spec's text contains all replaced values."""
+def with_places(report: EntryReport, answer: Answer | None, places: KnobPlaces) -> EntryReport:
+    """Return a report with the answer about the configuration, the place of the knob to change, and the fix."""
+    at, knob_place = report.entry.place, None
+    if answer is not None and answer.knobs:
+        # The place of the first knob in the answer, or of the attribute that lacks the knob.
+        entries = entries_of_knob(answer.knobs[0])
+        is_translation = entries[0] in _TRANSLATION_KNOBS
+        whole = names.TRANSLATION_INFO if is_translation else names.LOWERING_CONFIG
+        candidates = (places.find(at, entry) for entry in (*entries, whole))
+        knob_place = next((place for place in candidates if place != at), None)
+    # The fix is empty unless the spec's text contains all replaced values.
     replaced = () if answer is None else answer.replaced
     parts = [places.revalued(at, name, value) for name, value in replaced]
-    return tuple(chain.from_iterable(parts)) if all(parts) else ()
+    fix = tuple(chain.from_iterable(parts)) if all(parts) else ()
+    return replace(report, is_valid=answer, knob_place=knob_place, fix=fix)
 
 
 _LEVELS: Final = {
@@ -363,54 +353,53 @@ def to_sarif(findings: Iterable[Diagnostic]) -> dict[str, Any]:
         }
         for rule in Rule
     ]
+    results: list[dict[str, Any]] = []
+    for finding in findings:
+        rule = finding.rule
+        assert rule is not None
+        placeless = [note.message for note in finding.notes if note.place is None]
+        result: dict[str, Any] = {
+            "ruleId": rule.value,
+            "ruleIndex": list(Rule).index(rule),
+            "level": _LEVELS[finding.severity],
+            "message": {"text": "\n".join([finding.message, *placeless])},
+            "locations": [] if finding.place is None else [_sarif_location(finding.place)],
+        }
+        related = [
+            {**_sarif_location(note.place), "message": {"text": note.message}}
+            for note in finding.notes
+            if note.place is not None
+        ]
+        if related:
+            result["relatedLocations"] = related
+        if finding.fix:
+            # The replacements are all in one file.
+            is_name = rule in (Rule.UNREAD_KNOB, Rule.UNKNOWN_NAME)
+            source = "suggested name" if is_name else "values of the nearest valid configuration"
+            replacements = [
+                {
+                    "deletedRegion": {
+                        "startLine": part.start.line,
+                        "startColumn": part.start.column,
+                        "endLine": part.end.line,
+                        "endColumn": part.end.column,
+                    },
+                    "insertedContent": {"text": part.text},
+                }
+                for part in finding.fix
+            ]
+            file = _sarif_location(finding.fix[0].start)["physicalLocation"]["artifactLocation"]
+            change = {"artifactLocation": file, "replacements": replacements}
+            description = {"text": f"Take the {source}."}
+            result["fixes"] = [{"description": description, "artifactChanges": [change]}]
+        results.append(result)
     version = metadata.version("tuninglink")
     driver = {"name": "tuninglink", "version": version, "rules": rules}
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": list(map(_sarif_result, findings))}],
+        "runs": [{"tool": {"driver": driver}, "results": results}],
     }
-
-
-def _sarif_result(diagnostic: Diagnostic) -> dict[str, Any]:
-    rule = diagnostic.rule
-    assert rule is not None
-    placeless = [note.message for note in diagnostic.notes if note.place is None]
-    sarif_result: dict[str, Any] = {
-        "ruleId": rule.value,
-        "ruleIndex": list(Rule).index(rule),
-        "level": _LEVELS[diagnostic.severity],
-        "message": {"text": "\n".join([diagnostic.message, *placeless])},
-        "locations": [] if diagnostic.place is None else [_sarif_location(diagnostic.place)],
-    }
-    related = [
-        {**_sarif_location(note.place), "message": {"text": note.message}}
-        for note in diagnostic.notes
-        if note.place is not None
-    ]
-    if related:
-        sarif_result["relatedLocations"] = related
-    if diagnostic.fix:
-        # The replacements are all in one file.
-        is_name = rule in (Rule.UNREAD_KNOB, Rule.UNKNOWN_NAME)
-        source = "suggested name" if is_name else "values of the nearest valid configuration"
-        replacements = [
-            {
-                "deletedRegion": {
-                    "startLine": part.start.line,
-                    "startColumn": part.start.column,
-                    "endLine": part.end.line,
-                    "endColumn": part.end.column,
-                },
-                "insertedContent": {"text": part.text},
-            }
-            for part in diagnostic.fix
-        ]
-        physical = _sarif_location(diagnostic.fix[0].start)["physicalLocation"]
-        change = {"artifactLocation": physical["artifactLocation"], "replacements": replacements}
-        description = {"text": f"Take the {source}."}
-        sarif_result["fixes"] = [{"description": description, "artifactChanges": [change]}]
-    return sarif_result
 
 
 def _sarif_location(place: Place) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from tuninglink.arguments import Content, described, several
@@ -14,20 +13,22 @@ from tuninglink.checking.check_report import (
     EntryReport,
     Selection,
     SpecReport,
-    fix,
-    knob_place,
+    with_places,
 )
-from tuninglink.checking.compiling import CompileLimits, Job, Model, compile_all
 from tuninglink.checking.entry_checker import (
     MOST_PROPOSALS,
     NO_PROGRAM,
     Answer,
+    CompileLimits,
     ConfigurationChecks,
     EntryAnswers,
     EntryChecker,
     EntryOptions,
+    Job,
+    Model,
     check_in_parallel,
     check_sizes,
+    compile_all,
     reachability,
 )
 from tuninglink.compiler import (
@@ -60,38 +61,32 @@ from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
     from tuninglink.checking.model_matches import ModelMatch
-    from tuninglink.specs import Entry, SpecSource
+    from tuninglink.specs import SpecSource
 
 
 class CheckState:
     """The entries of a spec that have been checked individually; thread-safe."""
 
     def __init__(self) -> None:
-        self.end()
+        self.begin("")
 
     def begin(self, source: str, kind: str = "", count: int = 0) -> None:
-        """Note the start of loading a spec, or with its kind, of checking its entries."""
+        """Note the start of loading a spec, or with its kind, of checking its entries; or without a source, the end."""
         self._source, self._kind, self._count = source, kind, count
-        self._entries: dict[int, EntryReport] = {}
-
-    def add(self, report: EntryReport) -> None:
-        self._entries[report.position] = report
-
-    def end(self) -> None:
-        self.begin("")
+        self.entries: dict[int, EntryReport] = {}
 
     def partial(self) -> SpecReport | None:
         if not self._kind:
             return None
-        entries = sorted(self._entries.values(), key=attrgetter("position"))
-        return SpecReport(self._source, self._kind, entries=tuple(entries))
+        entries = tuple(report for _, report in sorted(self.entries.items()))
+        return SpecReport(self._source, self._kind, entries=entries)
 
     def __str__(self) -> str:
         if not self._source:
             return "checking"
         if not self._kind:
             return f"checking {self._source}: loading"
-        return f"checking {self._source}: {len(self._entries):,} of {self._count:,} entries"
+        return f"checking {self._source}: {len(self.entries):,} of {self._count:,} entries"
 
 
 class Checker:
@@ -173,7 +168,7 @@ class Checker:
         check_ranges(spec, sink)
         entries = self._entries(spec, sink)
         report = SpecReport(spec.source, spec.kind_words, tuple(diagnostics), tuple(entries))
-        self.progress.end()
+        self.progress.begin("")
         return report
 
     def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> Sequence[EntryReport]:
@@ -198,7 +193,7 @@ class Checker:
             report = EntryReport(
                 position, entries[position][0], answers.payload, answers.matches, answers.is_valid
             )
-            self.progress.add(report)
+            self.progress.entries[position] = report
             return report
 
         reports: list[EntryReport] = []
@@ -217,17 +212,14 @@ class Checker:
                 if in_model is not None:
                     matches = tuple(in_model.get((entry.matcher, entry.action), ()))
                 report = replace(
-                    finished(position, answers),
-                    is_valid=answer,
-                    knob_place=knob_place(answer, entry.place, places),
-                    fix=fix(answer, entry.place, places),
+                    with_places(finished(position, answers), answer, places),
                     is_reachable=reachable[position],
                     overlap=overlaps.get(position),
                     in_model=matches,
                 )
                 reports.append(report)
                 programs.append(answers.program if is_asked else None)
-                self.progress.add(report)
+                self.progress.entries[position] = report
         return self._compiled(reports, programs, flags) if wants_programs else reports
 
     def _check_model(
@@ -259,7 +251,16 @@ class Checker:
                 content = spec_of(report.entry)
                 has_ukernel = b"ukernel_descriptor<" in content and self._target.backend == "rocm"
                 own = (*flags, TENSOR_UKERNELS_FLAG) if has_ukernel else tuple(flags)
-                jobs.append(Job(program, content, own, _sets_no_configuration(report.entry)))
+                # An action without opaque ops that sets no configuration has no effect.
+                table, action = report.entry.anatomy.table, report.entry.action
+                annotations = table.annotations(action)
+                reason = ""
+                if annotations is not None and not configured_arguments(table, action):
+                    quoted = sorted({f"'{annotation.name}'" for annotation in annotations})
+                    only = f"only {', '.join(quoted)}, and " if quoted else ""
+                    missing = ", ".join(f"'{name}'" for name in sorted(CONFIGURATIONS))
+                    reason = f"its action sets {only}none of {missing}"
+                jobs.append(Job(program, content, own, reason))
         answers = iter(compile_all(jobs, self._compile_limits))
         nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM)
         return [
@@ -268,16 +269,6 @@ class Checker:
             else replace(report, compiles=next(answers) if program else nothing)
             for report, program in zip(reports, programs, strict=True)
         ]
-
-
-def _sets_no_configuration(entry: Entry) -> str:
-    """Return a reason if an action is known to set no configuration; otherwise an empty string."""
-    annotations = entry.anatomy.table.annotations(entry.action)
-    if annotations is None or configured_arguments(entry.anatomy.table, entry.action):
-        return ""
-    quoted = ", ".join(sorted({f"'{annotation.name}'" for annotation in annotations}))
-    missing = ", ".join(f"'{name}'" for name in sorted(CONFIGURATIONS))
-    return f"its action sets {f'only {quoted}, and ' if quoted else ''}none of {missing}"
 
 
 # --- Checking specs as a function ---------------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
@@ -18,8 +18,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import compile_flags, executable_target
-from tuninglink.errors import Diagnostic
-from tuninglink.iree import OpKind, StructuredOp
+from tuninglink.errors import Diagnostic, TuninglinkError
+from tuninglink.iree import (
+    OpKind,
+    StructuredOp,
+    find_spills,
+    stack_overflow,
+    stack_report_flag,
+)
 from tuninglink.matching import (
     EntryConditions,
     EntryOverlap,
@@ -38,7 +44,6 @@ from tuninglink.mlir import (
     names,
     parse_module,
     thread_context,
-    visit,
 )
 from tuninglink.payloads import (
     PayloadError,
@@ -64,7 +69,7 @@ from tuninglink.spaces import (
 from tuninglink.spaces.cpu import BACKEND as CPU_BACKEND
 from tuninglink.spaces.model import Configuration, read_configuration
 from tuninglink.specs import Anatomy, Entry, Spec, hidden_failure, unrolled_loops
-from tuninglink.workers import Pool
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, processor_count
 
 if TYPE_CHECKING:
     from tuninglink.iree import Target
@@ -72,14 +77,9 @@ if TYPE_CHECKING:
     from tuninglink.spaces.model import Workload
 
 
-def with_fused_consumer(program: str) -> str:
-    """Return a program whose dispatch ends with an elementwise op: `x * erf(x)`, the expensive part of a GELU."""
-    module = parse_module(program.encode(), "payload.mlir", thread_context())
-    return str(module) if add_consumer(module, collect(module, "flow.return")) else ""
-
-
-def add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> bool:
-    """Add the elementwise op `x * erf(x)` to the results of a dispatch if they are static tensors of floats; return whether."""
+def _add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> bool:
+    """Add an elementwise op to the results of a dispatch if they are static tensors of floats; return whether."""
+    # `x * erf(x)` is the expensive part of a GELU.
     numbers = (mlir.F16Type, mlir.BF16Type, mlir.F32Type, mlir.F64Type)
     kinds = [operand.type for terminator in returns for operand in terminator.operands]
     if not kinds or not all(
@@ -169,34 +169,36 @@ class EntryChecker:
 
     def check_all(self, entries: Sequence[tuple[Entry, bool]]) -> list[EntryAnswers]:
         """Check entries of one spec, each given with whether to check its configuration, too."""
+        # Programs for many entries are generated together, but not for those that rewrite their op.
         rewriting = [any(unrolled_loops(entry.anatomy.table, entry.action)) for entry, _ in entries]
-        asked = [
-            entry
-            for (entry, is_asked), rewrites in zip(entries, rewriting, strict=True)
-            if is_asked and not rewrites
-        ]
-        # Programs for many entries are generated together.
-        configured = self._synthesizer.configured_together(asked, self._target) if asked else ()
-        payloads = iter(configured)
-        return [
-            self._check(next(payloads))
-            if is_asked and not rewrites
-            else self._check_payload(entry, is_asked=is_asked)
-            for (entry, is_asked), rewrites in zip(entries, rewriting, strict=True)
-        ]
-
-    def _check_payload(self, entry: Entry, *, is_asked: bool) -> EntryAnswers:
-        """Check an entry without its configuration; one that rewrites its op, by running the interpreter."""
-        try:
-            payload = self._synthesizer.payload(entry)
-        except PayloadError as failure:
-            nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM) if is_asked else None
-            return EntryAnswers(Answer(failure.verdict, failure.reason), is_valid=nothing)
-        if not is_asked:
-            return EntryAnswers(Answer(Verdict.PROVEN), payload.shapes)
-        program = payload.text if self._options.wants_programs else ""
-        answer = self._check_unrolling(entry, payload)
-        return EntryAnswers(Answer(Verdict.PROVEN), payload.shapes, program, answer)
+        pairs = list(zip(entries, rewriting, strict=True))
+        asked = [entry for (entry, is_asked), rewrites in pairs if is_asked and not rewrites]
+        together = iter(self._synthesizer.configured_together(asked, self._target) if asked else ())
+        checked: list[EntryAnswers] = []
+        for (entry, is_asked), rewrites in pairs:
+            try:
+                is_alone = rewrites or not is_asked
+                configured = self._synthesizer.configured(entry) if is_alone else next(together)
+                if isinstance(configured, PayloadError):
+                    raise configured
+            except PayloadError as failure:
+                nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM) if is_asked else None
+                answers = EntryAnswers(Answer(failure.verdict, failure.reason), is_valid=nothing)
+                checked.append(answers)
+                continue
+            draft = configured.draft
+            # Generating the program included a match by the interpreter.
+            answers = EntryAnswers(Answer(Verdict.PROVEN), draft.shapes)
+            if is_asked:
+                program = draft.payload.text if self._options.wants_programs else ""
+                answer = (
+                    self._check_unrolling(entry, draft.payload)
+                    if rewrites
+                    else self._check_configuration(configured)
+                )
+                answers = replace(answers, program=program, is_valid=answer)
+            checked.append(answers)
+        return checked
 
     def _check_unrolling(self, entry: Entry, payload: Payload) -> Answer:
         """Return whether an entry unrolls the window of the op that it matches in a payload."""
@@ -212,41 +214,30 @@ class EntryChecker:
         except mlir.MLIRError as failure:
             reason = f"the interpreter rejects its action: {first_error(failure)}"
             return Answer(Verdict.REFUTED, reason)
-        windows: list[mlir.Operation] = []
-
-        def look(operation: mlir.Operation) -> None:
+        for operation in collect(dispatch.module):
             if StructuredOp(operation).kind is OpKind.CONVOLUTION:
-                windows.append(operation)
-
-        visit(dispatch.module, look)
-        if windows:
-            return Answer(Verdict.NOT_DECIDED, f"a window is left in '{windows[0].name}'")
+                return Answer(Verdict.NOT_DECIDED, f"a window is left in '{operation.name}'")
         return Answer(Verdict.PROVEN)
 
-    def _check(self, configured: Configured | PayloadError) -> EntryAnswers:
-        """Check an entry with its configuration."""
-        if isinstance(configured, PayloadError):
-            nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM)
-            return EntryAnswers(Answer(configured.verdict, configured.reason), is_valid=nothing)
+    def _check_configuration(self, configured: Configured) -> Answer:
+        """Return whether the configuration that an entry gives to its program is valid."""
         dispatch = configured.dispatch
         if dispatch is None:
             answer = self._checks.answer_for_payload(configured.draft.payload, self._target)
         else:
             answer = self._checks.answer(dispatch)
-        program = configured.draft.payload.text if self._options.wants_programs else ""
         # The code for a CPU may crash once an elementwise op is fused into the dispatch.
         target = self._options.target
         is_for_cpu = target is not None and target.backend == CPU_BACKEND
         if dispatch is not None and is_for_cpu and answer.verdict is Verdict.PROVEN:
             assert dispatch.module is not None
             returns = collect(dispatch.function, "func.return")
-            if not answer.crash and add_consumer(dispatch.module, returns):
+            if not answer.crash and _add_consumer(dispatch.module, returns):
                 changed = replace(dispatch, family=None)  # others of the family have no consumer
                 if crash := self._checks.answer(changed).crash:
                     crash = f"with an elementwise operation after it, {crash}"
                     answer = replace(answer, crash=crash)
-        # Generating the program included a match by the interpreter.
-        return EntryAnswers(Answer(Verdict.PROVEN), configured.draft.shapes, program, answer)
+        return answer
 
     def completed(self, entry: Entry, answer: Answer) -> Answer:
         """Return the answer about the configuration of an entry, with the nearest valid one for the first few."""
@@ -293,12 +284,6 @@ class Answer:
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "outcome": None}
-
-    def completed(self, outcome: ConfigurationAnswer, configuration: Configuration) -> Answer:
-        """Return the answer with the nearest valid configuration, which takes longer to find than the answer."""
-        replaced = replaced_entries(configuration, outcome.proposal)
-        knobs = outcome.knobs or self.knobs
-        return replace(self, details=outcome.notes, knobs=knobs, replaced=replaced)
 
 
 def reachability(
@@ -377,9 +362,24 @@ class ConfigurationChecks:
         if not answer.key:
             return answer
         if answer.key not in self._completed:
-            if len(self._completed) < self._proposals:
-                outcome = answer.outcome or self._outcome(dispatch())
-                answer = answer if outcome is None else answer.completed(*outcome)
+            outcome = answer.outcome
+            if len(self._completed) >= self._proposals:
+                outcome = None
+            elif outcome is None and (workload := dispatch()) is not None:
+                configuration = read_configuration(workload.root, workload.function)
+                if configuration is not None:
+                    registry, limits = self._registry, self._limits
+                    verified = verify_configuration(workload, configuration, registry, limits)
+                    outcome = verified, configuration
+            if outcome is not None:
+                # The nearest configuration takes longer to find than the answer.
+                verified, configuration = outcome
+                answer = replace(
+                    answer,
+                    details=verified.notes,
+                    knobs=verified.knobs or answer.knobs,
+                    replaced=replaced_entries(configuration, verified.proposal),
+                )
             # The outcome would keep the constraints alive.
             self._completed[answer.key] = replace(answer, outcome=None)
         return self._completed[answer.key]
@@ -403,45 +403,32 @@ class ConfigurationChecks:
         key = self._key(dispatch, configuration)
         answer = self._answers.get(key)
         if answer is None:
-            answer = self._new_answer(dispatch, configuration, key)
+            outcome = verify_configuration(dispatch, configuration, self._registry, self._limits)
+            answer = Answer(outcome.verdict, outcome.reason)
+            if outcome.violations:
+                # The worst kind of broken rule decides.
+                worst = outcome.violations[0]
+                text = f"{worst} in pipeline {outcome.pipeline}"
+                if outcome.verdict is Verdict.REFUTED:
+                    answer = replace(answer, reason=text)
+                elif worst.grade is Grade.COMPILER:
+                    answer = replace(answer, warning=text)
+                elif worst.grade is Grade.UNSAFE:
+                    answer = replace(answer, crash=str(worst))
+                else:
+                    answer = replace(answer, slow=str(worst))
+                answer = replace(
+                    answer,
+                    details=outcome.further_violations,
+                    knobs=worst.knobs,
+                    key=key,
+                    outcome=(outcome, configuration),
+                )
             if reason := miscompilation(dispatch, configuration):
                 answer = replace(answer, miscompilation=reason)
             # The outcome would keep the constraints alive.
             self._answers[key] = replace(answer, outcome=None)
         return answer
-
-    def _outcome(
-        self, dispatch: Workload | None
-    ) -> tuple[ConfigurationAnswer, Configuration] | None:
-        if dispatch is None:
-            return None
-        configuration = read_configuration(dispatch.root, dispatch.function)
-        if configuration is None:
-            return None
-        registry, limits = self._registry, self._limits
-        return verify_configuration(dispatch, configuration, registry, limits), configuration
-
-    def _new_answer(self, dispatch: Workload, configuration: Configuration, key: bytes) -> Answer:
-        outcome = verify_configuration(dispatch, configuration, self._registry, self._limits)
-        if not outcome.violations:
-            return Answer(outcome.verdict, outcome.reason)
-        worst = outcome.violations[0]
-        answer = Answer(
-            outcome.verdict,
-            outcome.reason,
-            outcome.further_violations,
-            knobs=worst.knobs,
-            key=key,
-            outcome=(outcome, configuration),
-        )
-        # The worst kind of broken rule decides.
-        if outcome.verdict is Verdict.REFUTED:
-            return replace(answer, reason=f"{worst} in pipeline {outcome.pipeline}")
-        if worst.grade is Grade.COMPILER:
-            return replace(answer, warning=f"{worst} in pipeline {outcome.pipeline}")
-        if worst.grade is Grade.UNSAFE:
-            return replace(answer, crash=str(worst))
-        return replace(answer, slow=str(worst))
 
     def _key(self, dispatch: Workload, configuration: Configuration) -> bytes:
         """Return a key that equal dispatches share, in this process and in others."""
@@ -520,18 +507,16 @@ def check_in_parallel(
     # until they meet. The answers equal those of a single process; only the order of the calls of `finished` with the
     # position of an entry differs.
 
-    def note(start: int, checked: Iterable[EntryAnswers]) -> None:
+    def check_here(start: int) -> Sequence[EntryAnswers]:
+        checked = checker.check_all(entries[start : start + _SLICE])
         for position, answers in enumerate(checked, start):
             finished(position, answers)
+        return checked
 
-    def check_here(start: int) -> Sequence[EntryAnswers]:
-        answers = checker.check_all(entries[start : start + _SLICE])
-        note(start, answers)
-        return answers
-
-    def note_future(start: int, future: Future[_Checked]) -> None:
+    def note(start: int, future: Future[_Checked]) -> None:
         if not future.cancelled() and future.exception() is None:
-            note(start, future.result()[0])
+            for position, answers in enumerate(future.result()[0], start):
+                finished(position, answers)
 
     starts = range(0, len(entries), _SLICE)
     if len(entries) <= _FEW or processes == 1:
@@ -557,7 +542,7 @@ def check_in_parallel(
             pairs = [(entry.matcher, entry.action, is_asked) for entry, is_asked in part]
             spec = spec_of(*(entry for entry, _ in part))
             futures[start] = pool.submit(_check_slice, spec, pairs, options, seconds=_SECONDS)
-            futures[start].add_done_callback(partial(note_future, start))
+            futures[start].add_done_callback(partial(note, start))
         yield together(futures)
 
 
@@ -585,3 +570,107 @@ def _checker_for(options: EntryOptions) -> EntryChecker:
 
 _said: Final[list[Diagnostic]] = []
 """The warnings since the last slice."""
+
+# --- Compilation of programs in worker processes with a time limit -------------------------------
+
+
+@dataclass(frozen=True)
+class Job:
+    """One compilation.
+
+    Attributes:
+        program: the program, as text.
+        spec: the spec to apply, as bytecode.
+        flags: the compiler flags that select the target.
+        without_effect: the reason why the spec configures nothing; empty if it sets a configuration.
+    """
+
+    program: str
+    spec: bytes
+    flags: tuple[str, ...]
+    without_effect: str = ""
+
+
+@dataclass(frozen=True)
+class CompileLimits:
+    """The limits of compilations.
+
+    Attributes:
+        seconds: the time limit of each compilation.
+        processes: the number of parallel compilations.
+    """
+
+    seconds: float = 120.0
+    processes: int = processor_count()
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that specs are checked on.
+
+    Attributes:
+        path: the program in MLIR, text or bytecode.
+        flags: the flags of `iree-compile` that select its target.
+    """
+
+    path: str
+    flags: tuple[str, ...]
+
+
+def compile_all(jobs: Iterable[Job], limits: CompileLimits) -> list[Answer]:
+    """Run jobs; return for each job whether its program compiles with the spec's configuration."""
+    answers: list[Answer] = []
+    with Pool(limits.processes, _prepare) as pool:
+        futures = [pool.submit(_compile, job, seconds=limits.seconds) for job in jobs]
+        for future in futures:
+            try:
+                answer = future.result()
+            except TuninglinkError as failure:
+                reason = f"the compiler refuses it: {failure.diagnostics[0].message}"
+                answer = Answer(Verdict.REFUTED, reason)
+            except WorkerCrashedError as failure:
+                answer = Answer(Verdict.REFUTED, f"the compiler crashed ({failure.status})")
+            except JobTimeoutError as failure:
+                reason = f"it did not compile within {failure.seconds:g} s"
+                answer = Answer(Verdict.NOT_DECIDED, reason)
+            answers.append(answer)
+    return answers
+
+
+def _prepare() -> None:
+    from tuninglink.compiler import set_up_command_line  # noqa: PLC0415 - loads the compiler
+
+    import_module("tuninglink.compiler.compilation")
+    set_up_command_line("tuninglink check", (stack_report_flag(),))
+
+
+def _compile(job: Job) -> Answer:
+    """Run a job in a worker."""
+    from tuninglink.compiler import compile as compile_program  # noqa: PLC0415 - loads the compiler
+
+    compile_alone = partial(
+        compile_program,
+        specs=[job.spec],
+        default_specs=False,
+        flags=job.flags,
+        name="payload.mlir",
+    )
+    compilation = compile_alone(job.program.encode())
+    overflow = stack_overflow()
+    if all(item.ignored for item in compilation.applied):
+        ignored = next((item.ignored for item in compilation.applied), "")
+        unmatched = "the compiler prepared the operation in a way that the entry does not match"
+        reason = f"without effect: {ignored}" if ignored else job.without_effect or unmatched
+        return Answer(Verdict.NOT_DECIDED, f"it compiles, but {reason}")
+    spills = str(find_spills(compilation.output))
+    if not overflow and any(flag.endswith(f"={CPU_BACKEND}") for flag in job.flags):
+        # The code may overflow the stack once an elementwise op is fused into it.
+        module = parse_module(job.program.encode(), "payload.mlir", thread_context())
+        if _add_consumer(module, collect(module, "flow.return")):
+            applied: Sequence[object] = ()
+            with suppress(TuninglinkError):  # the failure does not concern the entry itself
+                applied = compile_alone(str(module).encode()).applied
+            fused = stack_overflow()
+            if applied and fused:
+                overflow = f"with an elementwise operation after it, {fused}"
+    return Answer(Verdict.PROVEN, crash=overflow, spills=spills)

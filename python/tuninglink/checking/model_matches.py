@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
@@ -12,13 +12,12 @@ from tuninglink.checking.entry_checker import Answer
 from tuninglink.compiler import Compiler, Observer, Phase, read_request
 from tuninglink.errors import Diagnostic, Place
 from tuninglink.iree import find_dispatches
-from tuninglink.mlir import names, thread_context, to_bytecode, visit
+from tuninglink.mlir import collect, names, thread_context, to_bytecode
 from tuninglink.solver import Verdict
 from tuninglink.spaces.model import read_workload, target_around
 
 if TYPE_CHECKING:
-    from tuninglink.checking.compiling import Model
-    from tuninglink.checking.entry_checker import ConfigurationChecks
+    from tuninglink.checking.entry_checker import ConfigurationChecks, Model
     from tuninglink.compiler import Applied, Configure
     from tuninglink.specs import Spec
 
@@ -50,15 +49,15 @@ def matches_in(
     judging = _Judging(checks)
     compiler = Compiler(options, choice, options.flags, report, observer=judging)
     compiler.compile(model.path)
-    return judging.found
+    return judging.matches
 
 
+@dataclass
 class _Judging(Observer):
     """An observer of a compilation that judges the configurations of a spec."""
 
-    def __init__(self, checks: ConfigurationChecks) -> None:
-        self._checks = checks
-        self.found: dict[tuple[str, str], list[ModelMatch]] = {}
+    checks: ConfigurationChecks
+    matches: dict[tuple[str, str], list[ModelMatch]] = field(default_factory=dict)
 
     def after_specs(
         self,
@@ -74,7 +73,7 @@ class _Judging(Observer):
             module = modules[application.dispatch]
             context = thread_context()
             copy = mlir.Module.parse(to_bytecode(module), context).operation
-            root = _operations(copy)[_operations(module).index(operation)]
+            root = collect(copy)[collect(module).index(operation)]
             function = root
             while function.parent is not None and function.parent.operation != copy:
                 function = function.parent.operation
@@ -85,13 +84,7 @@ class _Judging(Observer):
             if application.ignored:
                 answer = Answer(Verdict.NOT_DECIDED, application.ignored)
             else:
-                answer = self._checks.check(workload)
+                answer = self.checks.check(workload)
             problem = str(workload.problem)
             match = ModelMatch(application.dispatch, problem, application.place, answer)
-            self.found.setdefault((entry.matcher, entry.action), []).append(match)
-
-
-def _operations(module: mlir.Operation) -> list[mlir.Operation]:
-    operations: list[mlir.Operation] = []
-    visit(module, operations.append)
-    return operations
+            self.matches.setdefault((entry.matcher, entry.action), []).append(match)

@@ -405,11 +405,10 @@ def _cell(answer: Answer | None) -> str:
 def _notes(report: SpecReport) -> Iterator[str]:
     """Yield the footnotes of a table."""
     # The reasons for question marks.
-    for undecided in report.undecided():
-        question = undecided.question.replace("_", " ")
-        first = undecided.entries[0].entry
-        more = f" and {len(undecided.entries) - 1:,} more" if len(undecided.entries) > 1 else ""
-        yield f"not decided: {question}: line {_line(first)}{more}: {undecided.reason}"
+    for (question, reason), entries in report.undecided().items():
+        more = f" and {len(entries) - 1:,} more" if len(entries) > 1 else ""
+        line = _line(entries[0].entry)
+        yield f"not decided: {question.replace('_', ' ')}: line {line}{more}: {reason}"
     # The dispatches that entries configure in the model.
     for report_of_entry in report.entries:
         entry = report_of_entry.entry
