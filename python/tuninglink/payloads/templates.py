@@ -124,7 +124,7 @@ _LARGEST_SIZE: Final = 2**63 - 1
 
 
 class UnsizedError(Exception):
-    """The error for an operation with an unknown relation between its sizes."""
+    """The error for an operation without sizes, or with an unknown relation between its sizes."""
 
 
 class SizeRelations:
@@ -136,6 +136,12 @@ class SizeRelations:
 
     def __init__(self, template: Template) -> None:
         self._root, self._op = template.root, template.op
+        for result in self._root.results:
+            if not isinstance(result.type, mlir.RankedTensorType):
+                name = self._root.name
+                raise UnsizedError(
+                    f"'{name}' computes a value of type '{result.type}', not a tensor"
+                )
         self.propagations: dict[tuple[Dimension, ...], Propagation | None] = {}
         self.unknowns: list[Expression] = []
         self.relations: list[Expression] = []

@@ -642,6 +642,13 @@ def test_what_backends_prepare_is_still_what_the_entries_look_for() -> None:
         assert [application.entry for application in result.applied] == [entry]
 
 
+def test_a_graph_that_computes_a_number_has_no_payload() -> None:
+    (entry,) = spec_with(graph("%a: f32", "%s = arith.addf %a, %a : f32")).entries
+    with pytest.raises(tuninglink.PayloadError, match="'f32', not a tensor") as raised:
+        tuninglink.payload_for(entry)
+    assert raised.value.verdict is Verdict.NOT_DECIDED
+
+
 # --- Specs that people ship --------------------------------------------------------------------------------
 
 CORPUS = SHARED / "corpus"
