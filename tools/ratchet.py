@@ -33,9 +33,9 @@ LIMITS: Final = {
     "specs.verification": (1632, 51),
     "comparing": (477, 19),
     "compiler": (3083, 118),
-    "payloads": (2200, 129),
+    "payloads": (2092, 101),
     "spaces": (1948, 94),
-    "checking": (1713, 77),
+    "checking": (1644, 61),
     "passes": (1200, 26),
     "tuning.problems": (2008, 104),
     "opt": (2148, 88),
@@ -51,13 +51,13 @@ LIMITS: Final = {
     "tuning.scheduling": (2279, 159),
     "tuning": (4031, 167),
     "doctor": (251, 9),
-    "cli": (5352, 203),
+    "cli": (5351, 203),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 256
-SHORTEST_MEAN: Final = 12.7
+MOST_FILES: Final = 255
+SHORTEST_MEAN: Final = 12.8
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
