@@ -9,7 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.matching import structural_key
 from tuninglink.mlir import DiagnosticSink, Pass, collect, names, postorder, rename_symbols
-from tuninglink.specs import SequenceScope, pairs_of, scopes, set_pairs
+from tuninglink.specs import pairs_of, scopes, set_pairs
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,23 @@ def deduplicate_sequences(module: mlir.Operation) -> int:
     for scope in scopes(module):
         if not scope.is_used:
             continue
-        merged = {old: new for old, new in _identical(scope).items() if old not in scope.pinned}
+        # Find the first sequence that is identical. Callees come first, so that sequences with identical callees are
+        # identical.
+        first_of: dict[object, str] = {}
+        replaced: dict[str, str] = {}
+        imported = {op.attributes["symbol"] for op in collect(scope.module, names.IMPORT_SYMBOL)}
+        for name in postorder(scope.sequences, scope.uses):
+            if mlir.FlatSymbolRefAttr.get(name, scope.module.context) not in imported:
+                key = structural_key(scope.sequences[name], replaced)
+                replaced[name] = first_of.setdefault(key, name)
+        # Keep the first of each group, or a pinned one.
+        groups: dict[str, list[str]] = {}
+        for name in filter(replaced.__contains__, scope.sequences):
+            groups.setdefault(replaced[name], []).append(name)
+        merged: dict[str, str] = {}
+        for group in groups.values():
+            kept = next((name for name in group if name in scope.pinned), group[0])
+            merged |= {name: kept for name in group if name != kept and name not in scope.pinned}
         count += len(merged)
         for name in merged:
             scope.sequences.pop(name).erase()
@@ -96,24 +112,3 @@ def deduplicate_sequences(module: mlir.Operation) -> int:
         for sequence in scope.unused():
             sequence.erase()
     return count
-
-
-def _identical(scope: SequenceScope) -> dict[str, str]:
-    """Return the remaining sequence for each one that is identical to it."""
-    first: dict[object, str] = {}
-    replaced: dict[str, str] = {}
-    imported = {op.attributes["symbol"] for op in collect(scope.module, names.IMPORT_SYMBOL)}
-    # Callees come first, so that sequences with identical callees are identical.
-    for name in postorder(scope.sequences, scope.uses):
-        if mlir.FlatSymbolRefAttr.get(name, scope.module.context) not in imported:
-            key = structural_key(scope.sequences[name], replaced)
-            replaced[name] = first.setdefault(key, name)
-    # Keep the first of each group, or a pinned one.
-    groups: dict[str, list[str]] = {}
-    for name in filter(replaced.__contains__, scope.sequences):
-        groups.setdefault(replaced[name], []).append(name)
-    merged: dict[str, str] = {}
-    for group in groups.values():
-        kept = next((name for name in group if name in scope.pinned), group[0])
-        merged.update({name: kept for name in group if name != kept})
-    return merged

@@ -192,18 +192,16 @@ class _Stripping:
                     self._called.add(callee.value)
         return None
 
-    def _is_ukernel(self, function: mlir.Operation) -> bool:
-        """Return whether a function is only the code of a ukernel that was removed."""
-        name = symbol_name(function)
-        if not self._ukernels or name is None or name in self._called:
-            return False
-        quoted = mlir.StringAttr.get(name, function.context)
-        descriptor = f"#iree_codegen.ukernel_descriptor<{quoted}, tensor>"
-        return mlir.Attribute.parse(descriptor, function.context) in self._ukernels
-
     def carry_out(self) -> int:
         """Carry out the removals, and return their number."""
-        self._erased += filter(self._is_ukernel, self._functions)
+        # A function that is only the code of a ukernel that was removed is erased.
+        for function in self._functions if self._ukernels else ():
+            name = symbol_name(function)
+            if name is not None and name not in self._called:
+                quoted = mlir.StringAttr.get(name, function.context)
+                descriptor = f"#iree_codegen.ukernel_descriptor<{quoted}, tensor>"
+                if mlir.Attribute.parse(descriptor, function.context) in self._ukernels:
+                    self._erased.append(function)
         self._functions.clear()
         count = len(self._changes) + len(self._erased)
         for operation, name, attribute in self._changes:

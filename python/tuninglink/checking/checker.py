@@ -308,12 +308,12 @@ def check(
         UsageError: a flag is malformed, or the target is missing.
         TypeError: an argument has another type.
     """
-    from tuninglink.compiler import compiler_flags, program_path  # noqa: PLC0415 - loads a compilation
+    from tuninglink.compiler import program_path, read_options  # noqa: PLC0415 - loads a compilation
 
     if compiles and target is None:
         raise no_target()
     processes = jobs or processor_count()
-    words = compiler_flags(flags, target)
+    words = read_options(flags, target).flags
     limits = CompileLimits(timeout, processes) if compiles else None
     name = target if isinstance(target, str) or target is None else target.names[0]
     with program_path(b"" if model is None else model) as path:

@@ -10,11 +10,11 @@ with lazy_imports(globals()):
         Configure as Configure,
         Observer as Observer,
         compile as compile,  # noqa: A004 - as `re.compile` is
-        compiler_flags as compiler_flags,
         compiler_run as compiler_run,
         link as link,
         program_path as program_path,
         program_source as program_source,
+        read_options as read_options,
         read_request as read_request,
         refuse_spec as refuse_spec,
     )
@@ -71,6 +71,5 @@ with lazy_imports(globals()):
         named_target as named_target,
         no_target as no_target,
         read_target as read_target,
-        target_names as target_names,
     )
     from tuninglink.compiler.tracing import TAG as TAG, Applied as Applied, TaggedSpec as TaggedSpec

@@ -215,16 +215,32 @@ class Application:
         """Return the errors of a compilation with notes on the entries that configured the failing dispatches."""
         # Two entries may be incompatible in one dispatch, or the backend may reject a configuration. The compiler
         # reports only the location in the program.
-        explained: list[Diagnostic] = []
+        causes: list[list[Applied]] = []
         named: set[str] = set()
         for failure in errors:
             at = {a.dispatch for a in self.applied if failure.place and a.place == failure.place}
-            causes = [a for a in self.applied if a.dispatch in at - named]
+            causes.append([a for a in self.applied if a.dispatch in at - named])
             named |= at
-            explained.append(_with_causes(failure, causes))
-        if not named and explained:
-            causes = [applied for applied in self.applied if applied.dispatch in failing]
-            explained[0] = _with_causes(explained[0], causes)
+        if not named and causes:
+            causes[0] = [applied for applied in self.applied if applied.dispatch in failing]
+        # Name the entries that configured the dispatches, and the remedy.
+        explained: list[Diagnostic] = []
+        for failure, applied in zip(errors, causes, strict=True):
+            notes = list(failure.notes)
+            for item in applied:
+                entry = f"entry '{item.entry.matcher}' of " if item.entry else ""
+                place = f" at {item.place}" if item.place else ""
+                message = (
+                    f"{entry}'{item.spec}' configured {item.operation}{place} in {item.dispatch}"
+                )
+                notes.append(note(message, item.entry.place if item.entry else None))
+                if item.ignored and not item.is_kept:
+                    notes.append(note(f"{item.ignored}; {IN_ONE}"))
+            for target in {str(item.target): None for item in applied if item.target}:
+                check = f"tuninglink check SPEC --target {target} --compile"
+                skip = "'--skip-failing-entries' compiles the dispatch without specs"
+                notes.append(note(f"'{check}' checks the configuration; {skip}"))
+            explained.append(replace(failure, notes=tuple(notes)))
         return tuple(explained)
 
     def findings(
@@ -313,25 +329,26 @@ class Application:
     def _remarks(self) -> Iterator[Diagnostic]:
         """Yield remarks on derived entries, entries for similar targets, and default specs that took effect."""
         effective = [item for item in self.applied if item.is_own is not False]
-        derived = [item for item in effective if item.derivation]
-        if derived:
-            yield _remark(
+        remarks: list[tuple[str, Iterable[str], str]] = []
+        if derived := [item for item in effective if item.derivation]:
+            message = (
                 f"entries derived for other forms of their problems configured {counted(len(derived), 'operation')}; "
-                "'--no-derived-entries' leaves them out",
-                (f"entry of '{item.spec}' derived {item.derivation}:" for item in derived),
+                "'--no-derived-entries' leaves them out"
             )
-        like = [item for item in effective if item.like_target]
-        if like:
-            yield _remark(
+            causes = [f"entry of '{item.spec}' derived {item.derivation}:" for item in derived]
+            remarks.append((message, causes, ""))
+        if like := [item for item in effective if item.like_target]:
+            message = (
                 f"entries for targets like {like[0].target} configured {counted(len(like), 'operation')}; "
-                "their times were measured elsewhere",
-                (
-                    (f"entry '{item.entry.matcher}' of " if item.entry else "")
-                    + f"'{item.spec}' is for {item.like_target}:"
-                    for item in like
-                ),
-                "'tuninglink retune' measures which of them are faster here",
+                "their times were measured elsewhere"
             )
+            causes = [
+                (f"entry '{item.entry.matcher}' of " if item.entry else "")
+                + f"'{item.spec}' is for {item.like_target}:"
+                for item in like
+            ]
+            more = "'tuninglink retune' measures which of them are faster here"
+            remarks.append((message, causes, more))
         library = self._choice.library
         by_file: dict[SpecFile, list[Applied]] = {}
         for item in effective:
@@ -341,17 +358,21 @@ class Application:
                 if file is not None and file.name == item.spec:
                     by_file.setdefault(file, []).append(item)
         for file, applied in by_file.items():
-            yield _remark(
+            message = (
                 f"the default spec for {applied[0].target} configured {counted(len(applied), 'operation')}; "
-                "'--no-default-specs' leaves it out",
-                (
-                    f"entry '{item.entry.matcher}' configured"
-                    if item.entry
-                    else "an entry configured"
-                    for item in applied
-                ),
-                f"the spec is '{file.name}'",
+                "'--no-default-specs' leaves it out"
             )
+            causes = [
+                f"entry '{item.entry.matcher}' configured" if item.entry else "an entry configured"
+                for item in applied
+            ]
+            remarks.append((message, causes, f"the spec is '{file.name}'"))
+        # The notes are the number of operations of each cause.
+        for message, all_causes, more in remarks:
+            counts = Counter(all_causes).items()
+            notes = [note(f"{cause} {counted(count, 'operation')}") for cause, count in counts]
+            notes += [note(more)] if more else []
+            yield Diagnostic(Severity.REMARK, message, None, tuple(notes))
 
 
 def _only_reads(spec: Spec) -> bool:
@@ -364,28 +385,3 @@ def _only_reads(spec: Spec) -> bool:
         for _, run in runs
         for op in body(run)
     )
-
-
-def _with_causes(failure: Diagnostic, applied: Sequence[Applied]) -> Diagnostic:
-    """Add notes on the entries that configured a dispatch that does not compile, and the remedy."""
-    notes: list[Diagnostic] = []
-    for item in applied:
-        entry = f"entry '{item.entry.matcher}' of " if item.entry else ""
-        at = f" at {item.place}" if item.place else ""
-        message = f"{entry}'{item.spec}' configured {item.operation}{at} in {item.dispatch}"
-        notes.append(note(message, item.entry.place if item.entry else None))
-        if item.ignored and not item.is_kept:
-            notes.append(note(f"{item.ignored}; {IN_ONE}"))
-    for target in {str(item.target): None for item in applied if item.target}:
-        check = f"tuninglink check SPEC --target {target} --compile"
-        skip = "'--skip-failing-entries' compiles the dispatch without specs"
-        notes.append(note(f"'{check}' checks the configuration; {skip}"))
-    return replace(failure, notes=(*failure.notes, *notes))
-
-
-def _remark(message: str, causes: Iterable[str], more: str = "") -> Diagnostic:
-    """Return a remark with the number of operations of each cause, and a further note."""
-    counts = Counter(causes).items()
-    notes = [note(f"{cause} {counted(count, 'operation')}") for cause, count in counts]
-    notes += [note(more)] if more else []
-    return Diagnostic(Severity.REMARK, message, None, tuple(notes))

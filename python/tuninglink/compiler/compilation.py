@@ -187,7 +187,7 @@ def read_request(
     derived_entries: bool = True,
 ) -> CompileRequest:
     """Read the flags of a call, and load its specs. For the arguments and exceptions see `compile`."""
-    options = _read_options(flags, target)
+    options = read_options(flags, target)
     upgrade = upgrade and options.upgrade
     library = None
     if default_specs and options.default_specs:
@@ -203,31 +203,20 @@ def read_request(
     return CompileRequest(options, choice, tuple(warnings))
 
 
-def compiler_flags(
+def read_options(
     flags: str | Iterable[str],
     target: str | Target | None = None,
     *,
     is_process_wide: bool = False,
-) -> tuple[str, ...]:
-    """Return the flags of a call for the compiler, with those that the target stands for.
-
-    Args:
-        flags: the flags.
-        target: the target.
-        is_process_wide: whether flags may apply to a whole process.
+) -> CompileOptions:
+    """Read the flags of a call with those that the target stands for; check that the call and the process support them.
 
     Raises:
-        UsageError: a flag is not one of the compiler, or conflicts with the target.
+        UsageError: a flag is not one of the compiler, conflicts with the target, or applies to a whole process although
+            `is_process_wide` is false.
         TargetError: the target is unknown.
         TypeError: an argument has another type.
     """
-    return _read_options(flags, target, is_process_wide=is_process_wide).flags
-
-
-def _read_options(
-    flags: str | Iterable[str], target: str | Target | None, *, is_process_wide: bool = False
-) -> CompileOptions:
-    """Read the flags of a call, and check that it supports them and that the process survives them."""
     words = flag_words(flags)
     if target is not None:
         if not isinstance(target, str | Target):
@@ -260,12 +249,7 @@ def _read_options(
 
 @contextmanager
 def program_path(source: str | os.PathLike[str] | Content) -> Iterator[str]:
-    """Yield the path of a program; that of a temporary file for a content.
-
-    Raises:
-        CompileError: a text is a content where a path is expected.
-        TypeError: the source has another type.
-    """
+    """Yield the path of a program; that of a temporary file for a content."""
     program = program_source(source)
     if isinstance(program, str):
         yield program
@@ -386,11 +370,7 @@ class Compiler:
                 self._forward(diagnostic)
 
     def compile(self, source: str | bytes, name: str = MEMORY) -> Compilation:
-        """Compile a file, standard input for `-`, or a program in memory with a name in locations and diagnostics.
-
-        Raises:
-            CompileError: the source cannot be read or is not a program, or the compiler reported an error.
-        """
+        """Compile a file, standard input for `-`, or a program in memory with a name in locations and diagnostics."""
         options, application = self._options, self._application
         # One output for all parts: the padding of a program depends on its position in it.
         with (
@@ -573,11 +553,7 @@ _BEGINNING: Final = 4096
 
 
 def refuse_spec(module: mlir.Operation) -> None:
-    """Reject a tuning spec as a program, since passes would remove its content.
-
-    Raises:
-        CompileError: the module is a spec.
-    """
+    """Reject a tuning spec as a program, since passes would remove its content."""
     if is_only_a_spec(module):
         message = (
             "this is a tuning spec, not a program; pass it with --spec, and a program as input"
@@ -655,13 +631,7 @@ def import_onnx(path: Path) -> bytes:
 def compiler_run(
     source: str | bytes, flags: Sequence[str], *, name: str = MEMORY, verify: bool = True
 ) -> Iterator[Invocation]:
-    """Parse a program into a separate session.
-
-    Args:
-        source: the path of a program, or the program as text or bytecode.
-        flags: flags of the compiler; process-wide flags must already be set.
-        name: the name in locations of a program in memory.
-        verify: whether the IR is verified after each pass.
+    """Parse a program, the path of one or its content, into a separate session. Process-wide flags must already be set.
 
     Raises:
         CompileError: a flag is malformed, or the program does not parse.

@@ -17,9 +17,9 @@ from functools import cache
 from typing import Any, Final
 
 from tuninglink.compiler.session import Phase, session_flags
-from tuninglink.compiler.targets import SECONDS, expanded_target, iree_compile, target_names
+from tuninglink.compiler.targets import HOST, SECONDS, expanded_target, iree_compile
 from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
-from tuninglink.iree import GivenSizes
+from tuninglink.iree import GivenSizes, known_target_names
 from tuninglink.llvm_flags import (
     CommandLine,
     CommandLineError,
@@ -74,7 +74,7 @@ TARGET_FLAG: Final = Flag(
     metavar="TARGET",
     help="What to compile for: host (this CPU), znver4, gfx942, mi300x, sm_80 and the like. It stands for flags of "
     "iree-compile, which -v shows; `tuninglink targets --all` lists the names.",
-    values=target_names,
+    values=lambda: [HOST, *known_target_names()],
 )
 """The flag for a target. Commands on specs have another text."""
 
@@ -328,11 +328,7 @@ class FlagReader:
 
     @property
     def input(self) -> str | None:
-        """The path of the program, or None.
-
-        Raises:
-            UsageError: there is more than one input.
-        """
+        """The only input, which is the path of the program, or None."""
         if len(self.inputs) > 1:
             listed = ", ".join(f"'{input_}'" for input_ in self.inputs[:_SHOWN])
             more = ", ..." if len(self.inputs) > _SHOWN else ""
@@ -417,11 +413,7 @@ _PASSES: Final = re.compile(
 
 
 def check_found_flags(flags: Iterable[str], path: str) -> None:
-    """Check the flags of a project file at `path` that was found, each with its value.
-
-    Raises:
-        TuninglinkError: a flag could run a program, or read or write a file.
-    """
+    """Reject flags of a project file at `path` that was found which could run a program, or read or write a file."""
     for flag in flags:
         written, _, value = flag.partition("=")
         name, kind = re.sub("^--?", "", written), None

@@ -49,11 +49,7 @@ _BEFORE_MATCHERS: Final = (
 
 
 class DispatchSources:
-    """Copies of the executables of a program at `executable-sources`, before any spec is embedded.
-
-    Args:
-        program: the program.
-    """
+    """Copies of the executables of a program at `executable-sources`, before any spec is embedded."""
 
     def __init__(self, program: mlir.Operation) -> None:
         self.executables: Mapping[str, bytes] = {
@@ -134,11 +130,7 @@ _PIPELINE: Final = f"builtin.module(func.func({names.MATERIALIZE_ENCODINGS}))"
 
 
 def materialize_encodings(program: mlir.Operation) -> None:
-    """Materialize the encodings in the dispatches of a program at `executable-sources`.
-
-    Raises:
-        CompileError: the compiler cannot materialize them.
-    """
+    """Materialize the encodings in the dispatches of a program at `executable-sources`."""
     if not any(container.name == names.EXECUTABLE_VARIANT for container in containers(program)):
         return
     manager: PassManager | None = None

@@ -104,13 +104,8 @@ class Session(NativeHandle):
     """A context and its flags, for one thread at a time.
 
     A few flags are stored in process-wide variables, so a session would inherit the flags of an earlier session. A new
-    session therefore starts from the defaults of the first session.
-
-    Args:
-        flags: flags of the compiler that belong to a session, each `--name=value` or `--name`.
-
-    Raises:
-        CompileError: a flag is unknown or its value is malformed.
+    session therefore starts from the defaults of the first session. `flags` are flags of the compiler that belong to a
+    session, each `--name=value` or `--name`; an unknown flag, or a malformed value, is a `CompileError`.
     """
 
     def __init__(self, flags: Sequence[str] = ()) -> None:
@@ -134,11 +129,7 @@ class Session(NativeHandle):
             raise
 
     def open(self, source: str | bytes, name: str = "") -> NativeHandle:
-        """Open a source: a file, `-` for standard input, or bytecode or null-terminated text called `name` in locations.
-
-        Raises:
-            CompileError: the file cannot be opened.
-        """
+        """Open a source: a file, `-` for standard input, or bytecode or null-terminated text called `name` in locations."""
         if isinstance(source, str):
             show_lines_of(source)
             create = "OpenFile"
@@ -158,17 +149,13 @@ _DESTROY_SOURCE: Final = "ireeCompilerSourceDestroy"
 def set_up_command_line(program: str, flags: Sequence[str]) -> None:
     """Set process-wide flags, as the compiler's own tools do at their start; any flag is allowed.
 
-    A malformed flag or a second call ends the process with a message and status 1.
-
-    Raises:
-        CompileError: a pass pipeline does not parse.
+    A malformed flag or a second call ends the process with a message and status 1. `program` is its name in messages.
 
     By default, diagnostics do not quote their operation. To quote an operation, the compiler verifies it, which does
     not terminate if the verifier emits a warning (a `foreach_match` that names a matcher twice crashes the process).
 
-    Args:
-        program: the name of the program in messages.
-        flags: flags of the compiler, each `--name=value` or `--name`.
+    Raises:
+        CompileError: a pass pipeline does not parse.
     """
     if not any(flag.startswith(QUOTE_OPERATIONS) for flag in flags):
         flags = (f"{QUOTE_OPERATIONS}=false", *flags)

@@ -15,16 +15,11 @@ from iree.compiler import _mlir_libs, ir as mlir
 
 from tuninglink.compiler.session import Invocation, Phase, Session, registered_backends
 from tuninglink.errors import CompileError, TargetError, UsageError
-from tuninglink.iree import Target, known_target_names, read_executable_target, targets
+from tuninglink.iree import Target, read_executable_target, targets
 from tuninglink.mlir import children, error, note, parameters, thread_context
 
 HOST: Final = "host"
 """The name of this machine's processor, as in flags of the compiler."""
-
-
-def target_names() -> list[str]:
-    """Return the names that `read_target` accepts."""
-    return [HOST, *known_target_names()]
 
 
 _EMPTY_PROGRAM: Final = b"module {}\0"
@@ -32,13 +27,7 @@ _EMPTY_PROGRAM: Final = b"module {}\0"
 
 
 def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attribute:
-    """Return the `#hal.executable.target`, or the first of several, that the compiler derives from flags.
-
-    `context` is that of the attribute.
-
-    Raises:
-        CompileError: the target is unknown, or the flags name none.
-    """
+    """Return the `#hal.executable.target`, or the first of several, that the compiler derives from flags of sessions."""
     return mlir.Attribute.parse(_executable_target(tuple(flags)), context)
 
 
@@ -80,14 +69,7 @@ def check_has_target(flags: Iterable[str], program: str = "") -> None:
     """Check that a program to compile has a target, before any work.
 
     Programs that cannot be read twice, and those with the name of the dialect that describes devices, are left to the
-    compiler.
-
-    Args:
-        flags: flags of the compiler.
-        program: the path of the program; empty for a generated program, which has no target.
-
-    Raises:
-        UsageError: neither the flags nor the program name a target.
+    compiler. The path of a generated program, which has no target, is empty.
     """
     if any(flag.startswith(_DEVICE_FLAGS) for flag in flags):
         return
@@ -125,11 +107,7 @@ def _is_host(name: str) -> bool:
 
 
 def named_target(name: str) -> Target:
-    """Return the target with a name; `host` is the processor of this machine.
-
-    Raises:
-        TargetError: the name is unknown.
-    """
+    """Return the target with a name; `host` is the processor of this machine."""
     if _is_host(name):
         return Target.from_attribute(executable_target(_HOST_FLAGS, thread_context()))
     return Target.parse(name)
@@ -175,10 +153,6 @@ _TARGET_FLAGS: Final = {
 
 def expanded_target(name: str, explicit: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the compiler flags that `--target` stands for, without those that are also given explicitly.
-
-    Args:
-        name: the name of the target; see `read_target`.
-        explicit: the other flags of the command line, each `--name=value` or `--name`.
 
     Raises:
         TargetError: the name is unknown, or the compiler generates no code for the target.
@@ -266,11 +240,7 @@ def iree_compile() -> Path:
 
 
 def check_targets(flags: Sequence[str]) -> None:
-    """Check that the compiler supports the backends and targets in flags.
-
-    Raises:
-        CompileError: a backend or a target is unknown.
-    """
+    """Check that the compiler supports the backends and targets in flags."""
     values = [flag.partition("=")[::2] for flag in flags]
     for name, value in values:
         if name in _BACKEND_FLAGS and value not in registered_backends():

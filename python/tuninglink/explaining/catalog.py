@@ -17,7 +17,6 @@ from tuninglink.explaining.reports import (
     EntryReference,
     EntryUsage,
     KnobRow,
-    LibraryCoverage,
     Match,
     NearMiss,
     OperationReport,
@@ -99,7 +98,7 @@ class Catalog:
                 default = self._add(file.name, spec.name, spec)
             self._defaults[target] = default
         default = self._defaults.get(target)
-        return TargetCatalog(self, [*members, default] if default else members, selection)
+        return TargetCatalog([*members, default] if default else members, selection)
 
     def _add(self, source: str, name: str, spec: Spec | None) -> SpecMember:
         member = SpecMember(len(self._members), source, name, spec)
@@ -107,56 +106,51 @@ class Catalog:
         self._by_source[source] = member
         return member
 
-    def member(self, applied: Applied) -> SpecMember:
-        """Return the spec that configured an op: the user's, a default spec, or an embedded one."""
+    def match(self, applied: Applied) -> Match:
+        """Return the match that configured an op, of the user's spec, a default spec, or an embedded one."""
         if applied.position < self._given:
-            return self._members[applied.position]
-        if applied.spec not in self._by_source:
-            self._add(applied.spec, applied.spec_name, None)
-        return self._by_source[applied.spec]
+            member = self._members[applied.position]
+        elif applied.spec in self._by_source:
+            member = self._by_source[applied.spec]
+        else:
+            member = self._add(applied.spec, applied.spec_name, None)
+        entry = applied.entry
+        if entry is None:
+            return Match(member.position, None, applied.is_own, applied.ignored)
+        reference = EntryReference(member.position, entry.matcher, entry.action, entry.place)
+        provenance = provenance_of(entry.anatomy.table, entry.matcher)
+        return Match(member.position, reference, applied.is_own, applied.ignored, provenance)
 
-    def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecSummary, ...]:
-        """Return the outcome for each spec."""
+    def outcomes(
+        self, dispatches: Sequence[DispatchReport]
+    ) -> tuple[tuple[SpecSummary, ...], list[str]]:
+        """Return the outcome for each spec, and notes on entries that cannot be read or are not checked."""
         defaults = list(self._defaults.values())
-        return tuple(
-            member.report(
-                dispatches,
-                is_default=member in defaults,
-                is_automatic=member.position in self._automatic,
-            )
-            for member in self._members
-        )
-
-    def notes(self) -> Iterator[str]:
-        """Yield notes on unreadable entries, regardless of the op."""
+        summaries: list[SpecSummary] = []
+        notes: list[str] = []
         for member in self._members:
+            is_default, is_automatic = member in defaults, member.position in self._automatic
+            summary = member.report(dispatches, is_default=is_default, is_automatic=is_automatic)
+            summaries.append(summary)
             for reason, count in Counter(member.unreadable).items():
                 entries = "an entry" if count == 1 else f"{count:,} entries"
-                yield f"cannot tell what {entries} of '{member.source}' would match: {reason}"
-            if member.is_too_large:
-                yield (
+                notes.append(
+                    f"cannot tell what {entries} of '{member.source}' would match: {reason}"
+                )
+            if len(member.pairs) > MOST_PROVEN:
+                notes.append(
                     f"whether entries of '{member.source}' are unreachable is not checked, as there are more than "
                     f"{MOST_PROVEN:,}; 'tuninglink check' does"
                 )
+        return tuple(summaries), notes
 
 
 @dataclass(frozen=True)
 class TargetCatalog:
     """The specs for the dispatches of one target."""
 
-    catalog: Catalog
     members: Sequence[SpecMember]
     selection: Selection
-
-    def match(self, applied: Applied) -> Match:
-        """Return the match that configured an op."""
-        member = self.catalog.member(applied)
-        result = applied.entry
-        if result is None:
-            return Match(member.position, None, applied.is_own, applied.ignored)
-        entry = EntryReference(member.position, result.matcher, result.action, result.place)
-        provenance = provenance_of(result.anatomy.table, result.matcher)
-        return Match(member.position, entry, applied.is_own, applied.ignored, provenance)
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
         """Return the entries after `winner` that are known to match an op, too."""
@@ -220,11 +214,6 @@ class LibraryAdvice:
             if any(applicability.exclusion(position) is None for position in positions):
                 self.dispatches.setdefault(member.source, set()).add(dispatch)
 
-    def coverage(self) -> tuple[LibraryCoverage, ...]:
-        """Return the coverage of the libraries, those with the most dispatches first."""
-        found = [LibraryCoverage(name, frozenset(each)) for name, each in self.dispatches.items()]
-        return tuple(sorted(found, key=lambda each: (-len(each.dispatches), each.source)))
-
 
 # --- A spec of a compilation for explanations: its entries that match an op, and those that nearly do
 
@@ -247,7 +236,7 @@ class SpecMember:
         if self.spec is None:
             return []
         reader = MatcherReader(self.spec.anatomy.table)
-        return [reader.read(matcher) for matcher, _ in self.spec.anatomy.pairs]
+        return [reader.read(matcher) for matcher, _ in self.pairs]
 
     @cached_property
     def index(self) -> NearestEntries:
@@ -255,9 +244,8 @@ class SpecMember:
 
     @cached_property
     def _positions(self) -> dict[tuple[str, str], int]:
-        pairs = self.spec.anatomy.pairs if self.spec else []
         # Of equal entries, the first one matches.
-        return {pair: position for position, pair in reversed([*enumerate(pairs)])}
+        return {pair: position for position, pair in reversed([*enumerate(self.pairs)])}
 
     def position_of(self, entry: EntryReference) -> int:
         return self._positions.get((entry.matcher, entry.action), -1)
@@ -270,9 +258,9 @@ class SpecMember:
     def why_not(self, position: int, selection: Selection) -> str:
         """Return why the entry at a position configures nothing for a target; empty if the entry may apply."""
         assert self.spec is not None
-        exclusion = self._exclusion(position, selection)
+        exclusion = selection.of(self.spec).exclusion(position)
         if exclusion:
-            return f"it is not for this target: {exclusion}"
+            return f"it is not for this target: {exclusion.reason}"
         entry = self.spec.anatomy.entry(position)
         if settings_of(self.spec, entry) != {}:
             return ""
@@ -280,17 +268,14 @@ class SpecMember:
         named = ", ".join(f"'{name}'" for name in dict.fromkeys(each.name for each in annotations))
         return f"its action annotates {named} only" if named else "its action annotates nothing"
 
-    def _exclusion(self, position: int, selection: Selection) -> str:
-        assert self.spec is not None
-        exclusion = selection.of(self.spec).exclusion(position)
-        return exclusion.reason if exclusion else ""
-
     def compare(self, position: int, op: OpInfo, selection: Selection) -> NearMiss:
         """Compare the matcher at a position with an op that the matcher does not match."""
         comparison, reference = compare(self._matchers[position], op), self.reference(position)
         why_not = self.why_not(position, selection)
         if why_not:
-            is_match = bool(comparison.matches) and not self._exclusion(position, selection)
+            assert self.spec is not None
+            is_for_target = selection.of(self.spec).exclusion(position) is None
+            is_match = bool(comparison.matches) and is_for_target
             return NearMiss(reference, comparison.differences, excluded=why_not, is_match=is_match)
         holds = "all that is known of its matcher holds"
         unsure = holds if comparison.matches else comparison.unsure
@@ -313,9 +298,9 @@ class SpecMember:
             if matcher.stop and not matcher.predicates
         ]
 
-    @property
-    def is_too_large(self) -> bool:
-        return self.spec is not None and len(self.spec.anatomy.pairs) > MOST_PROVEN
+    @cached_property
+    def pairs(self) -> Sequence[tuple[str, str]]:
+        return self.spec.anatomy.pairs if self.spec else ()
 
     def report(
         self, dispatches: Sequence[DispatchReport], *, is_default: bool, is_automatic: bool
@@ -339,7 +324,7 @@ class SpecMember:
                 if winner and entry.spec == self.position:
                     shadows.setdefault(self.position_of(entry), {})[winner] = None
         unreachable: dict[int, str] = {}
-        if self.spec is not None and not self.is_too_large:
+        if self.spec is not None and len(self.pairs) <= MOST_PROVEN:
             unreachable = {
                 each.position: each.why_unreachable for each in find_unreachable(self.spec)
             }
@@ -347,7 +332,7 @@ class SpecMember:
             EntryUsage(
                 self.reference(at), counts[at], tuple(shadows.get(at, ())), unreachable.get(at, "")
             )
-            for at in range(len(self.spec.anatomy.pairs) if self.spec else 0)
+            for at in range(len(self.pairs))
         )
         return SpecSummary(
             source=self.source,

@@ -39,6 +39,7 @@ from tuninglink.explaining.explanation import Explanation, MeasuredTimes, with_d
 from tuninglink.explaining.reports import (
     DispatchReport,
     KnobRow,
+    LibraryCoverage,
     OperationReport,
     Status,
     status_without_match,
@@ -146,11 +147,18 @@ class Explainer(Observer):
     def explanation(self) -> Explanation:
         """Return the explanation after the compilation."""
         dispatches = tuple(self._dispatches)
-        notes = list(self._catalog.notes())
+        specs, notes = self._catalog.outcomes(dispatches)
         if not dispatches:
             notes.append("there is no dispatch to configure")
-        specs, coverage = self._catalog.reports(dispatches), self._advice.coverage()
-        explanation = Explanation(self._program, specs, dispatches, tuple(notes), coverage)
+        # The shipped libraries for the most dispatches come first.
+        libraries = sorted(
+            (
+                LibraryCoverage(name, frozenset(each))
+                for name, each in self._advice.dispatches.items()
+            ),
+            key=lambda library: (-len(library.dispatches), library.source),
+        )
+        explanation = Explanation(self._program, specs, dispatches, tuple(notes), tuple(libraries))
         self._step("writing specs to start from")
         for before, after, calls in self._plain:
             explanation = with_details(explanation, before, after, calls)
@@ -168,7 +176,24 @@ class Explainer(Observer):
     def _report(
         self, dispatch: Dispatch, prepared: PreparedDispatches, choices: CompilersChoices
     ) -> DispatchReport:
-        ops = self._find(dispatch, prepared.modules[dispatch.name])
+        # 1. The ops that specs configured, or else those that the compiler configured, and as matchers saw them.
+        applied, module = self._applied.get(dispatch.name), prepared.modules[dispatch.name]
+        roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
+        seen: Sequence[mlir.Operation | None] = roots
+        if module is None:
+            seen = [None] * len(roots)
+        elif module != dispatch.module:
+            seen = [op for group in find_root_ops(module) for op in group.roots]
+            seen = seen if len(seen) == len(roots) else [None] * len(roots)
+        ops = [_DispatchOp(op, one, None) for op, one in zip(roots, seen, strict=True)]
+        if applied:
+            ops = [
+                _DispatchOp((roots or [op])[0], rewritten_op(application, module), application)
+                if op.name == names.FUNCTION
+                else _DispatchOp(op, same_op(op, dispatch.module, module), application)
+                for op, application in applied
+            ]
+        # 2. Their outcomes.
         status = self._status_of(dispatch.name) if ops else Status.NOT_TUNABLE
         catalog = self._catalog.of(dispatch.target)
         operations = []
@@ -196,24 +221,6 @@ class Explainer(Observer):
             peaks=dispatch.target.peaks if dispatch.target else None,
         )
 
-    def _find(self, dispatch: Dispatch, prepared: mlir.Operation | None) -> list[_DispatchOp]:
-        """Return the ops that specs configured, or else those that the compiler configured."""
-        applied = self._applied.get(dispatch.name)
-        roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
-        if applied:
-            return [
-                _DispatchOp((roots or [op])[0], rewritten_op(application, prepared), application)
-                if op.name == names.FUNCTION
-                else _DispatchOp(op, same_op(op, dispatch.module, prepared), application)
-                for op, application in applied
-            ]
-        if prepared is None or prepared == dispatch.module:
-            return [_DispatchOp(op, None if prepared is None else op, None) for op in roots]
-        seen = [op for group in find_root_ops(prepared) for op in group.roots]
-        if len(seen) != len(roots):
-            return [_DispatchOp(op, None, None) for op in roots]
-        return [_DispatchOp(op, one, None) for op, one in zip(roots, seen, strict=True)]
-
     def _operation(
         self, dispatch_op: _DispatchOp, catalog: TargetCatalog, status: Status, why_unsure: str
     ) -> OperationReport:
@@ -238,7 +245,7 @@ class Explainer(Observer):
             unsure.append(why_unsure or "what matchers saw of it is not known")
         # The entry that configured it, or those that nearly match it.
         if dispatch_op.applied:
-            match = catalog.match(dispatch_op.applied)
+            match = self._catalog.match(dispatch_op.applied)
             report = replace(report, match=match, rewriting=dispatch_op.applied.rewriting)
             if status is Status.TUNED and not report.rewriting:
                 report = replace(report, invalid=why_invalid(dispatch_op.operation))
@@ -327,19 +334,10 @@ def explain(
 
 
 def until_configured(options: CompileOptions) -> CompileOptions:
-    """Return options that end a compilation at the choice of configurations.
+    """Return options that end a compilation at the choice of configurations, and reject one that does not reach it.
 
     The output is discarded, so it is written as bytecode, the fastest format.
-
-    Raises:
-        CompileError: the compilation ends earlier.
     """
-    check_reaches_dispatches(options)
-    return replace(options, compile_to=Phase.EXECUTABLE_CONFIGURATIONS, emit_bytecode=True)
-
-
-def check_reaches_dispatches(options: CompileOptions) -> None:
-    """Reject a compilation in which no spec is applied."""
     reason = ""
     if options.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):
         reason = f"nothing is configured in --compile-mode={options.mode.value}"
@@ -349,6 +347,7 @@ def check_reaches_dispatches(options: CompileOptions) -> None:
         reason = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
     if reason:
         raise CompileError(error(f"there is nothing to explain: {reason}"))
+    return replace(options, compile_to=Phase.EXECUTABLE_CONFIGURATIONS, emit_bytecode=True)
 
 
 def explain_file(
@@ -364,11 +363,8 @@ def explain_file(
     """Compile a file up to `executable-configurations` at least, and explain the effects of specs on it.
 
     The flags of the process are set already.
-
-    Raises:
-        CompileError: the compilation does not reach the dispatches, or the compiler reported an error.
     """
-    check_reaches_dispatches(options)
+    until_configured(options)
     choice = replace(choice, exact=True)
     explainer = Explainer(choice, path, step, is_detailed=is_detailed, sizes=options.sizes)
     compiler = Compiler(options, choice, session_flags, report, observer=explainer, step=step)

@@ -329,11 +329,7 @@ def runs_of(counts: Mapping[str, float], calls: Mapping[str, int]) -> float:
 
 
 def read_profile(path: str) -> Profile:
-    """Read a profile: one of the runtime's devices (`.ireeprof`), or an explanation with times as JSON.
-
-    Raises:
-        TuninglinkError: the file cannot be read, or has another format.
-    """
+    """Read a profile: one of the runtime's devices (`.ireeprof`), or an explanation with times as JSON."""
     try:
         content = Path(path).read_bytes()
     except OSError as failure:
@@ -399,11 +395,7 @@ class DispatchEvent:
 
 
 def dispatch_events(path: str) -> Iterator[DispatchEvent]:
-    """Yield the executions of dispatches in a profile of devices, in order.
-
-    Raises:
-        TuninglinkError: the runtime's reader is not installed, or cannot read the file.
-    """
+    """Yield the executions of dispatches in a profile of devices, in order."""
     command = [str(runtime_tool("iree-profile")), "export", "--format=ireeperf-jsonl", path]
     with subprocess.Popen(  # noqa: S603 - the runtime's own tool
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -432,11 +424,7 @@ _HOST_EVENT: Final = "host_execution_event"
 
 
 def runtime_tool(name: str) -> Path:
-    """Return the path of a tool of the runtime.
-
-    Raises:
-        TuninglinkError: the runtime is not installed, or lacks the tool.
-    """
+    """Return the path of a tool of the runtime, which is an extra."""
     try:
         from iree import _runtime_libs  # type: ignore[attr-defined] # noqa: PLC0415 - an extra
     except ImportError:

@@ -231,8 +231,17 @@ def resolve(
 ) -> OptRequest:
     """Determine the passes and the input. The compiler's passes are looked up in `context`."""
     lookup = PassLookup(CompilerPasses(context), registry)
-    passes = [flag for flag in line.unknown if _is_pass(flag, lookup)]
-    other = [flag for flag in line.unknown if flag not in passes]
+    passes: list[Unknown] = []
+    other: list[Unknown] = []
+    for flag in line.unknown:
+        is_pass, name = False, flag.name
+        if name not in IREE_OPT_ONLY and _PASS_NAME.fullmatch(name):
+            # Querying the compiler's flags takes less time than loading passes and looking for plug-ins.
+            is_pass = lookup.compiler.knows(name) or (
+                (name.startswith(OWN_PREFIX) or name not in pass_registry.flags_with_value())
+                and lookup.python_pass(name) is not None
+            )
+        (passes if is_pass else other).append(flag)
     # Passes are given as flags, or as a textual pipeline.
     if passes and options.pipeline is not None:
         raise CommandLineError("'-pass-pipeline' option can't be used with individual pass options")
@@ -286,16 +295,6 @@ def dump(nest: OpPipeline, indent: str = "") -> str:
         for child in nest.children
     )
     return f"{indent}{nest.anchor}(\n{children}\n{indent})"
-
-
-def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
-    if flag.name in IREE_OPT_ONLY or not _PASS_NAME.fullmatch(flag.name):
-        return False
-    if lookup.compiler.knows(flag.name):
-        return True
-    # Querying the compiler's flags takes less time than loading passes and looking for plug-ins.
-    is_flag = not flag.name.startswith(OWN_PREFIX) and flag.name in pass_registry.flags_with_value()
-    return not is_flag and lookup.python_pass(flag.name) is not None
 
 
 def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:

@@ -56,9 +56,7 @@ _SHOWN = {
 def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
     """Run a command line, whose first word is the name of the program, and return its exit code.
 
-    Args:
-        arguments: the command line.
-        plugin_failures: a message for each plug-in of the compiler that could not be loaded.
+    `plugin_failures` has a message for each plug-in of the compiler that could not be loaded.
     """
     program = Path(arguments[0]).name
     reporter = _Reporter()

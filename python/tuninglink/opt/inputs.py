@@ -81,16 +81,9 @@ def split_input(
 def parse(
     chunk: Chunk, context: mlir.Context, diagnostics: DiagnosticSink, *, implicit_module: bool
 ) -> mlir.Operation | None:
-    """Parse and verify a chunk.
+    """Parse and verify a chunk, wrapped in a module if it must be one and is not. Return None after errors.
 
-    Args:
-        chunk: the chunk.
-        context: the context of the operation. It needs no handler of diagnostics.
-        diagnostics: receives the errors.
-        implicit_module: whether to wrap the source in a module unless it is one.
-
-    Returns:
-        The operation, or None after errors.
+    The context of the operation needs no handler of diagnostics.
     """
     # White space before the text preserves its lines and columns in the input.
     source = b"\n" * (chunk.line - 1) + b" " * (chunk.column - 1) + chunk.text

@@ -200,11 +200,7 @@ class CompilerPasses:
         return self.known[name]
 
     def expand(self, element: Element) -> tuple[Element | OpPipeline, ...]:
-        """Return the parts of a pipeline, or the pass itself.
-
-        Raises:
-            PipelineError: the options are invalid.
-        """
+        """Return the parts of a pipeline, or the pass itself."""
         try:
             children = parse_pipeline(self._printed(element)).children
         except ValueError as failure:
@@ -402,11 +398,7 @@ class Option:
 
 @cache
 def options_of(pass_type: type[Pass]) -> tuple[Option, ...]:
-    """Return the options of a pass in the order of declaration.
-
-    Raises:
-        TypeError: a field has an unsupported type, or no default.
-    """
+    """Return the options of a pass in the order of declaration. A field without a default is a `TypeError`."""
     hints = get_type_hints(pass_type)
     options = []
     for field in dataclasses.fields(pass_type):
@@ -428,11 +420,7 @@ def options_of(pass_type: type[Pass]) -> tuple[Option, ...]:
 
 
 def make_pass(pass_type: type[Pass], text: str) -> Pass:
-    """Return a pass with the options in `text`, as in `name=value flag list={a,b} quoted='x y'`.
-
-    Raises:
-        PipelineError: an option is unknown, or a value is invalid. The message suggests the nearest option.
-    """
+    """Return a pass with the options in `text`, as in `name=value flag list={a,b} quoted='x y'`."""
     options = {option.name: option for option in options_of(pass_type)}
     values: dict[str, Any] = {}
     for name, value in split_options(text):
@@ -536,11 +524,7 @@ class OpPipeline:
 
 
 def parse_pipeline(text: str) -> OpPipeline:
-    """Parse a pipeline into a tree. Unknown names are allowed.
-
-    Raises:
-        PipelineError: the text is malformed, or not wrapped in a single anchor.
-    """
+    """Parse a pipeline, which is wrapped in a single anchor, into a tree. Unknown names are allowed."""
     # The nests that are open at the offset: the children so far, and the name and where it and the list start.
     nests: list[tuple[list[Element | OpPipeline], str, int, int]] = [([], "", 0, 0)]
     offset, is_open = 0, True

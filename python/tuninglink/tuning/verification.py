@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.arguments import several
-from tuninglink.compiler import Phase, compiler_flags, program_path
+from tuninglink.compiler import Phase, program_path, read_options
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import GivenSizes
 from tuninglink.mlir import error
@@ -148,7 +148,7 @@ def verify(
         TypeError: an argument has another type.
         ValueError: a text gives no sizes.
     """
-    words = compiler_flags(flags, target)
+    words = read_options(flags, target).flags
     loaded, _ = load_specs(specs, upgrade=upgrade, diagnostics=diagnostics)
     spec = link_specs(loaded).spec.text() if loaded else ""
     given = [*map(GivenSizes.parse, several(sizes, "sizes"))]

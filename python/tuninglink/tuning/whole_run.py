@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tuninglink.arguments import Content, several
-from tuninglink.compiler import compiler_flags, program_path
+from tuninglink.compiler import program_path, read_options
 from tuninglink.emission import write_spec
 from tuninglink.errors import Severity, TuninglinkError
 from tuninglink.explaining import read_profile
@@ -114,7 +114,7 @@ def tune(
         ValueError: a text gives no sizes.
         TuninglinkError: the program does not compile, or none of its dispatches can be tuned on the device.
     """
-    words = compiler_flags(flags, target, is_process_wide=True)
+    words = read_options(flags, target, is_process_wide=True).flags
     given = tuple(map(GivenSizes.parse, several(sizes, "sizes")))
     loaded, _ = load_specs(specs)
     with temporary_directory() as directory, program_path(program) as path:
