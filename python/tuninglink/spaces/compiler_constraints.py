@@ -149,12 +149,48 @@ class UnsizedConstraints:
 
 def insert_constraints(module: bytes, pipeline: str) -> list[UnsizedConstraints]:
     """Return the constraints on the root op of a module in a pipeline, in a worker."""
-    constrained = passed(_INSERT_CONSTRAINTS, module)
-    return [
-        _unsized(constraint)
-        for constraint in constraints_in(constrained)
-        if str(constraint.attributes["pipeline"]) == pipeline
-    ]
+    result: list[UnsizedConstraints] = []
+    for operation in constraints_in(passed(_INSERT_CONSTRAINTS, module)):
+        if str(operation.attributes["pipeline"]) != pipeline:
+            continue
+        # Separate the op from its sizes, in place, and erase the assertions about them.
+        block = operation.regions[0].blocks[0]
+        dimensions: list[FixedSize | None] = []
+        for argument, operand in zip(block.arguments, operation.operands, strict=True):
+            size = constant_size(operand)
+            if size is None:
+                dimensions.append(None)
+                continue
+            # The compiler's assertion about the size, if it states nothing else about the argument.
+            message = ""
+            first = [op.operation for op in islice(block.operations, 3)]
+            if [op.name for op in first] == ["smt.int.constant", "smt.eq", names.CONSTRAINT_ASSERT]:
+                constant, equal, assertion = first
+                is_size = (
+                    integer_value(constant.attributes["value"]) == size
+                    and list(equal.operands) == [argument, constant.result]
+                    and list(assertion.operands) == [equal.result, argument]
+                    and len(list(constant.result.uses)) == len(list(equal.result.uses)) == 1
+                )
+                message = _string(assertion.attributes["msg"]) if is_size else ""
+            for each in reversed(first if message else []):
+                each.erase()
+            dimensions.append(FixedSize(size, message))
+        with operation.context, mlir.Location.unknown():
+            sizeless = mlir.Module.create().operation
+            with mlir.InsertionPoint(sizeless.regions[0].blocks[0]):
+                index = mlir.IndexType.get()
+                value: mlir.Attribute = mlir.IntegerAttr.get(index, 0)
+                attributes = {"value": value}
+                zero = mlir.Operation.create(
+                    "arith.constant", results=[index], attributes=attributes
+                )
+                copy = operation.clone().operation
+            for position in range(len(dimensions)):
+                copy.operands[position] = zero.result
+            PassManager.parse(_STRIP_LOCATIONS).run(sizeless)
+        result.append(UnsizedConstraints(to_bytecode(sizeless), tuple(dimensions)))
+    return result
 
 
 def constraints_in(module: mlir.Operation) -> list[mlir.Operation]:
@@ -169,44 +205,6 @@ def constraints_in(module: mlir.Operation) -> list[mlir.Operation]:
 
     visit(module, visitor)
     return constraints
-
-
-def _unsized(operation: mlir.Operation) -> UnsizedConstraints:
-    """Separate a constraints op from its sizes, in place, and erase the assertions about them."""
-    block = operation.regions[0].blocks[0]
-    dimensions: list[FixedSize | None] = []
-    for argument, operand in zip(block.arguments, operation.operands, strict=True):
-        size = constant_size(operand)
-        if size is None:
-            dimensions.append(None)
-            continue
-        # The compiler's assertion about the size, if it states nothing else about the argument.
-        message = ""
-        first = [op.operation for op in islice(block.operations, 3)]
-        if [op.name for op in first] == ["smt.int.constant", "smt.eq", names.CONSTRAINT_ASSERT]:
-            constant, equal, assertion = first
-            is_size = (
-                integer_value(constant.attributes["value"]) == size
-                and list(equal.operands) == [argument, constant.result]
-                and list(assertion.operands) == [equal.result, argument]
-                and len(list(constant.result.uses)) == len(list(equal.result.uses)) == 1
-            )
-            message = _string(assertion.attributes["msg"]) if is_size else ""
-        for each in reversed(first if message else []):
-            each.erase()
-        dimensions.append(FixedSize(size, message))
-    with operation.context, mlir.Location.unknown():
-        module = mlir.Module.create().operation
-        with mlir.InsertionPoint(module.regions[0].blocks[0]):
-            index = mlir.IndexType.get()
-            value: mlir.Attribute = mlir.IntegerAttr.get(index, 0)
-            attributes = {"value": value}
-            zero = mlir.Operation.create("arith.constant", results=[index], attributes=attributes)
-            copy = operation.clone().operation
-        for position in range(len(dimensions)):
-            copy.operands[position] = zero.result
-        PassManager.parse(_STRIP_LOCATIONS).run(module)
-    return UnsizedConstraints(to_bytecode(module), tuple(dimensions))
 
 
 def constant_size(value: mlir.Value[mlir.Type]) -> int | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import LARGEST_FRAME_BYTES, WORKER_STACK_BYTES, CpuLevel
-from tuninglink.mlir import entries_of, parameters
+from tuninglink.mlir import entries_of, names, parameters
 from tuninglink.solver import (
     Expression,
     Grade,
@@ -28,7 +28,7 @@ from tuninglink.spaces.cpu.nest import PACKED_LOOPS, WIDENED, LoopNest, Neighbor
 from tuninglink.spaces.model import ConstraintSetBuilder, IntegerKnob, OneOfKnob
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.model import ConstraintSet, Problem, Workload
+    from tuninglink.spaces.model import Workload
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,12 @@ class CpuRules:
         self.pipeline = pipeline
         self.grade = Grade.NECESSARY
         self.loops = range(len(nest.loops))
-        self._builder = builder = ConstraintSetBuilder()
-        self._tiles = {
+        self.parallel = [loop for loop in self.loops if not nest.loops[loop].reduces]
+        is_relayout = nest.operation in (names.PACK, names.UNPACK)
+        self.is_data_tiled = pipeline.follows_layout and nest.operation in PACKED_LOOPS
+        self.checks_vectors = pipeline.checks_vectors or (pipeline.moves and is_relayout)
+        self.builder = builder = ConstraintSetBuilder()
+        self.tiles = {
             (level, loop): builder.knob(IntegerKnob(knob_name(level, loop)))
             for level in CpuLevel
             for loop in self.loops
@@ -147,18 +151,18 @@ class CpuRules:
         self.peeling = builder.knob(OneOfKnob(LOOP_PEELING, ("off", "on")))
         # The parts of loops that remain after the levels that apply to them.
         self.parts = [
-            self.part(loop, [level for level in pipeline.levels if self._applies(level, loop)])
-            for loop in self.loops
+            self.part(
+                loop,
+                [level for level in pipeline.levels if (level in _REDUCTION) == root_loop.reduces],
+            )
+            for loop, root_loop in enumerate(nest.loops)
         ]
 
-    def tile(self, level: CpuLevel, loop: int) -> Expression:
-        return self._tiles[level, loop]
-
     def named_tile(self, level: CpuLevel, loop: int) -> tuple[Expression, str]:
-        return self.tile(level, loop), knob_name(level, loop)
+        return self.tiles[level, loop], knob_name(level, loop)
 
     def vector_tile(self, loop: int) -> Expression:
-        return self.tile(_VECTOR_LEVELS[self.nest.loops[loop].reduces], loop)
+        return self.tiles[_VECTOR_LEVELS[self.nest.loops[loop].reduces], loop]
 
     def part(self, loop: int, levels: Sequence[CpuLevel]) -> TiledLoop:
         extent = self.nest.loops[loop].size
@@ -166,7 +170,7 @@ class CpuRules:
         bound = size
         is_known: Expression = number(extent is not None) != 0
         for level in levels:
-            tile = self.tile(level, loop)
+            tile = self.tiles[level, loop]
             # A tile of one iteration always has exactly one.
             is_known = any_of(
                 tile == 1, all_of(is_known, any_of(tile <= 0, tile >= size, size % tile == 0))
@@ -175,47 +179,24 @@ class CpuRules:
             size = select(all_of(tile > 0, tile < size), tile, size)
         return TiledLoop(size, is_known, bound)
 
-    def _applies(self, level: CpuLevel, loop: int) -> bool:
-        return self.nest.loops[loop].reduces == (level in _REDUCTION)
-
     def misplaced(self, *, are_read: bool = True) -> Iterator[tuple[CpuLevel, int]]:
         """Yield the pairs of a level and a loop that the level does not apply to, for levels that the pipeline reads."""
         for level in CpuLevel:
             for loop in self.loops if not (are_read and level in self.pipeline.unused) else ():
-                if not self._applies(level, loop):
+                if (level in _REDUCTION) != self.nest.loops[loop].reduces:
                     yield level, loop
 
-    @property
-    def is_data_tiled(self) -> bool:
-        return self.pipeline.follows_layout and self.nest.is_data_tiled
-
-    @property
-    def checks_vectors(self) -> bool:
-        return self.pipeline.checks_vectors or (self.pipeline.moves and self.nest.is_relayout)
-
-    def build(self, problem: Problem, name: str, unknown: str) -> ConstraintSet:
-        return self._builder.build(problem, name, PROVIDER, unknown=unknown)
-
     def add(self, condition: Expression | bool, message: str, *values: Expression | int) -> None:  # noqa: FBT001
-        self._builder.require(
+        self.builder.require(
             condition, message, *values, provenance=_PROVENANCE[self.grade], grade=self.grade
         )
 
     def refuse(self, message: str) -> None:
         self.add(False, message)  # noqa: FBT003 - that is the rule
 
-    def parallel(self) -> Iterator[int]:
-        return (loop for loop in self.loops if not self.nest.loops[loop].reduces)
-
     def limit_tile(self, level: CpuLevel, loop: int) -> None:
         tile, name = self.named_tile(level, loop)
         self.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
-
-    def separate_levels(self) -> None:
-        """Require parallel levels to tile parallel loops, and reduction levels to tile reductions."""
-        # `verifyMultiTilingExpertPassPipelineConfig` rejects other configurations of a root op.
-        for level, loop in self.misplaced():
-            self.expect_untiled(level, loop)
 
     def expect_untiled(
         self, level: CpuLevel, loop: int, condition: Expression | None = None
@@ -377,7 +358,7 @@ def _add_decomposition(rules: CpuRules) -> None:
         size = rules.nest.loops[loop].size
         left = number(_UNKNOWN if size is None else size)
         for level in LEVELS:
-            tile = rules.tile(level, loop)
+            tile = rules.tiles[level, loop]
             divided = select(left % tile == 0, tile, number(_UNKNOWN))
             kept = any_of(left == _UNKNOWN, tile == 0)
             left = select(tile == 1, 1, select(kept, left, divided))
@@ -421,11 +402,13 @@ def add_necessary_rules(rules: CpuRules) -> None:
         size = nest.loops[loop].size
         for level in pipeline.natural if size is None or size > 1 else ():
             tile, name = rules.named_tile(level, loop)
-            others = [rules.tile(each, loop) for each in CpuLevel if each is not level]
+            others = [rules.tiles[each, loop] for each in CpuLevel if each is not level]
             condition = any_of(tile >= 0, *(other == 1 for other in others))
             rules.add(condition, f"{name} must not be negative ({{}} >= 0)", tile)
-    if pipeline.separates:
-        rules.separate_levels()
+    # Parallel levels tile parallel loops, and reduction levels tile reductions:
+    # `verifyMultiTilingExpertPassPipelineConfig` rejects other configurations of a root op.
+    for level, loop in rules.misplaced() if pipeline.separates else ():
+        rules.expect_untiled(level, loop)
     if nest.is_attention and not pipeline.decomposes_attention:
         rules.refuse("this pipeline does not lower attention")
     if nest.is_on_tensors and not pipeline.takes_tensors:
@@ -441,8 +424,8 @@ def add_necessary_rules(rules: CpuRules) -> None:
         # the other kind.
         innermost = CpuLevel.VECTOR_INNER_PARALLEL
         unused = () if innermost in pipeline.unused else rules.loops
-        when = [rules.tile(innermost, loop) == 0 for loop in unused]
-        when += [rules.tile(level, loop) == 0 for level, loop in rules.misplaced()]
+        when = [rules.tiles[innermost, loop] == 0 for loop in unused]
+        when += [rules.tiles[level, loop] == 0 for level, loop in rules.misplaced()]
         for loop, part in enumerate(rules.parts):
             is_masked = rules.cpu.masking is not Masking.NEVER
             configured = any_of(part.is_known, rules.vector_tile(loop) > 0)
@@ -462,16 +445,15 @@ def add_sufficient_rules(rules: CpuRules) -> None:
     for loop in rules.loops:
         for level in CpuLevel:
             rules.limit_tile(level, loop)
-    if not rules.pipeline.mixes_levels:
-        rules.separate_levels()
-    else:
-        # Reductions are not distributed to workgroups. A reduction level may divide the part of a parallel loop.
-        for level, loop in rules.misplaced():
-            tile, size = rules.tile(level, loop), rules.parts[loop].size
-            if level is CpuLevel.VECTOR_REDUCTION:
-                rules.expect_untiled(level, loop, any_of(tile <= 0, size % tile == 0))
-            elif level is not CpuLevel.DISTRIBUTION:
-                rules.expect_untiled(level, loop)
+    # Levels tile loops of their kind. In a pipeline that mixes them, reductions are not distributed to workgroups, and a
+    # reduction level may divide the part of a parallel loop.
+    mixes = rules.pipeline.mixes_levels
+    for level, loop in rules.misplaced():
+        tile, size = rules.tiles[level, loop], rules.parts[loop].size
+        if mixes and level is CpuLevel.VECTOR_REDUCTION:
+            rules.expect_untiled(level, loop, any_of(tile <= 0, size % tile == 0))
+        elif not mixes or level is not CpuLevel.DISTRIBUTION:
+            rules.expect_untiled(level, loop)
     # All vectors of the root op stay below the limit, for every bound that the compiler may derive.
     has_known_parts = all_of(*(part.is_known for part in rules.parts))
     is_never = rules.cpu.masking is Masking.NEVER
@@ -491,7 +473,7 @@ def add_sufficient_rules(rules: CpuRules) -> None:
         rules.limit_vector(what, sizes, neighbor.bits, when)
     if rules.cpu.masking is Masking.ALWAYS:
         # The compiler would peel forever.
-        for loop in rules.parallel():
+        for loop in rules.parallel:
             around, outer = rules.named_tile(CpuLevel.DISTRIBUTION, loop)
             tile, inner = rules.named_tile(CpuLevel.CACHE_PARALLEL, loop)
             message = f"with peeling, {inner} must not be larger than {outer} ({{}} <= {{}})"
@@ -527,7 +509,7 @@ def _fused_vectors(
     # The vector tiles also apply to fused ops, unless a tiled reduction encloses the vector tiles but not the fused
     # ops.
     outside = [
-        rules.tile(CpuLevel.CACHE_REDUCTION, loop) != 0
+        rules.tiles[CpuLevel.CACHE_REDUCTION, loop] != 0
         for loop in rules.loops
         if rules.nest.loops[loop].reduces
     ]

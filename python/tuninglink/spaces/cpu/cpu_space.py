@@ -97,34 +97,11 @@ _VECTORS: Final = ("+v", "+zve")
 
 def missing_instructions(workload: Workload, cpu: Cpu) -> str:
     """Return why code for a dispatch may fail to be generated or linked; empty if no reason is known."""
-    # Determined by compiling for the CPUs.
-    uses, has = _uses(workload), cpu.features
-    is_riscv = cpu.architecture.startswith("riscv")
-    is_vectorized = any(feature.startswith(_VECTORS) for feature in has)
-    if cpu.architecture.startswith("x86") and cpu.links_nothing and "half maxima" in uses:
-        return "a maximum of f16 elements becomes a call of a function that is not linked"
-    if cpu.architecture.startswith("aarch64") and "+i8mm" in has and "narrow sums" in uses:
-        return "with the feature 'i8mm', products that are added up as i8 become 'smmla', which adds up i32"
-    if is_riscv and cpu.links_nothing:
-        call = "become calls of functions that are not linked"
-        if "+m" not in has:
-            return f"without the feature 'm', multiplications {call}"
-        if "floats" in uses and not has & {"+f", "+d"}:
-            return f"without the feature 'f', operations on floats {call}"
-        if "brain results" in uses and "+zfbfmin" not in has:
-            return f"without the feature 'zfbfmin', truncations to bf16 {call}"
-    if is_riscv and is_vectorized and "products" in uses:
-        return "LLVM lowers no masked product of the elements of a vector"
-    if is_riscv and is_vectorized and "half reductions" in uses and "+zvfh" not in has:
-        return "without the feature 'zvfh', LLVM lowers no masked reduction of f16 elements"
-    return ""
-
-
-def _uses(workload: Workload) -> set[str]:
-    """Return the kinds of instructions that a dispatch needs."""
+    # The kinds of instructions that the dispatch needs.
     uses: set[str] = set()
-
-    def add(operation: mlir.Operation) -> None:
+    operations: list[mlir.Operation] = []
+    visit(workload.function, operations.append)
+    for operation in operations:
         elements = [element_type(result.type) for result in operation.results]
         types, kind = {*map(str, elements)}, StructuredOp(operation).kind
         is_computing = operation.name.startswith(_COMPUTING) and bool(operation.operands)
@@ -144,9 +121,27 @@ def _uses(workload: Workload) -> set[str]:
             ),
         }
         uses.update(need for need, is_needed in needs.items() if is_needed)
-
-    visit(workload.function, add)
-    return uses
+    # What the CPUs lack, determined by compiling for them.
+    has = cpu.features
+    is_riscv = cpu.architecture.startswith("riscv")
+    is_vectorized = any(feature.startswith(_VECTORS) for feature in has)
+    if cpu.architecture.startswith("x86") and cpu.links_nothing and "half maxima" in uses:
+        return "a maximum of f16 elements becomes a call of a function that is not linked"
+    if cpu.architecture.startswith("aarch64") and "+i8mm" in has and "narrow sums" in uses:
+        return "with the feature 'i8mm', products that are added up as i8 become 'smmla', which adds up i32"
+    if is_riscv and cpu.links_nothing:
+        call = "become calls of functions that are not linked"
+        if "+m" not in has:
+            return f"without the feature 'm', multiplications {call}"
+        if "floats" in uses and not has & {"+f", "+d"}:
+            return f"without the feature 'f', operations on floats {call}"
+        if "brain results" in uses and "+zfbfmin" not in has:
+            return f"without the feature 'zfbfmin', truncations to bf16 {call}"
+    if is_riscv and is_vectorized and "products" in uses:
+        return "LLVM lowers no masked product of the elements of a vector"
+    if is_riscv and is_vectorized and "half reductions" in uses and "+zvfh" not in has:
+        return "without the feature 'zvfh', LLVM lowers no masked reduction of f16 elements"
+    return ""
 
 
 # --- The space of configurations of a root op for a CPU ------------------------------------------
@@ -201,7 +196,7 @@ def add_heuristic_rules(rules: CpuRules) -> None:
                 rules.add(tile == 0, message, tile)
         else:
             _shape_loop(rules, loop)
-    for loop in rules.parallel():
+    for loop in rules.parallel:
         size = nest.loops[loop].size
         most = min(size or _MOST_DISTRIBUTED, _MOST_DISTRIBUTED)
         tile, name = rules.named_tile(CpuLevel.DISTRIBUTION, loop)
@@ -216,7 +211,7 @@ def add_heuristic_rules(rules: CpuRules) -> None:
         )
     if nest.vectors:
         # The results of a vector tile fit into the registers.
-        tiles = [rules.vector_tile(loop) for loop in rules.parallel()]
+        tiles = [rules.vector_tile(loop) for loop in rules.parallel]
         room, bits = rules.cpu.registers * rules.cpu.vector_bytes, nest.vectors[0].bits
         message = (
             f"the results of a vector tile, {shape_of(tiles)} elements of {bits} bits, "
@@ -233,7 +228,7 @@ def add_heuristic_rules(rules: CpuRules) -> None:
 def _shape_packed(rules: CpuRules) -> None:
     """Restrict workgroup tiles to the divisors of a loop, as the compiler does."""
     outer = len(rules.nest.loops) - PACKED_LOOPS[rules.nest.operation]
-    for loop in rules.parallel():
+    for loop in rules.parallel:
         size = rules.nest.loops[loop].size
         if size is not None and loop < outer:
             tile, name = rules.named_tile(CpuLevel.DISTRIBUTION, loop)
@@ -281,8 +276,8 @@ class CpuSpace(Space):
         add_sufficient_rules(rules)
         add_stack_rules(rules)
         add_heuristic_rules(rules)
-        self.constraints: ConstraintSet = rules.build(
-            problem, str(pipeline), doubt or unknown(rules)
+        self.constraints: ConstraintSet = rules.builder.build(
+            problem, str(pipeline), PROVIDER, unknown=doubt or unknown(rules)
         )
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
@@ -306,10 +301,10 @@ class CpuSpace(Space):
         for name in options:
             if name != LOOP_PEELING:
                 raise MismatchError(f"'{name}' is set")
-        result = {LOOP_PEELING: int(bool(options))}
+        result, loops = {LOOP_PEELING: int(bool(options))}, len(self.nest.loops)
         for level in CpuLevel:
             sizes = self._sizes(level.value, levels) if level.value in levels else ()
-            for loop in range(len(self.nest.loops)):
+            for loop in range(loops):
                 result[knob_name(level, loop)] = sizes[loop] if loop < len(sizes) else 0
         return result
 

@@ -87,14 +87,6 @@ class LoopNest:
     is_lost: bool = False
     live: int = 0
 
-    @property
-    def is_relayout(self) -> bool:
-        return self.operation in (names.PACK, names.UNPACK)
-
-    @property
-    def is_data_tiled(self) -> bool:
-        return self.operation in PACKED_LOOPS
-
 
 def read_nest(workload: Workload) -> LoopNest:
     """Return the loops of a root op."""
@@ -159,12 +151,24 @@ def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, 
     )
     inside: list[str] = []
     visit(root, lambda operation: inside.append(operation.name))
+    # Vectorization requires that one operation combines each result of a reduction with its previous value.
+    combines = op.kind is not OpKind.REDUCTION
+    if not combines:
+        (block,) = root.regions[0].blocks
+        yielded = list(block.operations)[-1].operation.operands
+        arguments = list(block.arguments)[-len(yielded) :]
+        combines = all(
+            not isinstance(value.owner, mlir.Block)
+            and value.owner.operation.name in _COMBINERS
+            and argument in value.owner.operation.operands
+            for value, argument in zip(yielded, arguments, strict=True)
+        )
     if (
         op.kind not in (OpKind.CONTRACTION, OpKind.REDUCTION, OpKind.ELEMENTWISE)
         or is_in_memory
         or not all(name.startswith(_VECTORIZED_DIALECTS) for name in inside[1:])
         or len(known_widths) < len(widths)
-        or (op.kind is OpKind.REDUCTION and not _combines(root))
+        or not combines
         or any(None in loops for loops in op.operand_loops)
     ):
         return ()
@@ -176,19 +180,6 @@ def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, 
         if wide > bits
     ]
     return (everything, *operands)
-
-
-def _combines(root: mlir.Operation) -> bool:
-    """Return whether one operation combines each result with its previous value, which vectorization requires."""
-    (block,) = root.regions[0].blocks
-    yielded = list(block.operations)[-1].operation.operands
-    arguments = list(block.arguments)[-len(yielded) :]
-    return all(
-        not isinstance(value.owner, mlir.Block)
-        and value.owner.operation.name in _COMBINERS
-        and argument in value.owner.operation.operands
-        for value, argument in zip(yielded, arguments, strict=True)
-    )
 
 
 # --- Operations next to a root op, the loops that they share with it, and their simultaneously live values
@@ -278,21 +269,8 @@ class Neighbor:
 
 def neighbors(workload: Workload) -> tuple[Neighbor, ...]:
     """Return the operations that are computed next to a root op, one of each kind."""
-    computing = function_ops(workload.function).computing
-    tied = _tie(workload.root, computing)
-    result = (_neighbor(each, tied[each]) for each in computing if each != workload.root)
-    return tuple(dict.fromkeys(result))
-
-
-def width(kind: mlir.Type) -> int | None:
-    element = element_type(kind)
-    return element.width if isinstance(element, mlir.IntegerType | mlir.FloatType) else None
-
-
-def _tie(
-    root: mlir.Operation, computing: Sequence[mlir.Operation]
-) -> dict[mlir.Operation, dict[int, int]]:
-    """Map the loops of each operation to loops of the root op."""
+    # Map the loops of each operation to loops of the root op.
+    root, computing = workload.root, function_ops(workload.function).computing
     # Loops are tied if one operation computes a value that another one reads or overwrites. A value that several
     # operations read is not a reason to fuse them.
     # The values that each operation reads, overwrites or computes, with the loops that index their dimensions.
@@ -328,7 +306,13 @@ def _tie(
                 if new_ties:
                     tied[other] |= new_ties
                     waiting.append(other)
-    return tied
+    result = (_neighbor(each, tied[each]) for each in computing if each != root)
+    return tuple(dict.fromkeys(result))
+
+
+def width(kind: mlir.Type) -> int | None:
+    element = element_type(kind)
+    return element.width if isinstance(element, mlir.IntegerType | mlir.FloatType) else None
 
 
 def _moved(operation: mlir.Operation) -> mlir.Value[mlir.Type] | None:

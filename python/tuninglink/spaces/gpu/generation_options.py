@@ -57,12 +57,6 @@ class CodeOption:
     place: str
     attribute: str = "{}"
 
-    def text_of(self, value: int) -> str:
-        """Return the attribute of a value as text."""
-        return self.attribute.format(
-            next(text for text, number in self.values.items() if number == value)
-        )
-
 
 _Parts = dict[str, dict[str, Any]]
 """The entries of a configuration by place: of the lowering config, the pipeline's options, the function, and others."""
@@ -112,7 +106,8 @@ def with_options(
             if option.name == NO_BANK_CONFLICT_REDUCTION:
                 entries[option.name] = bool(value)
             elif value and (option.name != CONDITIONAL_REORDERING or tiled == 2):  # noqa: PLR2004
-                entries[option.name] = mlir.Attribute.parse(option.text_of(value))
+                text = next(text for text, number in option.values.items() if number == value)
+                entries[option.name] = mlir.Attribute.parse(option.attribute.format(text))
         pipeline_options = iree_gpu.PipelineOptionsAttr.get(**parts[PIPELINE_OPTIONS])
         configuration = {PIPELINE_OPTIONS: pipeline_options, **parts[_OTHERS]}
         if attributes := parts[FUNCTION_ATTRIBUTES]:
@@ -140,8 +135,8 @@ def read_options(
     parts, values = _parts(lowering, translation), dict[str, int]()
     for option in options:
         given = parts[option.place].get(option.name)
-        fitting = (each for each in option.values.values() if str(given) == option.text_of(each))
-        values[option.name] = int(given) if isinstance(given, bool) else next(fitting, 0)
+        by_text = {option.attribute.format(text): value for text, value in option.values.items()}
+        values[option.name] = int(given) if isinstance(given, bool) else by_text.get(str(given), 0)
     return {name: value for name, value in values.items() if value}
 
 

@@ -219,16 +219,13 @@ def _keep_vectors_legal(
 
 def _reads_nibbles(workload: Workload) -> bool:
     """Return whether an op of a dispatch reads elements of four bits."""
-    widths: set[int] = set()
-
-    def add(operation: mlir.Operation) -> None:
-        for operand in operation.operands:
-            if isinstance(operand.type, mlir.RankedTensorType):
-                element = operand.type.element_type
-                widths.add(element.width if isinstance(element, mlir.IntegerType) else 0)
-
-    visit(workload.function, add)
-    return _NIBBLE in widths
+    operations: list[mlir.Operation] = []
+    visit(workload.function, operations.append)
+    types = [operand.type for operation in operations for operand in operation.operands]
+    elements = [type_.element_type for type_ in types if isinstance(type_, mlir.RankedTensorType)]
+    return any(
+        isinstance(element, mlir.IntegerType) and element.width == _NIBBLE for element in elements
+    )
 
 
 _MOST_RESULTS: Final = 1 << 16
