@@ -72,16 +72,16 @@ class CompilerCrashError(UndecidedError):
     """The compiler crashed on a module."""
 
 
+@dataclass(eq=False, repr=False)
 class IsolatedPassManager:
     """Runs pass pipelines in a pool of workers, each within a time limit in seconds.
 
     `known_crashes` has the reasons for compiler crashes, by a key that the caller chooses for the input.
     """
 
-    def __init__(self, pool: Pool, seconds: float = 60.0) -> None:
-        self._pool = pool
-        self._seconds = seconds
-        self.known_crashes: dict[Hashable, str] = {}
+    _pool: Pool
+    seconds: float = 60.0
+    known_crashes: dict[Hashable, str] = field(default_factory=dict, init=False)
 
     def call(self, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
         """Call a function that runs passes in a worker, and return its result; see `Pool.submit`.
@@ -91,7 +91,7 @@ class IsolatedPassManager:
             UndecidedError: the compiler exceeded the time limit or reported an error.
         """
         try:
-            return self._pool.submit(function, *arguments, seconds=self._seconds).result()
+            return self._pool.submit(function, *arguments, seconds=self.seconds).result()
         except JobTimeoutError as failure:
             reason = f"the compiler did not answer within {failure.seconds:g} s"
         except WorkerCrashedError as failure:
@@ -226,11 +226,11 @@ _MOST_ANSWERS: Final = 256
 """The maximum number of cached answers. All sizes that are not special share one."""
 
 
+@dataclass(eq=False, repr=False)
 class FamilyConstraints:
     """The compiler's constraints, in one pipeline, on workloads that differ only in sizes."""
 
-    def __init__(self) -> None:
-        self._answers: dict[tuple[int | None, ...], _Answer] = {}
+    _answers: dict[tuple[int | None, ...], _Answer] = field(default_factory=dict, init=False)
 
     def of(self, sizes: Sizes) -> Sequence[UnsizedConstraints] | None:
         """Return the constraints on a workload with these sizes, None if the compiler must run to determine them."""
@@ -297,6 +297,9 @@ def _resized(constraint: UnsizedConstraints, sizes: Sizes) -> UnsizedConstraints
 
 # --- The conversion of the compiler's constraints, `iree_codegen.smt.constraints`, to constraint sets, op by op
 
+_DIMENSION: Final = "dim_{}'"
+"""The unknown for a dimension of unknown size."""
+
 PROVIDER = "the compiler"
 """The provider of the sets that this module reads."""
 
@@ -335,7 +338,7 @@ def read_constraints(
     arguments = operation.regions[0].blocks[0].arguments
     for index, (argument, dimension) in enumerate(zip(arguments, dimensions, strict=True)):
         if dimension is None:
-            values[argument] = builder.auxiliary(dimension_name(index))
+            values[argument] = builder.auxiliary(_DIMENSION.format(index))
             continue
         value = values[argument] = number(dimension.size)
         if dimension.message:
@@ -402,10 +405,6 @@ def knob_names(operation: mlir.Operation) -> dict[str, str]:
     # A workgroup of one dimension has a knob for all its threads.
     flat = {f"{WORKGROUP_SIZE}[0]": WORKGROUP_SIZE}
     return {former: flat.get(place, place) for former, place in result.items()}
-
-
-def dimension_name(index: int) -> str:
-    return f"dim_{index}'"
 
 
 def _string(attribute: mlir.Attribute) -> str:
@@ -486,18 +485,16 @@ class _UnsizedSpace:
     names: Mapping[str, str]
 
 
+@dataclass(eq=False, repr=False)
 class CompilerSpace(Space):
     """The space of a constraints op for some sizes of its dimensions, None for a dynamic one."""
 
     is_sufficient = False
     provider = PROVIDER
 
-    def __init__(
-        self, shared: _UnsizedSpace, dimensions: Sequence[FixedSize | None], problem: Problem
-    ) -> None:
-        self._shared = shared
-        self._dimensions = dimensions
-        self._problem = problem
+    _shared: _UnsizedSpace
+    _dimensions: Sequence[FixedSize | None]
+    _problem: Problem
 
     @cached_property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
@@ -507,7 +504,7 @@ class CompilerSpace(Space):
     def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
         """Return whether the constraints accept an assignment, without instantiating them for the sizes."""
         sizes = {
-            dimension_name(index): each.size
+            _DIMENSION.format(index): each.size
             for index, each in enumerate(self._dimensions)
             if each is not None
         }
@@ -524,16 +521,18 @@ class CompilerSpace(Space):
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
 
 
+@dataclass(eq=False, repr=False)
 class CompilerProvider(Provider):
     """The provider that queries the compiler for its constraints, in a worker process."""
 
     name: ClassVar[str] = PROVIDER
     pipelines: ClassVar[frozenset[str] | None] = frozenset({TILE_AND_FUSE, VECTOR_DISTRIBUTE})
 
-    def __init__(self, passes: IsolatedPassManager = SHARED_PASS_MANAGER) -> None:
-        self._passes = passes
-        self._unsized: dict[bytes, _UnsizedSpace] = {}
-        self._families: dict[tuple[Hashable, str], FamilyConstraints] = {}
+    _passes: IsolatedPassManager = SHARED_PASS_MANAGER
+    _unsized: dict[bytes, _UnsizedSpace] = field(default_factory=dict, init=False)
+    _families: dict[tuple[Hashable, str], FamilyConstraints] = field(
+        default_factory=dict, init=False
+    )
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Return the compiler's spaces in a pipeline; there may be several, as for convolutions."""

@@ -84,7 +84,8 @@ def verify_configuration(
     ]
     for finding in findings:
         if violations := finding.broken[Grade.NECESSARY]:
-            return finding.refute(violations, configuration, limits)
+            propose = partial(finding.propose, configuration, limits)
+            return ConfigurationAnswer(Verdict.REFUTED, pipeline, violations, propose=propose)
     return _weigh(findings, configuration, limits)
 
 
@@ -117,7 +118,8 @@ def verify_like_compiler(
     findings = [_Finding.of(space, configuration, limits) for space in spaces]
     for finding in findings:
         if violations := finding.broken[Grade.COMPILER] or finding.lacks:
-            return finding.refute(violations, configuration, limits)
+            propose = partial(finding.propose, configuration, limits)
+            return ConfigurationAnswer(Verdict.REFUTED, pipeline, violations, propose=propose)
     if any(finding.assignment is not None for finding in findings):
         return ConfigurationAnswer(Verdict.PROVEN, pipeline)
     nothing = f"the compiler has no constraints for {workload.problem} in {pipeline}"
@@ -181,13 +183,6 @@ class _Finding:
         elif not space.is_sufficient:
             doubt = f"only {space.provider}'s own constraints cover it, which accept what does not compile"
         return cls(space, assignment, broken, doubt=doubt, untiled=untiled)
-
-    def refute(
-        self, violations: tuple[Violation, ...], configuration: Configuration, limits: Limits
-    ) -> ConfigurationAnswer:
-        propose = partial(self.propose, configuration, limits)
-        pipeline = str(configuration.pipeline)
-        return ConfigurationAnswer(Verdict.REFUTED, pipeline, violations, propose=propose)
 
     def propose(self, configuration: Configuration, limits: Limits) -> tuple[Proposal | None, str]:
         """Return the valid configuration in the space that is nearest to the user's, or why there is none."""

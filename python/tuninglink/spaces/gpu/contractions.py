@@ -159,9 +159,11 @@ def intrinsics_for(contraction: Contraction, device: Gpu, virtual: str = "") -> 
     check_element_types(types, device)
     # The other virtual intrinsics are for attention and do not compile here.
     intrinsics = [
-        each
-        for each in device.multiplying(*types)
-        if not each.is_transposed and (not each.is_virtual or each.is_named(virtual))
+        intrinsic
+        for intrinsic in device.intrinsics
+        if intrinsic.element_types == types
+        and not intrinsic.is_transposed
+        and (not intrinsic.is_virtual or (virtual and f"<{virtual}" in str(intrinsic.attribute)))
     ]
     if not intrinsics:
         raise UndecidedError(f"no intrinsic of the target multiplies {'x'.join(types)}")

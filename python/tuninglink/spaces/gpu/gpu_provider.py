@@ -95,6 +95,7 @@ class _Family:
     failures: int = 0
 
 
+@dataclass(eq=False, repr=False)
 class GpuProvider(Provider):
     """Derives the requirements of GPU code generation from the shapes and from the target's limits and intrinsics.
 
@@ -107,9 +108,8 @@ class GpuProvider(Provider):
         {TILE_AND_FUSE, VECTOR_DISTRIBUTE, DISTRIBUTE}
     )
 
-    def __init__(self) -> None:
-        self._known: tuple[mlir.Attribute, Gpu] | None = None
-        self._families: dict[tuple[Hashable, str], _Family] = {}
+    _known: tuple[mlir.Attribute, Gpu] | None = field(default=None, init=False)
+    _families: dict[tuple[Hashable, str], _Family] = field(default_factory=dict, init=False)
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Return the spaces, those that differ only in sizes with rules that are built once, with the sizes as parameters."""
@@ -138,14 +138,20 @@ class GpuProvider(Provider):
                 spaces = self._own_spaces(pipeline, replace(workload, problem=problem))
             except UndecidedError:
                 spaces = ()
-            gpu_spaces = [space for space in spaces if isinstance(space, GpuSpace)]
+            gpu_spaces: Sequence[GpuSpace] = [
+                space for space in spaces if isinstance(space, GpuSpace)
+            ]
             if not spaces or assumptions.is_fixed or len(gpu_spaces) != len(spaces):
                 family.failures += 1
                 return self._own_spaces(pipeline, workload)
             variant = assumptions, gpu_spaces
         family.variants.insert(0, variant)
+        assumptions, gpu_spaces = variant
         own = cache(lambda: self._own_spaces(pipeline, workload))
-        return [SharedSpace(variant, index, values, own) for index in range(len(variant[1]))]
+        return [
+            SharedSpace(assumptions, space, values, own, index)
+            for index, space in enumerate(gpu_spaces)
+        ]
 
     def _own_spaces(self, pipeline: str, workload: Workload) -> Sequence[Space]:
         # Check that the target's backend builds a pipeline.

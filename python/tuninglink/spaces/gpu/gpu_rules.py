@@ -206,9 +206,6 @@ class Intrinsic:
     is_virtual: bool = False
     is_transposed: bool = False
 
-    def is_named(self, start: str) -> bool:
-        return bool(start) and f"<{start}" in str(self.attribute)
-
 
 @dataclass(frozen=True)
 class Gpu:
@@ -231,11 +228,6 @@ class Gpu:
     @property
     def is_amd(self) -> bool:
         return self.architecture.startswith("gfx")
-
-    def multiplying(self, lhs: str, rhs: str, result: str) -> Sequence[Intrinsic]:
-        """Return the intrinsics for operands and a result of some element types."""
-        types = (lhs, rhs, result)
-        return [intrinsic for intrinsic in self.intrinsics if intrinsic.element_types == types]
 
 
 def read_device(workload: Workload) -> Gpu:

@@ -69,7 +69,8 @@ class GpuSpace(Space):
     ) -> None:
         self._names = entries | _ALWAYS
         first_slots = DictionarySlot(first or {}, self._names)
-        self._check_first = cached_reading(
+        # Raises a mismatch if a complete configuration, with its defaults, has another form.
+        self.check_first = cached_reading(
             lambda configuration: first_slots.read_entries("", configuration.entries, {})
         )
         self._make = make
@@ -93,17 +94,9 @@ class GpuSpace(Space):
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
         return self.definition.constraints
 
-    def check_first(self, configuration: Configuration) -> Configuration:
-        """Return a configuration with defaults, whose first entries are those of this space.
-
-        Raises:
-            MismatchError: the configuration has another form.
-        """
-        self._check_first(configuration.complete)
-        return configuration.complete
-
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        return self.definition.template.read(self.check_first(configuration))
+        self.check_first(configuration.complete)
+        return self.definition.template.read(configuration.complete)
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
         return self._untiled(configuration)
@@ -124,23 +117,20 @@ Variant: TypeAlias = tuple[Assumptions, Sequence[GpuSpace]]
 """Spaces with sizes as parameters, and the assumptions of their rules about the sizes."""
 
 
+@dataclass(eq=False, repr=False)
 class SharedSpace(Space):
-    """The space of one workload, with rules that it shares with others; `own` makes its own spaces."""
+    """The space of one workload, with rules that it shares with others, for values of their parameters.
+
+    `_make_own` makes the spaces of the workload alone, of which it is the one at the `_index`.
+    """
 
     provider = PROVIDER
 
-    def __init__(
-        self,
-        variant: Variant,
-        index: int,
-        values: Mapping[str, int],
-        own: Callable[[], Sequence[Space]],
-    ) -> None:
-        self._assumptions, spaces = variant
-        self._shared = spaces[index]
-        self._index = index
-        self._values = values
-        self._make_own = own
+    _assumptions: Assumptions
+    _shared: GpuSpace
+    _values: Mapping[str, int]
+    _make_own: Callable[[], Sequence[Space]]
+    _index: int
 
     @property
     def _own(self) -> Space:
@@ -157,10 +147,10 @@ class SharedSpace(Space):
         return self._own.constraints
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        complete = self._shared.check_first(configuration)
+        self._shared.check_first(configuration.complete)
         if not self._is_shared:
             return self._own.assignment(configuration)
-        return self._shared.definition.template.read(complete, self._values)
+        return self._shared.definition.template.read(configuration.complete, self._values)
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
         return (self._shared if self._is_shared else self._own).untiled(configuration)

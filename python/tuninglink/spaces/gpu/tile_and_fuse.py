@@ -201,17 +201,14 @@ class TileAndFuseRules(ContractionRules):
         text = f"subgroup[{loop}] must not be more than the intrinsics that workgroup[{loop}] takes ({{}} <= {{}})"
         self.follow_compiler(piece <= whole, text, piece, whole)
 
-    def limit_intrinsics(self) -> None:
-        """Limit the number of intrinsics in a step."""
+    def add_threads(self) -> Number:
+        """Limit the intrinsics in a step, add the knobs of a workgroup, and return the threads that its tiles need."""
         depth = product_of(self.tiles[loop] for loop in self.reductions)
         steps = depth / self.shapes[self.contraction.k]
         # A subgroup without a tile of an outer dimension takes the whole workgroup tile.
         pieces = self.pieces.items()
         taken = (select(piece == 0, self.tiles[loop], piece) for loop, piece in pieces)
         self.limit_compilation(product_of([steps, *taken]), "intrinsics", MOST_INTRINSICS)
-
-    def add_threads(self) -> Number:
-        """Add the knobs of a workgroup, and return the number of threads that its tiles need."""
         self.add_workgroup()
         needed = product_of(self.counts.values()) * self.subgroup_size
         self.match_threads(needed, "that its tiles need")
@@ -489,8 +486,7 @@ def _add_rules(rules: TileAndFuseRules, options: _Options) -> Promotion:
     # Tiles are of whole intrinsics.
     rules.necessary(not options.has_strides, "strides require implicit GEMM")
     rules.tile_loops()
-    rules.limit_intrinsics()
-    # A workgroup has the threads that its tiles need.
+    # A workgroup has the threads that its tiles need, with few intrinsics for each in a step.
     needed = rules.add_threads()
     busy = product_of(rules.busy.values()) * rules.subgroup_size
     has_odd_threads = any_of(rules.threads != needed, rules.threads != busy)
@@ -669,7 +665,6 @@ def _scaled_space(
             rules.divide(Grade.SUFFICIENT, size, tile, f"dimension {loop}", "its tile")
         rules.tile(REDUCTION_LEVEL, block, 1, zero=1)
         rules.tiles[block] = number(BLOCK)
-        rules.limit_intrinsics()
         rules.add_threads()
         # Shared memory holds the copies of promoted operands, which threads share.
         chosen = rules.choice(_KNOB, promotions)

@@ -321,9 +321,14 @@ def attention_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
     query, key, value = map(read_operand, list(op.operation.operands)[:3], op.maps)
     intrinsics = {}
     for part, lhs, rhs in (("qk", query, key), ("pv", value, value)):
-        fitting = setting.device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED)
+        types = (lhs.element_type, rhs.element_type, _ACCUMULATED)
         # The intrinsics for few rows do not compile in this pipeline.
-        intrinsics[part] = [each for each in fitting if not each.is_named(FOR_FEW_ROWS)]
+        intrinsics[part] = [
+            intrinsic
+            for intrinsic in setting.device.intrinsics
+            if intrinsic.element_types == types
+            and f"<{FOR_FEW_ROWS}" not in str(intrinsic.attribute)
+        ]
         if not intrinsics[part]:
             what = f"no intrinsic of the target multiplies {lhs.element_type}x{rhs.element_type}"
             raise UndecidedError(f"{what}, and attention without one is not known")

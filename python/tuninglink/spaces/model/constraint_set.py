@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias
@@ -486,13 +486,13 @@ def _shuffled(size: int, chance: random.Random) -> Iterator[int]:
         moved[other] = moved.pop(place, place)
 
 
+@dataclass(eq=False, repr=False)
 class ConstraintSetBuilder:
     """Collects knobs and assertions, which are expressions of `tuninglink.solver`."""
 
-    def __init__(self) -> None:
-        self._knobs: list[Knob] = []
-        self._auxiliaries: list[str] = []
-        self._assertions: list[Assertion] = []
+    _knobs: list[Knob] = field(default_factory=list, init=False)
+    _auxiliaries: list[str] = field(default_factory=list, init=False)
+    _assertions: list[Assertion] = field(default_factory=list, init=False)
 
     def knob(self, knob: Knob, grade: Grade = Grade.NECESSARY) -> Expression:
         """Add a knob, whose bounds become assertions of a grade, and return the unknown that stands for its value."""
