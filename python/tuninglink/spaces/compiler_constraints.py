@@ -150,7 +150,8 @@ class UnsizedConstraints:
 def insert_constraints(module: bytes, pipeline: str) -> list[UnsizedConstraints]:
     """Return the constraints on the root op of a module in a pipeline, in a worker."""
     result: list[UnsizedConstraints] = []
-    for operation in constraints_in(passed(_INSERT_CONSTRAINTS, module)):
+    constrained = passed(_INSERT_CONSTRAINTS, module)  # keeps its operations alive
+    for operation in constraints_in(constrained):
         if str(operation.attributes["pipeline"]) != pipeline:
             continue
         # Separate the op from its sizes, in place, and erase the assertions about them.
