@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
@@ -14,7 +14,7 @@ from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, error, note, thread_context
 from tuninglink.spaces import ProviderRegistry, SpaceSelection, check_selection
 from tuninglink.specs import DefaultLibrary, Spec, SpecFiles, read_specs
-from tuninglink.tuning.candidates import CandidateCompiler, prepare
+from tuninglink.tuning.candidates import CandidateCompiler, Compiled, prepare
 from tuninglink.tuning.database import Database, Journal, open_database
 from tuninglink.tuning.deciding import Ledger, MeasuringOptions, TuneOptions, TuningResult
 from tuninglink.tuning.devices import (
@@ -47,11 +47,13 @@ class DispatchTuning:
         options: the options, with the flags of the set. Process-wide flags must already be set.
         listener: receives progress events.
         set_flags: the flags chosen by the comparison of sets, for the provenance of entries.
+        compiled: the whole program under the flags, if it is already compiled.
     """
 
     options: TuneOptions
     listener: Listener
     set_flags: Sequence[str] = ()
+    compiled: Compiled | None = field(default=None, repr=False)
 
     def run(self, ledger: Ledger) -> tuple[TuningResult, DeviceDescription]:
         """Tune until the budget is over or stopped, and return the result and the first device.
@@ -84,6 +86,7 @@ class DispatchTuning:
                 set_flags=self.set_flags,
                 warn=listener.noticed,
                 keep=self.keep,
+                compiled=self.compiled,
             )
             return whole.run(), descriptions[0]
 

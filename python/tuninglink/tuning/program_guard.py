@@ -66,10 +66,18 @@ class ProgramGuard:
         program: the program.
         context: provides the compiler and the devices.
         ledger: the time of the run.
+        compiled: the program without a spec, if it is already compiled.
     """
 
-    def __init__(self, program: DispatchedProgram, context: TuningContext, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        program: DispatchedProgram,
+        context: TuningContext,
+        ledger: Ledger,
+        compiled: Compiled | None = None,
+    ) -> None:
         self._program = program
+        self._compiled = compiled
         self._context = context
         self._ledger = ledger
         self._price = 0.0
@@ -210,6 +218,10 @@ class ProgramGuard:
         listener.compared(verdict)
         return verdict
 
+    def image(self, spec: str) -> bytes | None:
+        """Return the program with a spec if it was compiled; None otherwise."""
+        return self._runs.image_with(spec)
+
     def _obstacle(self, failure: TuninglinkError | None) -> str:
         """Return the reason for not running the program; empty if it runs."""
         whole = self._ledger.whole
@@ -227,13 +239,16 @@ class ProgramGuard:
     def _runs(self) -> ModelRuns:
         context = self._context
         judge = OutputJudge(self._program.tasks, self._reference, context.settings.numerics)
-        return ModelRuns(
+        runs = ModelRuns(
             self._program,
             context.compiler,
             context.devices.first,
             context.settings.seed,
             judge=judge,
         )
+        if self._compiled is not None:
+            runs.provide(self._compiled)
+        return runs
 
 
 def _program_us(defaults: DefaultQueue) -> float:

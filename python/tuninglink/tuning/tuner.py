@@ -42,6 +42,7 @@ from tuninglink.tuning.search import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
     from tuninglink.specs import Spec
+    from tuninglink.tuning.candidates import Compiled
     from tuninglink.tuning.programs import OutputComparison
     from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 
@@ -68,6 +69,7 @@ class Tuner:
         set_flags: the flags chosen by the comparison of sets, for the provenance of entries.
         warn: receives warnings, for example about broken plug-ins.
         keep: receives the spec with all winners so far whenever there is a new one.
+        compiled: the whole program without a spec, if it is already compiled.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Tuner:
         set_flags: Sequence[str] = (),
         warn: Callable[[Diagnostic], None] = lambda _: None,
         keep: Callable[[str], object] = lambda _: None,
+        compiled: Compiled | None = None,
     ) -> None:
         self._program = program
         self._flags = flags
@@ -90,6 +93,7 @@ class Tuner:
         self._set_flags = set_flags
         self._warn = warn
         self._keep = keep
+        self._compiled = compiled
         self._registry = ProviderRegistry(warn)
         settings = context.settings
         self._selection = SpaceSelection(settings.pipelines, settings.fixed)
@@ -109,7 +113,7 @@ class Tuner:
             if not self._context.is_local:  # the CPU is being measured
                 first = FIRST_CANDIDATES, self._context.settings.seed
                 self._drawing = opened.enter_context(DrawingProcesses(self._flags, first))
-            guard = ProgramGuard(self._program, self._context, self._ledger)
+            guard = ProgramGuard(self._program, self._context, self._ledger, self._compiled)
             return self._run(opened.enter_context(guard))
 
     def _run(self, guard: ProgramGuard) -> TuningResult:
@@ -164,6 +168,7 @@ class Tuner:
             stages=timeline.times,
             failure=failure,
             wrong_defaults=wrong,
+            image=guard.image(self._configurations(results)),
         )
 
     def _wrong_defaults(

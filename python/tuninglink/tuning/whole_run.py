@@ -21,7 +21,7 @@ from tuninglink.files import temporary_directory
 from tuninglink.iree import GivenSizes, Target
 from tuninglink.mlir import error
 from tuninglink.specs import SpecSource, load_specs
-from tuninglink.tuning.candidates import prepare_whole_worker
+from tuninglink.tuning.candidates import Compiled, prepare_whole_worker
 from tuninglink.tuning.deciding import Budget, Ledger, ModelComparison, TuneOptions, TuningSettings
 from tuninglink.tuning.devices import check_named_devices
 from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected
@@ -59,6 +59,7 @@ class Tuned:
         sets: the comparison of sets of flags.
         failure: the error that ended tuning early; None without an error.
         is_interrupted: whether an interrupt ended tuning early.
+        image: the program compiled with the spec under the flags of the set; None if it was not run.
     """
 
     spec: str
@@ -67,6 +68,7 @@ class Tuned:
     sets: FlagsResult = field(default_factory=FlagsResult)
     failure: TuninglinkError | None = None
     is_interrupted: bool = False
+    image: bytes | None = field(default=None, repr=False)
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -190,7 +192,9 @@ def _tune_bases(
         if has_flags:
             listener.tuning_under(base)
         try:
-            outcome = tune_in_process(choice.options, base.flags, listener, seconds)
+            outcome = tune_in_process(
+                choice.options, base.flags, listener, seconds, choice.compiled(base)
+            )
         except TuninglinkError as failure:
             failures.append(failure)
             continue
@@ -209,7 +213,10 @@ def _tune_bases(
     keep(replace(tuned[best], sets=result))
     # Compare the tuned programs, and the best sets without a spec.
     contestants = choice.contestants(
-        [TunedSet(base, outcome.spec, outcome.entries) for base, outcome in tuned.items()]
+        [
+            TunedSet(base, outcome.spec, outcome.entries, outcome.image)
+            for base, outcome in tuned.items()
+        ]
     )
     if is_interrupted or not contestants:
         return tuned[best], result
@@ -240,7 +247,11 @@ class _Relay(Budget):
 
 
 def tune_in_process(
-    options: TuneOptions, set_flags: Sequence[str], listener: Listener, seconds: float
+    options: TuneOptions,
+    set_flags: Sequence[str],
+    listener: Listener,
+    seconds: float,
+    compiled: Compiled | None = None,
 ) -> Tuned | None:
     """Tune the dispatches of a program under further flags in a separate process.
 
@@ -249,6 +260,7 @@ def tune_in_process(
         set_flags: the flags chosen by the comparison of sets.
         listener: receives progress events, in that process.
         seconds: the time limit.
+        compiled: the program under all flags, if it is already compiled.
 
     Returns:
         The result; None if an interrupt ended the process before it had a result.
@@ -260,7 +272,7 @@ def tune_in_process(
     options = replace(options, flags=(*options.flags, *set_flags), settings=settings)
     deadline = time.monotonic() + seconds
     with Pool(1, prepare_whole_worker, (options.flags,), shows_errors=True) as pool:
-        tuning = DispatchTuning(options, listener, tuple(set_flags))
+        tuning = DispatchTuning(options, listener, tuple(set_flags), compiled)
         relay = _Relay(pool)
         with listener.interrupts(relay):
             job = pool.submit(_tune_dispatches, tuning, deadline, seconds=math.inf)
@@ -290,4 +302,5 @@ def _tune_dispatches(tuning: DispatchTuning, deadline: float) -> Tuned:
         report,
         failure=result.failure,
         is_interrupted=is_stopped,
+        image=result.image,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -34,7 +35,6 @@ from tuninglink.tuning.references import narrow_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
@@ -446,6 +446,19 @@ class ModelRuns:
                     self.program.saved, spec, _COMPILE_SECONDS
                 )
         return self._images[self.base]
+
+    def provide(self, compiled: Compiled) -> None:
+        """Take the program without a spec from an earlier compilation."""
+        self._images[""] = Future()
+        self._images[""].set_result(compiled)
+
+    def image_with(self, spec: str) -> bytes | None:
+        """Return the program with a spec if it is compiled; None otherwise."""
+        job = self._images.get(spec)
+        if job is None or not job.done() or job.cancelled() or job.exception():
+            return None
+        compiled = job.result()
+        return None if isinstance(compiled, Failure) else compiled.image
 
     def _image(self, spec: str) -> bytes:
         self.begin(spec)

@@ -245,6 +245,7 @@ class TuningResult:
         stages: the time of its stages.
         failure: the error that ended it early, such as a lost device; None without one.
         wrong_defaults: the numbers of dispatches with wrong defaults.
+        image: the whole program compiled with the spec; None if it was not run.
     """
 
     spec: str
@@ -257,6 +258,7 @@ class TuningResult:
     stages: Mapping[Stage, StageTime]
     failure: TuninglinkError | None = None
     wrong_defaults: WrongDefaults = WrongDefaults()
+    image: bytes | None = field(default=None, repr=False)
 
     @property
     def seconds(self) -> float:

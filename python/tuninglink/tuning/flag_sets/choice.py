@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.files import STANDARD_STREAM
+from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.deciding import ConfidenceInterval, Numerics, OutputJudge, TuneOptions
 from tuninglink.tuning.devices import (
     LOCAL_DRIVERS,
@@ -80,11 +81,13 @@ class TunedSet:
         flag_set: the set; without flags, it stands for the user's flags.
         spec: the spec, as text.
         entries: the number of problems with an entry; with 0, the set is compared without a spec.
+        image: the program compiled with the spec under the set, if it is already compiled.
     """
 
     flag_set: FlagSet
     spec: str = ""
     entries: int = 0
+    image: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ class FlagChoice:
         with_specs = {each.flag_set for each in specs}
         alone = [*alone, *(base for base in bases if base not in with_specs)]
         specs += [
-            replace(each, flag_set=flag_set)
+            replace(each, flag_set=flag_set, image=None)
             for each in specs
             for flag_set in late
             if each.flag_set == DEFAULT
@@ -147,6 +150,13 @@ class FlagChoice:
         rounds = _FINAL_ROUNDS * 4 * (self.result.default_ms or 0.0) / 1000
         price = 3 * self._compile_seconds + min(max(rounds, _LEAST_FINAL), _MOST_FINAL)
         return min(price, (_PART if self.late else _FINAL_PART) * self.seconds)
+
+    def compiled(self, flag_set: FlagSet) -> Compiled | None:
+        """Return the program under a set if it is already compiled; None otherwise."""
+        program = self._program(flag_set)
+        if not isinstance(program, CompiledSource):
+            return None
+        return Compiled(program.image, program.seconds)
 
     def _program(self, flag_set: FlagSet) -> CompiledSource | str:
         """Return the program under a set, or the reason for having none so far."""
@@ -170,12 +180,16 @@ class FlagChoice:
                 SetCompiler(self.options) as compiler,
                 _device(self.uri, self.options) as device,
             ):
-                jobs = [
-                    compiler.submit(each.flag_set, each.spec)
-                    if each.entries
-                    else self.jobs[each.flag_set]
-                    for each in tuned
-                ]
+                jobs = []
+                for each in tuned:
+                    alone = self._program(each.flag_set)
+                    if not each.entries:
+                        jobs.append(self.jobs[each.flag_set])
+                    elif each.image is not None and isinstance(alone, CompiledSource):
+                        jobs.append(Future())
+                        jobs[-1].set_result(replace(alone, image=each.image))
+                    else:
+                        jobs.append(compiler.submit(each.flag_set, each.spec))
                 comparison = FlagComparison(
                     device,
                     self.judge,

@@ -293,6 +293,8 @@ class FlagComparison:
         reason = compiled if isinstance(compiled, str) else self._begin(compiled)
         try:
             if not reason:
+                if not self._device.description.is_local:
+                    self._run_base()  # while the others compile
                 return self._compare(jobs, judged)
         except ModelRunError as failure:
             reason = str(failure)
