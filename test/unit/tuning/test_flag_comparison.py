@@ -107,6 +107,8 @@ def pairs_of(
 
 
 class RecordedDevice:
+    description = DeviceDescription("cuda://0", "a device", "cuda", "", "", 1)
+
     def program_outputs(self, program: CompiledProgram, *_: object) -> CallOutputs | Failure:
         if program.image == b"hang":
             return Failure(FailureKind.TIMEOUT, "no answer")
