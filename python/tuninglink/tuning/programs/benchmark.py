@@ -173,6 +173,12 @@ _ALIGNMENT: Final = 256
 """The alignment of offsets of storage buffers: the largest that Vulkan allows a device to require
 (https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#limits-minmax, minStorageBufferOffsetAlignment)."""
 
+_MOST: Final = 3
+"""The largest integer that is drawn; larger ones are not needed for distinct values."""
+
+_INDEXED: Final = {"iree_linalg_ext.gather": 0, "iree_linalg_ext.scatter": 2}
+"""The operands whose leading dimensions are indexed by another operand."""
+
 _SUBSPAN: Final = "hal.interface.binding.subspan"
 _LOADS: Final = frozenset({"iree_tensor_ext.dispatch.tensor.load", "iree_codegen.load_from_buffer"})
 _STORES: Final = frozenset(
@@ -202,9 +208,20 @@ def buffer_layout(
         access = this.access if earlier.access is this.access else Access.READ_WRITE
         largest = max(earlier, this, key=lambda content: content.elements)
         contents[number.value] = replace(largest, access=access, parts=earlier.parts + parts)
+    # The sizes of the dimensions that are indexed by values of other tensors, which are out of bounds from there on.
+    limits: list[int] = []
+    for operation in collect(module, "tensor.extract", *_INDEXED):
+        if operation.name in _INDEXED:
+            extents = mlir.ShapedType(operation.operands[_INDEXED[operation.name]].type).shape
+            dimensions = mlir.DenseI64ArrayAttr(operation.attributes["dimension_map"])
+            limits += [extents[dimension] for dimension in dimensions]
+        else:
+            source, *indices = operation.operands
+            extents = mlir.RankedTensorType(source.type).shape
+            limits += [size for size, at in zip(extents, indices, strict=True) if _is_data(at)]
+    largest_integer = max(0, min([_MOST, *(size - 1 for size in limits if size > 0)]))
     # Their places: one after another, between guards.
     bindings: list[Binding] = []
-    largest_integer = _largest_index(module)
     offset = GUARD
     for number, length in enumerate(lengths):
         content = contents.get(number, _Content(Access.READ_WRITE, "i8", 1, (length,)))
@@ -289,32 +306,6 @@ def _uses(value: Value, sizes: SizeEvaluator) -> list[_Content]:
             known = shape if len(shape) == tensor.type.rank else None
             contents.append(_Content(access, str(element), _element_bytes(element), known))
     return contents
-
-
-_MOST: Final = 3
-"""The largest integer that is drawn; larger ones are not needed for distinct values."""
-
-
-def _largest_index(module: mlir.Operation) -> int:
-    """Return the largest integer that indexes no tensor of a dispatch out of bounds, up to a small limit."""
-    sizes: list[int] = []
-
-    def add(operation: mlir.Operation) -> None:
-        """Add the sizes of the dimensions that an operation indexes by values of other tensors."""
-        if operation.name == "tensor.extract":
-            source, *indices = operation.operands
-            shape = mlir.RankedTensorType(source.type).shape
-            sizes.extend(
-                size for size, index in zip(shape, indices, strict=True) if _is_data(index)
-            )
-        elif operation.name in ("iree_linalg_ext.gather", "iree_linalg_ext.scatter"):
-            source = operation.operands[0 if operation.name.endswith("gather") else 2]
-            dimensions = mlir.DenseI64ArrayAttr(operation.attributes["dimension_map"])
-            shape = mlir.ShapedType(source.type).shape
-            sizes.extend(shape[dimension] for dimension in dimensions)
-
-    visit(module, add)
-    return max(0, min([_MOST, *(size - 1 for size in sizes if size > 0)]))
 
 
 def _is_data(index: Value) -> bool:

@@ -31,6 +31,7 @@ from tuninglink.iree import (
     sizes_between,
 )
 from tuninglink.mlir import body, collect, names, symbol_name
+from tuninglink.payloads import build, constant
 from tuninglink.tuning.programs.benchmark import (
     Access,
     BufferLayout,
@@ -112,7 +113,7 @@ def build_benchmark(
         function.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(types, []))
         with mlir.InsertionPoint(block.operations[0]):
             index = mlir.IndexType.get()
-            sets, stride = (_built("arith.index_cast", index, number) for number in arguments[1:])
+            sets, stride = (build("arith.index_cast", index, number) for number in arguments[1:])
         _place_bindings(loops[0], dispatch, layout, (arguments[0], sets, stride), variants)
     # Remove the benchmark's own buffer and the ops that made it.
     gone = {str(load.attributes["global"]) for load in loads}
@@ -154,8 +155,8 @@ def _constant(value: Value) -> int:
     owner = value.owner
     if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
         raise NoBenchmarkError("its arguments are only known when the program runs")
-    constant: Any = owner.operation.attributes["value"]
-    return int(constant.value)
+    attribute: Any = owner.operation.attributes["value"]
+    return int(attribute.value)
 
 
 def _place_bindings(
@@ -167,36 +168,36 @@ def _place_bindings(
 ) -> None:
     """Let the dispatch take its bindings and its constants from the set of the iteration."""
     buffer, sets, stride = arguments
-    index = mlir.IndexType.get()
+    operands = dispatch.operands
+    index, truth = mlir.IndexType.get(), mlir.IntegerType.get_signless(1)
+    equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), _EQUAL)
     # Set and variant of this iteration of the loop.
     constants, buffers, offsets, _ = _segments(dispatch)[-4:]
     iteration = loop.regions[0].blocks[0].arguments[0]
     with mlir.InsertionPoint(dispatch):
-        number = _built("arith.remui", index, iteration, sets)
+        number = build("arith.remui", index, iteration, sets)
         if len(variants) > 1:
-            count = _integer(index, len(variants))
-            variant = _built("arith.remui", index, number, count)
-            _select_constants(dispatch, constants, variant, variants)
-            number = _built("arith.divui", index, number, count)
+            count = constant(index, len(variants))
+            variant = build("arith.remui", index, number, count)
+            # Use the constants of the variant where the variants differ.
+            for position, values in zip(constants, zip(*variants, strict=True), strict=True):
+                if len(set(values)) == 1:
+                    continue
+                selected = operands[position]
+                kind = selected.type
+                for other, value in enumerate(values[1:], 1):
+                    is_other = build(
+                        "arith.cmpi", truth, variant, constant(index, other), predicate=equal
+                    )
+                    selected = build(_SELECT, kind, is_other, constant(kind, value), selected)
+                operands[position] = selected
+            number = build("arith.divui", index, number, count)
         # Bind the parts of the set.
-        base = _built("arith.muli", index, number, stride)
-        operands = dispatch.operands
+        base = build("arith.muli", index, number, stride)
         for position, binding in enumerate(layout.bindings):
-            start = _integer(index, binding.offset)
+            start = constant(index, binding.offset)
             operands[buffers[position]] = buffer
-            operands[offsets[position]] = _built("arith.addi", index, base, start)
-
-
-def _built(name: str, kind: mlir.Type, *operands: Value, **attributes: mlir.Attribute) -> Value:
-    """Return the result of a new op at the current insertion point."""
-    result: Value = mlir.Operation.create(
-        name, results=[kind], operands=list(operands), attributes=attributes
-    ).result
-    return result
-
-
-def _integer(kind: mlir.Type, value: int) -> Value:
-    return _built("arith.constant", kind, value=mlir.IntegerAttr.get(kind, value))
+            operands[offsets[position]] = build("arith.addi", index, base, start)
 
 
 # --- Dispatches that get their data from other places in each call
@@ -225,28 +226,6 @@ def _other_variants(
         if is_alike and has_room(module, lengths, values):
             variants.append(values)
     return variants[: _MOST - 1]
-
-
-def _select_constants(
-    dispatch: mlir.Operation,
-    positions: range,
-    variant: Value,
-    variants: Sequence[tuple[int, ...]],
-) -> None:
-    """Make a dispatch use the constants of a variant where the variants differ."""
-    operands = dispatch.operands
-    index, truth = mlir.IndexType.get(), mlir.IntegerType.get_signless(1)
-    equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), _EQUAL)
-    for position, values in zip(positions, zip(*variants, strict=True), strict=True):
-        if len(set(values)) == 1:
-            continue
-        selected = operands[position]
-        kind = selected.type
-        for number, value in enumerate(values[1:], 1):
-            this = _integer(index, number)
-            is_variant = _built("arith.cmpi", truth, variant, this, predicate=equal)
-            selected = _built(_SELECT, kind, is_variant, _integer(kind, value), selected)
-        operands[position] = selected
 
 
 def argument_bytes(layout: BufferLayout) -> int:
@@ -327,8 +306,8 @@ def _at_sizes(program: mlir.Operation, combination: SizeCombination) -> mlir.Ope
             size = combination.size_of(view.arg_number, number.value)
             if size is not None:
                 with mlir.InsertionPoint(dimension), dimension.location:
-                    constant = _integer(dimension.results[0].type, size)
-                dimension.results[0].replace_all_uses_with(constant)
+                    value = constant(dimension.results[0].type, size)
+                dimension.results[0].replace_all_uses_with(value)
                 dimension.erase()
     PassManager.parse(_FOLDING, copy.context).run(copy)
     return copy

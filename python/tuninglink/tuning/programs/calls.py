@@ -119,7 +119,18 @@ def read_calls(
         entry, owners = entries[function.name], {"", function.name}
         inputs = [given for given in options.inputs if given.function in owners]
         expected = [given for given in options.expected if given.function in owners]
-        called = _calls(entry, function.weight, inputs, sizes)
+        # One call, or one at each combination of the sizes on which the function depends.
+        dimensions = list(entry.dynamic_dimensions())
+        relevant = [size for size in sizes if any(size.applies_to(*at) for at in dimensions)]
+        called = [_call(entry, function.weight, inputs)]
+        if relevant and not inputs:
+            called = [
+                replace(
+                    _call(entry.with_sizes(given), function.weight * given.weight, ()),
+                    sizes=str(given),
+                )
+                for given in combinations(relevant)
+            ]
         calls += _with_expected(called, entry, expected) if expected else called
     parameters = ParameterSource(read_parameters(module), options.parameters)
     parameters.check()
@@ -156,21 +167,6 @@ def _with_expected(
         for number, (given, result) in enumerate(zip(expected, entry.results, strict=True))
     )
     return [replace(call, expected=values) for call in calls]
-
-
-def _calls(
-    entry: EntryFunction, weight: int, given: Sequence[GivenInput], sizes: Sequence[GivenSizes]
-) -> list[FunctionCall]:
-    """Return the calls of a function: one, or one at each combination of sizes on which it depends."""
-    dimensions = list(entry.dynamic_dimensions())
-    relevant = [size for size in sizes if any(size.applies_to(*place) for place in dimensions)]
-    if not relevant or given:
-        return [_call(entry, weight, given)]
-    calls = []
-    for combination in combinations(relevant):
-        call = _call(entry.with_sizes(combination), weight * combination.weight, ())
-        calls.append(replace(call, sizes=str(combination)))
-    return calls
 
 
 def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> FunctionCall:

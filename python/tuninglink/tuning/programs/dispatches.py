@@ -436,8 +436,22 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
     # Let the compiler specialize the dispatch, and keep only the variant for the range.
     root.attributes[SPECIALIZATION_RANGES] = specialization_ranges([bounds], loops, module.context)
     PassManager.parse(_SPECIALIZATION, module.context).run(module)
-    if not _keep_specialized(module):
+    exports = collect(module, names.EXECUTABLE_EXPORT)
+    specialized = [export for export in exports if FALLBACK in export.attributes]
+    if len(specialized) != 1:
         return None
+    # Remove the function for all other sizes, and the condition. The specialized function has the name of the original
+    # one, which the functions of the benchmark refer to.
+    (conditional,) = specialized
+    fallback: Any = conditional.attributes[FALLBACK]
+    for operation in collect(module, names.FUNCTION):
+        if symbol_name(operation) == fallback.value:
+            operation.erase()
+    for export in exports:
+        if symbol_name(export) == fallback.value:  # it is equal but for its name and the condition
+            export.attributes[names.SYMBOL_NAME] = conditional.attributes[names.SYMBOL_NAME]
+            export.attributes["ordinal"] = conditional.attributes["ordinal"]
+    conditional.erase()
     kept = {function.name for function in functions}
     for operation in list(body(module)):
         if operation.name == names.UTIL_FUNCTION and symbol_name(operation) not in kept:
@@ -459,28 +473,6 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
 def _root(module: mlir.Operation) -> mlir.Operation | None:
     roots = [root for function in find_root_ops(module) for root in function.roots]
     return roots[0] if len(roots) == 1 else None
-
-
-def _keep_specialized(module: mlir.Operation) -> bool:
-    """Remove the function for all other sizes, and the condition; return whether there was one.
-
-    The specialized function has the name of the original one, which the functions of the benchmark refer to.
-    """
-    exports = collect(module, names.EXECUTABLE_EXPORT)
-    specialized = [export for export in exports if FALLBACK in export.attributes]
-    if len(specialized) != 1:
-        return False
-    (conditional,) = specialized
-    fallback: Any = conditional.attributes[FALLBACK]
-    for operation in collect(module, names.FUNCTION):
-        if symbol_name(operation) == fallback.value:
-            operation.erase()
-    for export in exports:
-        if symbol_name(export) == fallback.value:  # it is equal but for its name and the condition
-            export.attributes[names.SYMBOL_NAME] = conditional.attributes[names.SYMBOL_NAME]
-            export.attributes["ordinal"] = conditional.attributes["ordinal"]
-    conditional.erase()
-    return True
 
 
 Box = dict[int, SizeRange]
