@@ -279,7 +279,7 @@ class Database:
                 last = row[-1]
                 yield row
         except sqlite3.DatabaseError as failure:
-            if is_locked(failure) or self._on_damage is None:
+            if _code(failure) == sqlite3.SQLITE_BUSY or self._on_damage is None:
                 raise
         else:
             return
@@ -497,11 +497,6 @@ def translated(name: str) -> Iterator[None]:
         raise database_error(f"database '{name}' {message}", remedy) from None
 
 
-def is_locked(failure: sqlite3.Error) -> bool:
-    """Return whether an operation failed because another process has locked the file."""
-    return _code(failure) == sqlite3.SQLITE_BUSY
-
-
 def _code(failure: sqlite3.Error) -> int:
     if str(failure).startswith("Could not decode"):  # by Python, which gives no code
         return sqlite3.SQLITE_CORRUPT
@@ -630,7 +625,7 @@ def open_connection(
             try:
                 return _connect(path, name, _SILENT_SECONDS, read_only=read_only, alone=alone)
             except sqlite3.OperationalError as failure:
-                if not is_locked(failure):
+                if not _code(failure) == sqlite3.SQLITE_BUSY:
                     raise
                 on_wait()
         return _connect(path, name, PATIENCE_SECONDS, read_only=read_only, alone=alone)
@@ -671,7 +666,7 @@ def _create(connection: sqlite3.Connection, name: str) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             is_logging = True
         except sqlite3.OperationalError as failure:
-            if not is_locked(failure):
+            if not _code(failure) == sqlite3.SQLITE_BUSY:
                 raise
             # SQLite waits for other processes in a transaction, but fails at once in this pragma.
             with transaction(connection):

@@ -195,8 +195,40 @@ def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
         return numbers, group[0].time
 
     points: list[HistoryPoint] = []
-    for _, group in sorted(_grouped(trials, _software).items(), key=order):
-        points.append(_point(group, points[-1] if points else None, least))
+    default_before: Estimate | None = None
+    best_before: Estimate | None = None
+    for software, group in sorted(_grouped(trials, _software).items(), key=order):
+        results = results_of(group)
+        ranked = [trial for measured in ranked_among(group) for trial in measured]
+        default = next((trial for trial in ranked if trial.origin == "default"), None)
+        best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
+        default_us, best_us = map(_estimate, (default, best))
+        # The best configuration in words. A tile of 0 leaves its loop alone.
+        words = ""
+        if best is not None and best.origin == "default":
+            words = "the compiler's choice"
+        elif best is not None:
+            pipeline, values = best.configuration.pipeline, best.configuration.knobs.items()
+            knobs = ", ".join(f"{name} = {n}" for name, n in values if n or "[" not in name)
+            words = f"{pipeline}: {knobs}" if knobs else pipeline
+        default_change, best_change = (
+            time_change(earlier, later, least) if earlier and later else None
+            for earlier, later in ((default_before, default_us), (best_before, best_us))
+        )
+        default_before, best_before = default_us, best_us
+        points.append(
+            HistoryPoint(
+                *software,
+                date=min(trial.time for trial in group),
+                trials=len(group),
+                failures=sum(trial.failure is not None for trial in group),
+                default_us=default_us,
+                best_us=best_us,
+                best=words,
+                default_change=default_change,
+                best_change=best_change,
+            )
+        )
     problem, environment = trials[0].problem, trials[0].environment
     return ProblemHistory(
         problem=problem.description,
@@ -206,42 +238,6 @@ def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
         flags=environment.flags,
         cores=environment.cores,
         points=tuple(points),
-    )
-
-
-def _point(trials: Sequence[Trial], before: HistoryPoint | None, least: float) -> HistoryPoint:
-    results = results_of(trials)
-    ranked = [trial for group in ranked_among(trials) for trial in group]
-    default = next((trial for trial in ranked if trial.origin == "default"), None)
-    best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
-    default_us, best_us = map(_estimate, (default, best))
-
-    # The best configuration in words. A tile of 0 leaves its loop alone.
-    words = ""
-    if best is not None and best.origin == "default":
-        words = "the compiler's choice"
-    elif best is not None:
-        configuration = best.configuration
-        knobs = ", ".join(
-            f"{name} = {value}"
-            for name, value in configuration.knobs.items()
-            if value or "[" not in name
-        )
-        words = f"{configuration.pipeline}: {knobs}" if knobs else configuration.pipeline
-
-    def change(earlier: Estimate | None, later: Estimate | None) -> ChangeKind | None:
-        return time_change(earlier, later, least) if earlier and later else None
-
-    return HistoryPoint(
-        *_software(trials[0]),
-        date=min(trial.time for trial in trials),
-        trials=len(trials),
-        failures=sum(trial.failure is not None for trial in trials),
-        default_us=default_us,
-        best_us=best_us,
-        best=words,
-        default_change=change(before.default_us, default_us) if before else None,
-        best_change=change(before.best_us, best_us) if before else None,
     )
 
 

@@ -322,29 +322,24 @@ class Quantities:
 
     def leaves(self, tree: Any) -> Iterator[tuple[QuantityCondition, ...]]:
         """Yield the conditions of the path to each leaf of a tree of scikit-learn."""
-
-        def below(
-            node: int, path: tuple[QuantityCondition, ...]
-        ) -> Iterator[tuple[QuantityCondition, ...]]:
+        paths: list[tuple[int, tuple[QuantityCondition, ...]]] = [(0, ())]
+        while paths:
+            node, path = paths.pop()
             if tree.children_left[node] < 0:
-                yield path
-                return
+                # A later bound on the same side of a quantity is the tighter one.
+                yield tuple({condition.subject: condition for condition in path}.values())
+                continue
             column, threshold = int(tree.feature[node]), float(tree.threshold[node])
             name, values = self.names[column], self.table[:, column]
             if name.startswith(_PIPELINE):
-                pipeline = name.removeprefix(_PIPELINE)
-                least = QuantityCondition("pipeline", "==", pipeline)
+                least = QuantityCondition("pipeline", "==", name.removeprefix(_PIPELINE))
                 most = replace(least, relation="!=")
             else:
                 # Values that occur are clearer than the threshold.
                 least = QuantityCondition(name, ">=", float(values[values > threshold].min()))
                 most = QuantityCondition(name, "<=", float(values[values <= threshold].max()))
-            yield from below(int(tree.children_left[node]), (*path, most))
-            yield from below(int(tree.children_right[node]), (*path, least))
-
-        for path in below(0, ()):
-            # A later bound on the same side of a quantity is the tighter one.
-            yield tuple({condition.subject: condition for condition in path}.values())
+            paths.append((int(tree.children_right[node]), (*path, least)))
+            paths.append((int(tree.children_left[node]), (*path, most)))
 
 
 @cache

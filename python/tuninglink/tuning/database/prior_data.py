@@ -6,14 +6,20 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import thread_context
-from tuninglink.tuning.candidates import Candidate, SearchProblem, distance, operand_bytes
+from tuninglink.tuning.candidates import (
+    Candidate,
+    CandidateSpaces,
+    SearchProblem,
+    distance,
+    operand_bytes,
+)
 from tuninglink.tuning.database.database import (
     ConfigurationRecord,
     Database,
@@ -43,13 +49,6 @@ _MOST_TRIALS: Final = 3000
 
 _FEWEST_TRIALS: Final = 8
 """The least number of trials that show which candidates of a problem are fast."""
-
-
-class KnownCandidates(Protocol):
-    """The candidates of a problem, found by their knobs."""
-
-    def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
-        """Return the candidate with these values of the knobs; None if it is not valid."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +85,13 @@ class PriorData:
         others.sort(key=lambda trials: distance(str(problem), trials[0].problem.description))
         return cls(problem, tuple(same), tuple(others))
 
-    def winners(self, candidates: KnownCandidates) -> list[Candidate]:
+    def winners(self, candidates: CandidateSpaces) -> list[Candidate]:
         """Return the fastest valid configurations of the same problem, then those of each other problem."""
         by_rank = filter(None, chain.from_iterable(zip_longest(*self.others)))
         trials = chain(self.same, by_rank)
         return _valid(candidates, (trial.configuration for trial in trials), _MOST_WINNERS)
 
-    def winners_elsewhere(self, candidates: KnownCandidates) -> list[Candidate]:
+    def winners_elsewhere(self, candidates: CandidateSpaces) -> list[Candidate]:
         """Return the fastest valid configurations of the same problem in other environments."""
         return _valid(candidates, (trial.configuration for trial in self.same), _MOST_SAME)
 
@@ -119,7 +118,7 @@ class PriorData:
 
 
 def _valid(
-    candidates: KnownCandidates, others: Iterable[ConfigurationRecord | Candidate], most: int
+    candidates: CandidateSpaces, others: Iterable[ConfigurationRecord | Candidate], most: int
 ) -> list[Candidate]:
     """Return the first valid candidates with the knobs of others."""
     result: dict[str, Candidate] = {}
@@ -212,7 +211,7 @@ class RelatedTrials:
         """Add the candidates of a task, beginning with the one whose output is right."""
         self._fast[str(problem)] = problem, tuple(candidates)
 
-    def candidates(self, problem: SearchProblem, valid: KnownCandidates) -> list[Candidate]:
+    def candidates(self, problem: SearchProblem, valid: CandidateSpaces) -> list[Candidate]:
         """Return candidates of the nearest related tasks that are valid for another problem."""
         groups = sorted(
             (distance(str(problem), str(other)), number, candidates)

@@ -307,13 +307,14 @@ def _table(trials: Sequence[Trial]) -> Object | None:
         reason = trial.failure.kind.value if trial.failure else result
         rows.append(
             {
-                **_choice(trial.configuration),
+                "pipeline": trial.configuration.pipeline,
+                "knobs": trial.configuration.knobs,
                 "microseconds": None if failed or median is None else round(median, 3),
                 "failure": reason if failed else None,
             }
         )
     environment, first = trials[0].environment, defaults[0]
-    has_knobs = bool(first.configuration.knobs)
+    choice = first.configuration
     return {
         "target": environment.target,
         "device": environment.device,
@@ -323,11 +324,8 @@ def _table(trials: Sequence[Trial]) -> Object | None:
         "trials": rows,
         "version": VERSION,
         "default": {
-            **(_choice(first.configuration) if has_knobs else {"pipeline": None, "knobs": None}),
+            "pipeline": choice.pipeline if choice.knobs else None,
+            "knobs": choice.knobs or None,
             "microseconds": round(times[0], 3),
         },
     }
-
-
-def _choice(configuration: ConfigurationRecord) -> Object:
-    return {"pipeline": configuration.pipeline, "knobs": configuration.knobs}

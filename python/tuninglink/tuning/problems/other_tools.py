@@ -25,7 +25,7 @@ from tuninglink.tuning.problems.problem import (
     ProblemError,
     Product,
     UnsupportedError,
-    read_size,
+    read_sizes,
 )
 
 _Value = TypeVar("_Value")
@@ -87,10 +87,11 @@ class CommandFlags:
         return types.pop()
 
     def number(self, name: str, least: int, default: int | None = None) -> int:
-        number = read_size(self._given(name, "" if default is None else str(default)), least)
-        if number is None:
+        text = self._given(name, "" if default is None else str(default))
+        numbers = read_sizes([text], least)
+        if numbers is None:
             raise self._invalid(name, f"a number from {least} to {LARGEST_SIZE}")
-        return number
+        return numbers[0]
 
     def batch(self, name: str) -> int | None:
         """Return the number of products; None for a single one."""
@@ -101,14 +102,13 @@ class CommandFlags:
         """Return the sizes of an operand that is normalized."""
         if self.number("F", 0, 1) != 1:
             raise self.unsupported("F", "only forward layer normalizations are supported ('-F 1')")
-        sizes = [read_size(part) for part in self.text("X", "").split("x")]
-        valid = tuple(size for size in sizes if size is not None)
-        if len(valid) < len(sizes) or len(sizes) < _FEWEST_SIZES:
+        sizes = read_sizes(self.text("X", "").split("x"))
+        if sizes is None or len(sizes) < _FEWEST_SIZES:
             form = (
                 f"at least {_FEWEST_SIZES} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
             )
             raise self._invalid("X", form)
-        return valid
+        return sizes
 
 
 class MappingEntries(CommandFlags):
@@ -193,18 +193,39 @@ _MIOPEN: Final = re.compile(
 
 
 def _read_miopen(command: re.Match[str]) -> Problem | tuple[Problem, ...]:
+    """Read a command of MIOpen's driver."""
     operation = command["driver"] or command["alone"]
     operations = {
-        name + end: (read, element)
-        for name, read in _MIOPEN_READERS.items()
+        name + end: (name, element)
+        for name in ("conv", "gemm", _LAYER_NORM)
         for end, element in _MIOPEN_TYPES.items()
         if name != _LAYER_NORM or not element.is_narrow
     }
     if operation not in operations:
         column = command.start("driver" if command["driver"] else "alone") + 1
         raise UnsupportedError.unknown("operation", operation, operations, column)
-    read, element = operations[operation]
-    return read(command, element)
+    name, element = operations[operation]
+    if name == "conv":
+        return _read_convolutions(command, element)
+    if name == "gemm":
+        flags = CommandFlags(command, _PRODUCT_NAMES)
+        if flags.number("F", 0, 1) != 1:
+            raise flags.unsupported("F", "only forward products are supported ('-F 1')")
+        if flags.number("C", 0, 0):
+            raise flags.unsupported("C", "matrices stored by columns are not supported")
+        height, width, columns = (flags.number(flag, 1) for flag in ("a_h", "a_w", "b_w"))
+        # BOO, whose lines lack the name of the driver, takes the width for the rows.
+        rows, terms = (height, width) if command["driver"] else (width, height)
+        transposes = [bool(flags.number(flag, 0, 0)) for flag in ("transA", "transB")]
+        return Product(rows, columns, terms, element, flags.batch("b"), *transposes)
+    flags = CommandFlags(command, _NORMALIZATION_NAMES)
+    sizes, first = flags.normalized_sizes(), flags.number("o", 0, 3)
+    if first >= len(sizes):
+        message = f"dimension {first} of {len(sizes)} cannot be normalized ('-o')"
+        raise ProblemError(message, flags.column("o"))
+    shape = math.prod(sizes[:first]), math.prod(sizes[first:])
+    is_affine = bool(flags.number("m", 0, 0))
+    return MatrixProblem(MatrixOperation.LAYER_NORM, *shape, element, is_affine=is_affine)
 
 
 def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Problem, ...]:
@@ -285,36 +306,6 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
 
 _AXES: Final = {1: "W", 2: "HW", 3: "DHW"}
 """The letters of an image's extents in layouts, by their number."""
-
-
-def _read_gemm(command: re.Match[str], element: ElementType) -> Product:
-    flags = CommandFlags(command, _PRODUCT_NAMES)
-    if flags.number("F", 0, 1) != 1:
-        raise flags.unsupported("F", "only forward products are supported ('-F 1')")
-    if flags.number("C", 0, 0):
-        raise flags.unsupported("C", "matrices stored by columns are not supported")
-    height, width, columns = (flags.number(name, 1) for name in ("a_h", "a_w", "b_w"))
-    # BOO, whose lines lack the name of the driver, takes the width for the rows.
-    rows, terms = (height, width) if command["driver"] else (width, height)
-    transposes = [bool(flags.number(name, 0, 0)) for name in ("transA", "transB")]
-    return Product(rows, columns, terms, element, flags.batch("b"), *transposes)
-
-
-def _read_layer_norm(command: re.Match[str], element: ElementType) -> MatrixProblem:
-    flags = CommandFlags(command, _NORMALIZATION_NAMES)
-    sizes, first = flags.normalized_sizes(), flags.number("o", 0, 3)
-    if first >= len(sizes):
-        message = f"dimension {first} of {len(sizes)} cannot be normalized ('-o')"
-        raise ProblemError(message, flags.column("o"))
-    shape = math.prod(sizes[:first]), math.prod(sizes[first:])
-    is_affine = bool(flags.number("m", 0, 0))
-    return MatrixProblem(MatrixOperation.LAYER_NORM, *shape, element, is_affine=is_affine)
-
-
-_MIOPEN_READERS: Final[
-    dict[str, Callable[[re.Match[str], ElementType], Problem | tuple[Problem, ...]]]
-] = {"conv": _read_convolutions, "gemm": _read_gemm, _LAYER_NORM: _read_layer_norm}
-"""Readers by the beginnings of operations' names."""
 
 
 # --- Fusilli's benchmarks, whose convolutions have the form of MIOpen's driver
@@ -419,14 +410,13 @@ def _read_tunable_op(command: re.Match[str]) -> Product:
     letters_and_sizes = _SIZES.match(sizes_text)
     is_batched = operation == _BATCHED
     first, second, *texts = letters_and_sizes.groups() if letters_and_sizes else ("", "")
-    sizes = [read_size(text) for text in texts if text is not None]
-    valid = [size for size in sizes if size is not None]
-    if len(valid) < len(sizes) or len(sizes) != (4 if is_batched else 3):
+    sizes = read_sizes(text for text in texts if text is not None)
+    if sizes is None or len(sizes) != (4 if is_batched else 3):
         form = "nt_M_N_K_B_BATCH" if is_batched else "nt_M_N_K"
         column = indent + len(operation_text) + 2
         raise ProblemError(f"invalid sizes '{sizes_text}': expected {form}", column)
     # The operands are column-major: rows and columns are exchanged.
-    columns, rows, terms, *batch = valid
+    columns, rows, terms, *batch = sizes
     element, count = _LIBRARY_TYPES[type_text], batch[0] if batch else None
     return Product(rows, columns, terms, element, count, second == "t", first == "t")
 

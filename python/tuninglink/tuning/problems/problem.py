@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from tuninglink.errors import did_you_mean
 
@@ -37,12 +37,14 @@ LARGEST_SIZE: Final = (1 << 31) - 1
 """The largest size of a dimension. The bindings raise a `TypeError` for sizes above 64 bits."""
 
 
-def read_size(text: str, least: int = 1) -> int | None:
-    """Parse a size; return None unless it is a number from `least` to `LARGEST_SIZE`."""
-    if not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
-        return None
-    size = int(text)
-    return size if least <= size <= LARGEST_SIZE else None
+def read_sizes(texts: Iterable[str], least: int = 1) -> tuple[int, ...] | None:
+    """Parse sizes; return None unless all are numbers from `least` to `LARGEST_SIZE`."""
+    sizes = []
+    for text in texts:
+        if not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
+            return None
+        sizes.append(int(text))
+    return tuple(sizes) if all(least <= size <= LARGEST_SIZE for size in sizes) else None
 
 
 def joined_sizes(*sizes: int) -> str:
@@ -150,26 +152,26 @@ class _Windows:
     strides: tuple[int, ...]
     padding: tuple[int, ...]
     dilations: tuple[int, ...]
+    _noun: ClassVar = "window"
 
-    @property
-    def padded_size(self) -> tuple[int, ...]:
-        sizes = zip(self.size, self.padding, strict=True)
-        return tuple(size + 2 * margin for size, margin in sizes)
+    def __post_init__(self) -> None:
+        if min(self.output_size) < 1:
+            padded = (
+                size + 2 * margin for size, margin in zip(self.size, self.padding, strict=True)
+            )
+            kernel, size = joined_sizes(*self.kernel), joined_sizes(*padded)
+            message = f"the {self._noun} of {kernel} does not fit into padded images of {size}"
+            raise ProblemError(message)
 
     @property
     def output_size(self) -> tuple[int, ...]:
         """The extents of the result."""
         return tuple(
-            (size - dilation * (kernel - 1) - 1) // stride + 1
-            for size, dilation, kernel, stride in zip(
-                self.padded_size, self.dilations, self.kernel, self.strides, strict=True
+            (size + 2 * margin - dilation * (kernel - 1) - 1) // stride + 1
+            for size, margin, dilation, kernel, stride in zip(
+                *(self.size, self.padding, self.dilations, self.kernel, self.strides), strict=True
             )
         )
-
-    def _check_fit(self, noun: str) -> None:
-        if min(self.output_size) < 1:
-            kernel, size = joined_sizes(*self.kernel), joined_sizes(*self.padded_size)
-            raise ProblemError(f"the {noun} of {kernel} does not fit into padded images of {size}")
 
     def _steps(self, stride: tuple[int, ...] = (1,)) -> Iterator[str]:
         """Yield the words for steps that differ from the defaults; `stride` is the default stride."""
@@ -224,6 +226,7 @@ class Convolution(_Windows):
     layout: Layout = _PYTORCH
     groups: int = 1
     gradient: Gradient | None = None
+    _noun: ClassVar = "filter"
 
     def __post_init__(self) -> None:
         if len(self.layout.axes) != (rank := len(self.size)):
@@ -233,7 +236,7 @@ class Convolution(_Windows):
         if self.channels % self.groups or self.outputs % self.groups:
             counts = f"{self.channels} channels and {self.outputs} filters"
             raise ProblemError(f"{counts} cannot be divided into {self.groups} groups")
-        self._check_fit("filter")
+        super().__post_init__()
         is_padding = any(self.spread(axis).kept < 1 for axis in self.layout.axes)
         if self.gradient is Gradient.DATA and is_padding:
             raise ProblemError("no window contains an element of the image: its gradient is zero")
@@ -285,9 +288,6 @@ class Pooling(_Windows):
     padding: tuple[int, ...]
     dilations: tuple[int, ...]
     is_channels_last: bool = False
-
-    def __post_init__(self) -> None:
-        self._check_fit("window")
 
     def __str__(self) -> str:
         image = joined_sizes(self.images, self.channels, *self.size)

@@ -235,24 +235,23 @@ def _sums_of_rows(matrix: Value, element: ElementType) -> Value:
     """Return the sums of the rows of a matrix, in the type in which sums are computed."""
     init = _zeros(mlir.RankedTensorType(matrix.type).shape[:1], element)
     maps = [_map("rc", access) for access in ("rc", "r")]
-
-    def added(number: Value, total: Value) -> Value:
-        return _add(cast(number, total.type), total)
-
-    return computed([matrix], maps, init, added)
+    return computed(
+        [matrix], maps, init, lambda number, total: _add(cast(number, total.type), total)
+    )
 
 
 def _elementwise(combine: Callable[..., Value], *operands: Value, access: str = "r") -> Value:
     """Compute 32-bit numbers element by element, of one operand or of two, the second of which `access` reads."""
     shape, kind = mlir.RankedTensorType(operands[0].type).shape, mlir.F32Type.get()
     loops = "rc"[: len(shape)]
-
-    def element(*numbers: Value) -> Value:
-        return combine(*(cast(number, kind) for number in numbers[:-1]))
-
     accesses = [loops, access][: len(operands)]
     maps = [_map(loops, letters) for letters in (*accesses, loops)]
-    return computed(operands, maps, _empty(shape, kind), element)
+    return computed(
+        operands,
+        maps,
+        _empty(shape, kind),
+        lambda *numbers: combine(*(cast(number, kind) for number in numbers[:-1])),
+    )
 
 
 # --- Programs that slide windows over images: poolings, convolutions and their gradients
@@ -270,15 +269,16 @@ def _window_maps(
     loops = [*result, *(loop for loop in inner if loop not in result)]
     steps = dict(zip(axes, zip(strides, dilations, strict=True), strict=True))
 
-    def position(letter: str) -> mlir.AffineExpr:
-        loop = mlir.AffineDimExpr.get(loops.index(letter))
-        if letter not in steps:
-            return loop
-        stride, dilation = steps[letter]
-        return loop * stride + mlir.AffineDimExpr.get(loops.index(f"k{letter}")) * dilation
-
-    positions = mlir.AffineMap.get(len(loops), 0, [position(letter) for letter in image])
-    return [positions, _map(loops, inner), _map(loops, result)]
+    positions: list[mlir.AffineExpr] = []
+    for letter in image:
+        position: mlir.AffineExpr = mlir.AffineDimExpr.get(loops.index(letter))
+        if letter in steps:
+            stride, dilation = steps[letter]
+            inside = mlir.AffineDimExpr.get(loops.index(f"k{letter}"))
+            position = position * stride + inside * dilation
+        positions.append(position)
+    window_map = mlir.AffineMap.get(len(loops), 0, positions)
+    return [window_map, _map(loops, inner), _map(loops, result)]
 
 
 def _padded(image: Value, margins: Sequence[tuple[int, int]], filler: Value) -> Value:
@@ -310,15 +310,14 @@ def _pooling(problem: Pooling) -> _Parts:
     # Padding adds nothing to an average, and is never the maximum.
     start = 0.0 if is_average else -math.inf
 
-    def shape(size: Sequence[int], images: int, channels: int) -> list[int]:
-        sizes = {"n": images, "c": channels, **dict(zip(axes, size, strict=True))}
-        return [sizes[letter] for letter in access]
-
-    (image,) = yield [_type(shape(problem.size, problem.images, problem.channels), element)]
-    margins = [(margin, margin) for margin in shape(problem.padding, 0, 0)]
-    padded = _padded(image, margins, constant(element, start))
+    counts = problem.images, problem.channels
+    extents = (counts, problem.size), ((0, 0), problem.padding), (counts, problem.output_size)
+    sizes = [dict(zip(f"nc{axes}", (*outer, *inner), strict=True)) for outer, inner in extents]
+    shape, margins, result = ([size[letter] for letter in access] for size in sizes)
+    (image,) = yield [_type(shape, element)]
+    around = [(margin, margin) for margin in margins]
+    padded = _padded(image, around, constant(element, start))
     operands = (padded, _empty(problem.kernel, element))
-    result = shape(problem.output_size, problem.images, problem.channels)
     init = filled(_type(result, kind), start)
     if access in _NAMED_POOLINGS:
         named = getattr(linalg, f"pooling_{access}_{'sum' if is_average else 'max'}")
@@ -338,8 +337,8 @@ def _pooling(problem: Pooling) -> _Parts:
         )
     if is_average:
         count = mlir.FloatAttr.get(kind, math.prod(problem.kernel))
-        counts = mlir.DenseElementsAttr.get_splat(pooled.type, count)
-        divisor = build("arith.constant", pooled.type, value=counts)
+        splat = mlir.DenseElementsAttr.get_splat(pooled.type, count)
+        divisor = build("arith.constant", pooled.type, value=splat)
         pooled = _narrowed(_divide(pooled, divisor), problem.element)
     yield [pooled]
 
@@ -482,28 +481,23 @@ def _attention(problem: Attention) -> _Parts:
     # The scale is that of the features.
     scale = constant(mlir.F32Type.get(), features**-0.5)
     init = _empty([heads, queries, features], problem.element)
-    shared = (_repeated(operand, heads // kv_heads) for operand in (key, value))
+    shared = [key, value]
+    for number, operand in enumerate(shared) if heads != kv_heads else ():
+        # Repeat the heads that several heads of queries share, as PyTorch exports it.
+        repeats = _empty([kv_heads, heads // kv_heads, keys, features], problem.element)
+        both = [_map("bglk", access) for access in ("blk", "bglk")]
+        repeated = computed([operand], both, repeats, lambda element, _: element)
+        i64 = mlir.IntegerType.get_signless(64)
+        groups = [
+            mlir.ArrayAttr.get([mlir.IntegerAttr.get(i64, dimension) for dimension in dimensions])
+            for dimensions in ((0, 1), (2,), (3,))
+        ]
+        kind = _type([heads, keys, features], problem.element)
+        whole = tensor.CollapseShapeOp(kind, repeated, mlir.ArrayAttr.get(groups))
+        shared[number] = _value(whole)
     accesses = ("bmk", "blk", "bln", "", *(["bml"] if problem.mask else []), "bmn")
     maps = [_map("bmnkl", access) for access in accesses]
     yield attended(names.ATTENTION, [query, *shared, scale, *mask, init], maps)
-
-
-def _repeated(operand: Value, count: int) -> Value:
-    """Return keys or values whose heads several heads of queries share, as PyTorch exports them."""
-    if count == 1:
-        return operand
-    kind = mlir.RankedTensorType(operand.type)
-    heads, *rest = kind.shape
-    maps = [_map("bglk", access) for access in ("blk", "bglk")]
-    init = _empty([heads, count, *rest], kind.element_type)
-    repeated = computed([operand], maps, init, lambda element, _: element)
-    index = mlir.IntegerType.get_signless(64)
-    groups = [
-        mlir.ArrayAttr.get([mlir.IntegerAttr.get(index, dimension) for dimension in dimensions])
-        for dimensions in ((0, 1), (2,), (3,))
-    ]
-    shape = _type([heads * count, *rest], kind.element_type)
-    return _value(tensor.CollapseShapeOp(shape, repeated, mlir.ArrayAttr.get(groups)))
 
 
 def _product(problem: Product) -> _Parts:

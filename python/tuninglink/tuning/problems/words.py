@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from tuninglink.errors import Diagnostic, Place, TuninglinkError, counted
+from tuninglink.errors import Diagnostic, Place, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir import error, note, show_lines_of
 from tuninglink.tuning.problems.other_tools import COMMANDS, VALIDATOR
@@ -33,7 +33,7 @@ from tuninglink.tuning.problems.problem import (
     Product,
     ScaledType,
     UnsupportedError,
-    read_size,
+    read_sizes,
 )
 
 _Choice = TypeVar("_Choice", bound="Enum")
@@ -55,18 +55,15 @@ class _Words:
         self.column = word.start() + 1
         return word[0]
 
-    def sizes(self, *forms: str) -> tuple[int, ...]:
-        return self.read_sizes(self.take(f"sizes {' or '.join(forms)}"), forms)
-
-    def read_sizes(self, text: str, forms: Sequence[str], least: int = 1) -> tuple[int, ...]:
-        """Return the word `text` at the current column as sizes."""
-        sizes = [read_size(part, least) for part in text.split("x")]
-        valid = tuple(size for size in sizes if size is not None)
-        counts = [len(form.split("x")) for form in forms]
-        if len(valid) < len(sizes) or len(sizes) not in counts:
+    def sizes(self, *forms: str, text: str | None = None, least: int = 1) -> tuple[int, ...]:
+        """Return the next word as sizes, or the word `text` at the current column."""
+        text = self.take(f"sizes {' or '.join(forms)}") if text is None else text
+        parts = text.split("x")
+        sizes = read_sizes(parts, least)
+        if sizes is None or len(parts) not in [len(form.split("x")) for form in forms]:
             form = f"{' or '.join(forms)}, numbers from {least} to {LARGEST_SIZE}"
             raise ProblemError(f"invalid sizes '{text}': expected {form}", self.column)
-        return valid
+        return sizes
 
     def member(self, noun: str, kind: type[_Choice], text: str | None = None) -> _Choice:
         """Return a value of an enumeration from the next word, or from the word `text` that was already taken."""
@@ -137,7 +134,7 @@ def _read_windows(operation: PoolingOperation | None, words: _Words) -> Convolut
 
     def steps(least: int, text: str) -> tuple[int, ...]:
         # One number stands for all extents.
-        sizes = words.read_sizes(text, [extents if "x" in text else "N"], least)
+        sizes = words.sizes(extents if "x" in text else "N", text=text, least=least)
         return sizes if "x" in text else sizes * rank
 
     readers: dict[str, Callable[[str], Any]] = {
@@ -148,7 +145,7 @@ def _read_windows(operation: PoolingOperation | None, words: _Words) -> Convolut
     if operation:
         readers["channels_last"] = bool
     else:
-        readers["groups="] = lambda text: words.read_sizes(text, ["N"])[0]
+        readers["groups="] = lambda text: words.sizes("N", text=text)[0]
         readers["layout="] = lambda text: Layout.parse(text, words.column)
         readers["gradient="] = lambda text: words.member("gradient", Gradient, text)
     given = words.options(readers)
@@ -179,7 +176,7 @@ def _read_attention(words: _Words) -> Attention:
         masks.append(Mask(word))
 
     readers: dict[str, Callable[[str], Any]] = {mask.value: read_mask for mask in Mask}
-    readers["kv_heads="] = lambda text: words.read_sizes(text, ["N"])[0]
+    readers["kv_heads="] = lambda text: words.sizes("N", text=text)[0]
     kv_heads = words.options(readers).get("kv_heads")
     return Attention(heads, queries, keys, features, element, masks[0] if masks else None, kv_heads)
 
@@ -254,10 +251,6 @@ class ProblemFile:
     name: str
     problems: tuple[Problem, ...]
     unsupported: Mapping[str, int]
-
-    @property
-    def unsupported_lines(self) -> str:
-        return counted(sum(self.unsupported.values()), "line")
 
 
 _SHOWN_ERRORS: Final = 10

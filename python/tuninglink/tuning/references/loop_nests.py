@@ -344,10 +344,6 @@ def _scattered(query: PointQuery) -> Array:
     block = query.operation.regions[0].blocks[0]
     arguments, yielded = list(block.arguments), list(block.operations)[-1].operands[0]
 
-    def constant(value: Value) -> Array | None:
-        is_constant = defining_operation(value).name == "arith.constant"
-        return query.at(value, ()) if is_constant else None
-
     values = np.broadcast_to(query.operand(2, points), points[0].shape).copy()
     for row in np.flatnonzero(hits.any(axis=0))[:: -1 if query.is_reversed else 1]:
         hit = hits[:, row]
@@ -355,7 +351,13 @@ def _scattered(query: PointQuery) -> Array:
         inner = [part[hit] for part in points[len(order) :]]
         # The region combines an update and the value before it.
         known = dict(zip(arguments, (query.operand(0, [*place, *inner]), values[hit]), strict=True))
-        values[hit] = _evaluated(yielded, known, constant)
+        values[hit] = _evaluated(
+            yielded,
+            known,
+            lambda value: (
+                query.at(value, ()) if defining_operation(value).name == "arith.constant" else None
+            ),
+        )
     result: Array = values.reshape(np.broadcast_shapes(*(part.shape for part in query.index)))
     return result
 

@@ -223,32 +223,32 @@ class PointEvaluator:
     def at(self, value: Value, index: Sequence[Array]) -> Array:
         """Return elements of a tensor, or a scalar."""
         key = (value, *((part.shape, part.tobytes()) for part in index))
-        if key not in self._computed:
-            self._computed[key] = self._evaluate(defining_operation(value), value, index)
-        return self._computed[key]
-
-    def _evaluate(self, operation: mlir.Operation, value: Value, index: Sequence[Array]) -> Array:
+        if key in self._computed:
+            return self._computed[key]
+        operation = defining_operation(value)
         name, number = operation.name, mlir.OpResult(value).result_number
         if name in OPERATIONS:
-            return OPERATIONS[name](
-                PointQuery(self.at, operation, number, index, self._is_reversed)
-            )
-        if name == LOAD:
-            return self._loaded(operation, index)
-        if name == "arith.constant":
-            return self._constant(operation, index)
-        if name in ("hal.interface.constant.load", "util.assume.int"):
+            query = PointQuery(self.at, operation, number, index, self._is_reversed)
+            result = OPERATIONS[name](query)
+        elif name == LOAD:
+            result = self._loaded(operation, index)
+        elif name == "arith.constant":
+            result = self._constant(operation, index)
+        elif name in ("hal.interface.constant.load", "util.assume.int"):
             integer = static_integer(value)
             if integer is None:
                 raise UnsupportedOperationError(name)
-            return np.asarray(integer)
-        if name not in EVALUATED:
+            result = np.asarray(integer)
+        elif name in EVALUATED:  # elementwise on tensors
+            operands = [
+                self.at(operand, index if isinstance(operand.type, mlir.ShapedType) else ())
+                for operand in operation.operands
+            ]
+            result = evaluate(operation, operands)
+        else:
             raise UnsupportedOperationError(name)
-        operands = [
-            self.at(operand, index if isinstance(operand.type, mlir.ShapedType) else ())
-            for operand in operation.operands
-        ]
-        return evaluate(operation, operands)  # elementwise on tensors
+        self._computed[key] = result
+        return result
 
     def _loaded(self, load: mlir.Operation, index: Sequence[Array]) -> Array:
         """Return elements of a binding before the benchmark runs, from the patterns that fill it."""
