@@ -32,10 +32,11 @@ with lazy_imports(globals()):
         insights_among as insights_among,
         to_html as to_html,
     )
-    from tuninglink.tuning.database.journal import Journal as Journal, RecordedRace as RecordedRace
-    from tuninglink.tuning.database.prior_data import (
+    from tuninglink.tuning.database.journal import (
         MOST_RELATED as MOST_RELATED,
+        Journal as Journal,
         PriorData as PriorData,
+        RecordedRace as RecordedRace,
         RelatedTrials as RelatedTrials,
         recorded_times as recorded_times,
     )

@@ -440,15 +440,10 @@ def read_spills(numbers: Any) -> Spills | None:
 def open_database(
     path: str, warn: Callable[[Diagnostic], None], *, read_only: bool = False
 ) -> Database:
-    """Open a database of trials, with a remark if another process has locked it.
+    """Open a database of trials, as `Database` does.
 
-    Args:
-        path: the file.
-        warn: receives the remark, and an error about trials that cannot be read, which are left out.
-        read_only: whether nothing will be recorded.
-
-    Raises:
-        DatabaseError: the file cannot be opened, belongs to another program, has a newer version, or stays locked.
+    `warn` gets a remark if another process has locked it, and an error about trials that cannot be read, which are left
+    out.
     """
     message = f"database '{path}' is locked by another process; waiting for up to {PATIENCE_SECONDS:.0f} s"
 

@@ -137,10 +137,7 @@ def history_among(
 ) -> History:
     """Return the history of the problems among trials.
 
-    Args:
-        trials: the trials.
-        selected: the selection of problems to show.
-        least: the smallest relevant change of a time, as a fraction.
+    `least` is the smallest relevant change of a time, as a fraction.
     """
     histories = [_history(group, least) for group in _series(filter(selected.has, trials))]
     shown = tuple(

@@ -121,8 +121,7 @@ class Layout:
     def parse(cls, text: str, column: int = 1) -> Layout:
         """Read the orders of image and filters, such as `nhwc_fhwc`, and of the result if it is not the image's.
 
-        Raises:
-            ProblemError: an order has a missing or an unknown dimension; `column` is the place of the text in its line.
+        The text has the place `column` in its line, for errors.
         """
         image, *orders = text.split("_")
         filters, result = (*orders, image.replace("c", "f"))[:2] if orders else ("", "")
@@ -208,7 +207,6 @@ class Convolution(_Windows):
     """A convolution of images, whose extents are columns, rows and columns, or depth, rows and columns.
 
     Attributes:
-        channels: the channels of an image.
         outputs: the channels of the result.
         groups: the number of groups into which channels and outputs are divided.
         gradient: the operand whose gradient is computed from that of the result; None for the result.
@@ -274,7 +272,6 @@ class Pooling(_Windows):
     """A pooling of images with one to three extents: each window becomes an element.
 
     Attributes:
-        channels: the channels of an image.
         is_channels_last: whether channels are the last dimension, not the second.
     """
 
@@ -353,7 +350,6 @@ class Attention:
         queries: the length of the queries.
         keys: the length of the keys and values.
         features: the size of a query, a key and a value.
-        element: the type of the operands.
         mask: a mask that is an operand, or the one that hides keys behind a query's position.
         kv_heads: the number of heads of the keys and values; None if equal to that of the queries.
     """

@@ -98,11 +98,7 @@ class _Words:
 
 
 def read_words(text: str) -> Problem:
-    """Read a problem.
-
-    Raises:
-        ProblemError: the text is not a problem.
-    """
+    """Read a problem; raise a `ProblemError` if the text is none."""
     words = _Words(text)
     kind = words.take(f"an operation: one of {', '.join(OPERATIONS)}")
     read = OPERATIONS.get(kind)

@@ -4,14 +4,12 @@ from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
     from tuninglink.tuning.programs.benchmark import (
+        DISPATCH as DISPATCH,
         Access as Access,
         Benchmark as Benchmark,
         Binding as Binding,
         BufferLayout as BufferLayout,
         SizedFunction as SizedFunction,
-    )
-    from tuninglink.tuning.programs.benchmark_building import (
-        DISPATCH as DISPATCH,
         passed_constants as passed_constants,
     )
     from tuninglink.tuning.programs.calls import (

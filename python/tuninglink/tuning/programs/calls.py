@@ -202,14 +202,11 @@ def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> Fun
 def form_dispatches(
     run: Invocation, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
 ) -> tuple[ProgramCalls | None, SavedProgram]:
-    """Take a program to `executable-sources`; see `read_program`.
+    """Take a program to `executable-sources`; see `read_program`, also for errors.
 
     Returns:
         The calls that make up its time, None if its functions cannot be read; and the program, saved on the way
         where that is cheap.
-
-    Raises:
-        CompileError: see `read_program`.
     """
     refuse_spec(run.module)
     if _is_dispatched(run.module):
@@ -229,8 +226,7 @@ def program_calls(
 ) -> ProgramCalls | None:
     """Return the calls that make up the time of a program; None if its functions cannot be read.
 
-    Raises:
-        CompileError: see `read_program`.
+    See `read_program` for errors.
     """
     with compiler_run(path, ()) as run:
         refuse_spec(run.module)

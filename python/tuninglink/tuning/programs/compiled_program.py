@@ -53,11 +53,7 @@ class ParameterSource:
         return bool(self.parameters) and not self.files
 
     def check(self) -> None:
-        """Check that the files can be read, and hold the parameters of their scopes.
-
-        Raises:
-            CompileError: a file is damaged, or lacks a parameter.
-        """
+        """Raise a `CompileError` if a file cannot be read, or lacks a parameter of its scope."""
         if not self.files:
             return
         try:
@@ -473,11 +469,7 @@ class FunctionWeight:
 
     @classmethod
     def parse(cls, text: str) -> FunctionWeight:
-        """Read `NAME[=WEIGHT]`.
-
-        Raises:
-            ValueError: the text has a different form.
-        """
+        """Read `NAME[=WEIGHT]`; raise a `ValueError` if the text has another form."""
         parts = _WEIGHT.fullmatch(text)
         if parts is None:
             raise ValueError("expected NAME or NAME=WEIGHT, a whole number such as 100")
@@ -493,11 +485,7 @@ class GivenInput:
 
     @classmethod
     def parse(cls, text: str) -> GivenInput:
-        """Read `[FUNCTION:]VALUE`.
-
-        Raises:
-            ValueError: the value is missing.
-        """
+        """Read `[FUNCTION:]VALUE`; raise a `ValueError` without a value."""
         parts = _INPUT.fullmatch(text)
         if parts is None:
             raise ValueError(
@@ -518,11 +506,7 @@ class ParameterFile:
 
     @classmethod
     def parse(cls, text: str) -> ParameterFile:
-        """Read `[SCOPE=]FILE`.
-
-        Raises:
-            ValueError: the file does not exist, or has an unsupported type.
-        """
+        """Read `[SCOPE=]FILE`; raise a `ValueError` if the file does not exist, or has an unsupported type."""
         scope, _, path = text.rpartition("=")
         if not path.endswith(_SUFFIXES):
             raise ValueError(f"expected [SCOPE=]FILE, a file in {', '.join(_SUFFIXES)}")

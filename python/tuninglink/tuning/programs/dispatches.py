@@ -41,15 +41,18 @@ from tuninglink.mlir import (
     without_weights,
 )
 from tuninglink.plain_data import named
-from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction, problem_key
-from tuninglink.tuning.programs.benchmark_building import (
+from tuninglink.tuning.programs.benchmark import (
+    Benchmark,
+    BufferLayout,
     DynamicBenchmark,
     NoBenchmarkError,
+    SizedFunction,
     argument_bytes,
     build_benchmark,
     dump_benchmarks,
     dynamic_benchmarks,
     is_benchmark,
+    problem_key,
     smallest,
 )
 from tuninglink.tuning.programs.calls import ProgramCalls, form_dispatches
@@ -153,12 +156,9 @@ class DispatchedProgram:
     def matching_tasks(
         self, patterns: Sequence[str], option: str = "--only"
     ) -> Sequence[TuningTask]:
-        """Return the tasks that match a pattern of an option; all without patterns.
+        """Return the tasks that match a pattern of an option; all without patterns; raise an error if none does.
 
         Patterns are parts of names of dispatches or of their functions.
-
-        Raises:
-            TuninglinkError: no task matches.
         """
         tasks = [task for task in self.tasks if not patterns or task.is_meant(patterns)]
         if tasks:
@@ -353,11 +353,7 @@ FALLBACK: Final = "condition_fallback"
 
 
 def select_exports(module: mlir.Operation) -> None:
-    """Make the functions of benchmarks call the code for their sizes, in place.
-
-    Args:
-        module: a program at `executable-configurations`.
-    """
+    """Make the functions of benchmarks at `executable-configurations` call the code for their sizes, in place."""
     exports = {
         symbol_name(export) or "": export for export in collect(module, names.EXECUTABLE_EXPORT)
     }
@@ -484,10 +480,7 @@ def boxes_around(
 ) -> list[Box]:
     """Return disjoint boxes around the combinations of sizes of functions; none if a size is unknown.
 
-    Args:
-        functions: the functions for the sizes.
-        loops: the numbers of the loops whose sizes differ.
-        least: the least number of sizes of a range.
+    The sizes of the `loops` differ, and a range has at least `least` sizes.
     """
     columns: dict[int, list[int]] = {}
     for loop in loops:

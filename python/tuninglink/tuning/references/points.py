@@ -331,12 +331,7 @@ class StoredTensor:
 
 
 def stored_tensors(source: bytes, layout: BufferLayout) -> list[StoredTensor]:
-    """Return the tensors that a dispatch stores; whole bindings where their place is unknown.
-
-    Args:
-        source: its benchmark at `executable-sources`.
-        layout: the buffer that it runs on.
-    """
+    """Return the tensors that a dispatch, at `executable-sources`, stores; whole bindings where their place is unknown."""
     module = mlir.Module.parse(source, thread_context())
     written = [
         (number, part)

@@ -351,8 +351,7 @@ def _targets_in_text(flags: tuple[str, ...]) -> tuple[str, str]:
 def retarget(source: bytes, target: ReferenceTarget) -> bytes:
     """Return a benchmark at `executable-sources` for another target, as bytecode.
 
-    Raises:
-        CompileError: the benchmark has no device or no executable to retarget.
+    Without a device or an executable to retarget, it raises a `CompileError`.
     """
     module = mlir.Module.parse(source, thread_context()).operation
     retarget_module(module, target)
@@ -535,10 +534,7 @@ class ProgramReference:
     ) -> FunctionOutputs | str:
         """Wait for the outputs of functions, and return them by label, or the reason for having none.
 
-        Args:
-            calls: the calls of the program.
-            functions: the called functions.
-            integers: the least and the largest random integer among the inputs.
+        `integers` are the least and the largest random integer among the inputs.
         """
         if integers not in self._outputs:
             name = self.name
