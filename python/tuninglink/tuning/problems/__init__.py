@@ -3,7 +3,12 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
+    from tuninglink.tuning.problems.lines import (
+        read_problem_file as read_problem_file,
+        read_problems as read_problems,
+    )
     from tuninglink.tuning.problems.problem import (
+        OPERATIONS as OPERATIONS,
         SCALED_BLOCK as SCALED_BLOCK,
         Attention as Attention,
         Convolution as Convolution,
@@ -19,14 +24,9 @@ with lazy_imports(globals()):
         ProblemError as ProblemError,
         Product as Product,
         ScaledType as ScaledType,
+        read_words as read_words,
     )
     from tuninglink.tuning.problems.programs import (
         function_name as function_name,
         program_of as program_of,
-    )
-    from tuninglink.tuning.problems.words import (
-        OPERATIONS as OPERATIONS,
-        read_problem_file as read_problem_file,
-        read_problems as read_problems,
-        read_words as read_words,
     )

@@ -1,4 +1,7 @@
-"""Reading command lines and logs of other tools: MIOpen, BOO, Fusilli, TunableOp, hipBLASLt, rocBLAS and PyTorch."""
+"""Reading files with a problem on each line, as words or in the forms of other tools.
+
+The tools are MIOpen, BOO, Fusilli, TunableOp, hipBLASLt, rocBLAS and PyTorch, with their command lines and logs.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,17 @@ import ast
 import math
 import re
 import shlex
+import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
+from tuninglink.errors import Diagnostic, Place, TuninglinkError
+from tuninglink.files import STANDARD_STREAM, cannot
+from tuninglink.mlir import error, note, show_lines_of
 from tuninglink.tuning.problems.problem import (
     LARGEST_SIZE,
     Attention,
@@ -26,6 +35,7 @@ from tuninglink.tuning.problems.problem import (
     Product,
     UnsupportedError,
     read_sizes,
+    read_words,
 )
 
 _Value = TypeVar("_Value")
@@ -268,18 +278,11 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
     if is_transposed:
         # The operands exchange their roles.
         channels, outputs, layout = outputs, channels, layout.transposed
-        parts = zip(
-            size,
-            kernel,
-            strides,
-            padding,
-            dilations,
-            extents("trans_output_pad", 0, 0),
-            strict=True,
-        )
+        more = extents("trans_output_pad", 0, 0)
+        parts = zip(size, kernel, strides, padding, dilations, more, strict=True)
         size = tuple(
-            (count - 1) * stride - 2 * margin + dilation * (window - 1) + 1 + more
-            for count, window, stride, margin, dilation, more in parts
+            (count - 1) * stride - 2 * margin + dilation * (window - 1) + 1 + added
+            for count, window, stride, margin, dilation, added in parts
         )
         if min(size) < 1:
             raise ProblemError("the padding exceeds the result", flags.column("p"))
@@ -386,7 +389,7 @@ _BATCHED: Final = "GemmStridedBatchedTunableOp"
 _OPERATIONS: Final = ("GemmTunableOp", "GemmAndBiasTunableOp", _BATCHED, _SCALED)
 _SIZES: Final = re.compile(r"([nt])([nt])_(\d+)_(\d+)_(\d+)(?:_B_(\d+))?(?=_|$)")
 
-VALIDATOR: Final = "Validator,"
+_VALIDATOR: Final = "Validator,"
 """The beginning of lines with the versions of the libraries."""
 
 
@@ -665,7 +668,7 @@ _ATEN_READERS: Final[dict[str, Callable[[_Call], Problem]]] = {
 
 _Read: TypeAlias = Callable[[re.Match[str]], Problem | tuple[Problem, ...]]
 
-COMMANDS: Final[Sequence[tuple[re.Pattern[str], _Read]]] = (
+_COMMANDS: Final[Sequence[tuple[re.Pattern[str], _Read]]] = (
     (re.compile(r"^\s*(\w+TunableOp)_"), _read_tunable_op),
     (
         re.compile(r"^\s*-\s*\{(?=.*\bfunction\s*:|.*\brocblas_function\s*:)"),
@@ -678,3 +681,92 @@ COMMANDS: Final[Sequence[tuple[re.Pattern[str], _Read]]] = (
     (_FUSILLI, _read_fusilli),
 )
 """The beginnings of commands and entries, some of them anywhere in a line, and their readers."""
+
+
+# --- Lines and files in any of the supported forms
+
+_OTHER_COMMAND: Final = re.compile(
+    r"^(?:\s*--?\w+\s+\d+)*\s*(?!fusilli_)(?P<operation>[A-Za-z./][\w:./-]*)(?=\s+-)"
+)
+"""The operation of a command that is not supported."""
+
+_NO_PROBLEM: Final = re.compile(
+    rf"\s*(?:$|#|{_VALIDATOR}|\[SKIP\]|MIOpen\((?!.*MIOpenDriver(?:\.exe)?\s))"
+)
+"""The beginnings of lines without a problem; few lines of MIOpen's log are commands."""
+
+
+def read_problems(line: str) -> tuple[Problem, ...]:
+    """Read a line of a file.
+
+    Returns:
+        The problem, or those of the directions of a convolution; none for an empty line, a comment, a header of
+        TunableOp, a line that Fusilli skips, or a line of MIOpen's log without a command.
+
+    Raises:
+        ProblemError: the line has none of the supported forms, or its problem is not supported.
+    """
+    if _NO_PROBLEM.match(line):
+        return ()
+    for pattern, read in _COMMANDS:
+        if command := pattern.search(line):
+            problems = read(command)
+            return problems if isinstance(problems, tuple) else (problems,)
+    if command := _OTHER_COMMAND.search(line):
+        message = f"operation '{command['operation']}' is not supported"
+        raise UnsupportedError(message, command.start("operation") + 1)
+    return (read_words(line),)
+
+
+@dataclass(frozen=True)
+class ProblemFile:
+    """The problems of a file."""
+
+    name: str
+    problems: tuple[Problem, ...]
+    unsupported: Mapping[str, int]
+
+
+_SHOWN_ERRORS: Final = 10
+"""The number of lines whose errors are reported one by one."""
+
+
+def read_problem_file(path: str, *, is_strict: bool = False) -> ProblemFile:
+    """Read a file of problems.
+
+    Args:
+        path: the file; `-` for standard input.
+        is_strict: whether lines whose problems are not supported are errors.
+
+    Raises:
+        TuninglinkError: the file cannot be read or has no problem, or lines have none of the supported forms.
+    """
+    name = "<stdin>" if path == STANDARD_STREAM else path
+    problems: list[Problem] = []
+    errors: list[Diagnostic] = []
+    unsupported: Counter[str] = Counter()
+    try:
+        show_lines_of(path)
+        is_stream = path == STANDARD_STREAM
+        content = sys.stdin.buffer.read() if is_stream else Path(path).read_bytes()
+        lines = content.decode().splitlines()
+    except (OSError, UnicodeDecodeError) as failure:
+        reason = failure if isinstance(failure, OSError) else OSError("it is not UTF-8")
+        raise TuninglinkError(cannot("read", path, reason)) from None
+    for number, line in enumerate(lines, 1):
+        try:
+            problems += read_problems(line)
+        except ProblemError as failure:
+            if isinstance(failure, UnsupportedError) and not is_strict:
+                unsupported[str(failure)] += 1
+            else:
+                errors.append(error(str(failure), Place(name, number, failure.column)))
+    if len(errors) > _SHOWN_ERRORS:
+        rest = error(f"{len(errors) - _SHOWN_ERRORS} more lines of '{name}' cannot be read")
+        errors = [*errors[:_SHOWN_ERRORS], rest]
+    if errors:
+        raise TuninglinkError(*errors)
+    if not problems:
+        notes = [note(f"{reason} ({count})") for reason, count in unsupported.items()]
+        raise TuninglinkError(error(f"there is no problem in '{name}'", notes=notes))
+    return ProblemFile(name, tuple(problems), unsupported)
