@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
@@ -373,11 +373,14 @@ def results_of(trials: Iterable[Trial]) -> dict[str, str]:
     return results | failures
 
 
-def grouped_trials(trials: Iterable[Trial]) -> list[list[Trial]]:
-    """Return the trials of each problem in each environment."""
-    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
+def grouped_trials(
+    trials: Iterable[Trial], key: Callable[[Trial], Hashable] | None = None
+) -> list[list[Trial]]:
+    """Return the trials by a key: by default, those of each problem in each environment."""
+    groups: dict[Hashable, list[Trial]] = {}
     for trial in trials:
-        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
+        group = key(trial) if key else (trial.problem.key, trial.environment)
+        groups.setdefault(group, []).append(trial)
     return list(groups.values())
 
 

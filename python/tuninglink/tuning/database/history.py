@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
 from tuninglink.comparing import LEAST_CHANGE, ChangeKind, Estimate, time_change
 from tuninglink.plain_data import written
@@ -13,6 +13,7 @@ from tuninglink.tuning.database.database import (
     RIGHT,
     EnvironmentRecord,
     Trial,
+    grouped_trials,
     ranked_among,
     results_of,
 )
@@ -149,19 +150,9 @@ def history_among(
     return History(shown, len(histories) - len(shown))
 
 
-_Key = TypeVar("_Key")
-
-
 def _software(trial: Trial) -> tuple[str, str, str]:
     environment = trial.environment
     return environment.compiler, environment.runtime, environment.driver
-
-
-def _grouped(trials: Iterable[Trial], key: Callable[[Trial], _Key]) -> dict[_Key, list[Trial]]:
-    groups: dict[_Key, list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault(key(trial), []).append(trial)
-    return groups
 
 
 def _series(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
@@ -175,26 +166,25 @@ def _series(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
         place = replace(trial.environment, compiler="", runtime="", driver="")
         return trial.problem.kind, trial.problem.description, place
 
-    for group in _grouped(trials, described).values():
-        versions = _grouped(group, _software).values()
+    for group in grouped_trials(trials, described):
+        versions = grouped_trials(group, _software)
         keys = ({trial.problem.key for trial in version} for version in versions)
         if all(len(distinct) == 1 for distinct in keys):
             yield group
         else:
-            yield from _grouped(group, lambda trial: trial.problem.key).values()
+            yield from grouped_trials(group, lambda trial: trial.problem.key)
 
 
 def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
-    def order(version: tuple[tuple[str, str, str], list[Trial]]) -> tuple[object, str]:
-        software, group = version
-        parts = re.split(r"(\d+)", " ".join(software))
+    def order(group: list[Trial]) -> tuple[object, str]:
+        parts = re.split(r"(\d+)", " ".join(_software(group[0])))
         numbers = [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
         return numbers, group[0].time
 
     points: list[HistoryPoint] = []
     default_before: Estimate | None = None
     best_before: Estimate | None = None
-    for software, group in sorted(_grouped(trials, _software).items(), key=order):
+    for group in sorted(grouped_trials(trials, _software), key=order):
         results = results_of(group)
         ranked = [trial for measured in ranked_among(group) for trial in measured]
         default = next((trial for trial in ranked if trial.origin == "default"), None)
@@ -215,7 +205,7 @@ def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
         default_before, best_before = default_us, best_us
         points.append(
             HistoryPoint(
-                *software,
+                *_software(group[0]),
                 date=min(trial.time for trial in group),
                 trials=len(group),
                 failures=sum(trial.failure is not None for trial in group),
