@@ -185,9 +185,7 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
             problems += file.problems
             if file.unsupported:
                 reasons = [note(f"{why} ({count})") for why, count in file.unsupported.items()]
-                message = (
-                    f"{counted(sum(file.unsupported.values()), 'line')} of '{file.name}' skipped"
-                )
+                message = f"{counted(file.unsupported.total(), 'line')} of '{file.name}' skipped"
                 process.shown_diagnostics().warning(message, notes=reasons)
         values["problems"] = tuple(dict.fromkeys(problems))
         values |= {"runs_model": False, "flag_sets": NONE}

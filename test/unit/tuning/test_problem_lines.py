@@ -550,7 +550,7 @@ def test_lines_with_unsupported_problems_are_skipped_and_counted(tmp_path: Path)
     path.write_text(FOREIGN_LINES)
     file = read_problem_file(str(path))
     assert file.problems == (Product(1, 2, 3, F16),)
-    assert sum(file.unsupported.values()) == 4
+    assert file.unsupported.total() == 4
     assert {
         reason.partition(": expected one of")[0]: count
         for reason, count in file.unsupported.items()

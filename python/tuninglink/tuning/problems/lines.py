@@ -724,7 +724,7 @@ class ProblemFile:
 
     name: str
     problems: tuple[Problem, ...]
-    unsupported: Mapping[str, int]
+    unsupported: Counter[str]
 
 
 _SHOWN_ERRORS: Final = 10
