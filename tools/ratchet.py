@@ -37,16 +37,16 @@ LIMITS: Final = {
     "spaces": (1941, 87),
     "checking": (1644, 61),
     "passes": (1193, 24),
-    "tuning.problems": (2008, 104),
+    "tuning.problems": (1948, 93),
     "opt": (2122, 87),
-    "tuning.programs": (2329, 99),
+    "tuning.programs": (2237, 92),
     "explaining": (1735, 72),
     "tuning.candidates": (1399, 74),
     "tuning.devices": (3783, 256),
-    "tuning.references": (2109, 101),
+    "tuning.references": (2102, 99),
     "tuning.search": (1021, 65),
     "tuning.deciding": (3415, 183),
-    "tuning.database": (2255, 104),
+    "tuning.database": (2186, 97),
     "tuning.flag_sets": (1612, 81),
     "tuning.scheduling": (2279, 159),
     "tuning": (4067, 168),
@@ -56,8 +56,8 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 255
-SHORTEST_MEAN: Final = 12.8
+MOST_FILES: Final = 252
+SHORTEST_MEAN: Final = 12.9
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
