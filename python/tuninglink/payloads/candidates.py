@@ -161,23 +161,19 @@ class Ranks:
             for at, rank in enumerate(ranks)
         )
 
-    @property
-    def common(self) -> int:
-        return next(iter(self.exact.values()), max(2, *self.least.values(), 0))
 
-
+@dataclass
 class _Loops:
     """A generator of loops in order."""
 
-    def __init__(self) -> None:
-        self._count = 0
+    count: int = 0
 
     def take(self, count: int) -> Expressions:
-        self._count += count
-        return list(map(mlir.AffineExpr.get_dim, range(self._count - count, self._count)))
+        self.count += count
+        return list(map(mlir.AffineExpr.get_dim, range(self.count - count, self.count)))
 
     def maps(self, *operands: Sequence[mlir.AffineExpr]) -> list[mlir.AffineMap]:
-        return [mlir.AffineMap.get(self._count, 0, list(operand)) for operand in operands]
+        return [mlir.AffineMap.get(self.count, 0, list(operand)) for operand in operands]
 
 
 def _contraction_maps(counts: Mapping[str, int], ranks: Ranks) -> Iterator[list[mlir.AffineMap]]:
@@ -260,6 +256,8 @@ class Candidates:
     ) -> None:
         self._condition = condition
         self._ranks = Ranks(condition.ranks, condition.least_ranks)
+        least = max(2, *condition.least_ranks.values(), 0)
+        self._common_rank = next(iter(condition.ranks.values()), least)
         self._generalizes = generalizes
         self._maps_attribute: mlir.Attribute | None = None
         self._maps: Sequence[mlir.AffineMap] = ()
@@ -309,13 +307,15 @@ class Candidates:
             return
 
         # Start with operations that a backend leaves unchanged. A fill accompanies many other operations.
-        def order(name: str) -> tuple[bool, bool, bool, str]:
-            is_lost = self._generalizes and name in _GENERALIZED
-            return is_lost, name == names.FILL, self._generalizes and name != names.GENERIC, name
-
-        condition_names = self._condition.names
-        for name in (
-            [names.GENERIC] if condition_names is None else sorted(condition_names, key=order)
+        generalizes, allowed = self._generalizes, self._condition.names
+        for *_, name in sorted(
+            (
+                generalizes and name in _GENERALIZED,
+                name == names.FILL,
+                generalizes and name != names.GENERIC,
+                name,
+            )
+            for name in ([names.GENERIC] if allowed is None else allowed)
         ):
             if name in _ATTENTIONS:
                 yield from self._attentions(name)
@@ -330,7 +330,7 @@ class Candidates:
             else:
                 # Named operations, with the required indexing maps if the operations support them.
                 maps = self._maps_attribute
-                for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):
+                for template in named(name, self._types(_MANY_OPERANDS), self._common_rank):
                     if maps is not None and name in TAKING_MAPS:
                         template.root.attributes["indexing_maps"] = maps
                     if not self._maps or self._maps == template.op.maps:
@@ -388,7 +388,7 @@ class Candidates:
             # Maps without reduction: for operands of equal rank, and for operands that share no loop, of any shapes.
             count = max(2, condition.operands)
             loops = _Loops()
-            yield loops.maps(*[loops.take(ranks.common)] * count)
+            yield loops.maps(*[loops.take(self._common_rank)] * count)
             loops = _Loops()
             likely = [exact.get(at, max(2, least.get(at, 0))) for at in range(count)]
             separate = list(map(loops.take, likely))

@@ -94,7 +94,7 @@ def payload_for(entry: Entry, target: Target | str | None = None) -> Payload:
         PayloadError: no program was found. The error states whether it is proven that none exists.
         TargetError: the target is unknown.
     """
-    return Synthesizer(target).payload(entry)
+    return Synthesizer(target).configured(entry).draft.payload
 
 
 class Synthesizer:
@@ -115,17 +115,41 @@ class Synthesizer:
         self._generalizes = self._target is None or self._target.backend in _GENERALIZING
         self._candidates: dict[Hashable, Candidates] = {}
 
-    def payload(self, entry: Entry) -> Payload:
-        """Return a program that an entry matches; see `payload_for`."""
-        return self.configured(entry).draft.payload
-
     def configured(self, entry: Entry, attribute: mlir.Attribute | None = None) -> Configured:
         """Return a program that an entry matches, configured by the entry if a target of its context is given."""
         with entry.anatomy.module.context, mlir.Location.unknown():
-            try:
-                return self._first_match(entry, attribute)
-            except UnknownArithmeticError as failure:
-                raise PayloadError(entry, str(failure), Verdict.NOT_DECIDED) from None
+            condition = self._condition(entry)
+            failures: list[NoSizes] = []
+            rejections = 0
+            is_proof = True
+            for template, draft in islice(self._drafts(entry, condition), _MOST_CANDIDATES):
+                made = draft if isinstance(draft, NoSizes) else _made(draft, attribute)
+                if isinstance(made, Configured):
+                    return made
+                is_proof &= template.is_exact or condition.maps is not None
+                failures.append(made)
+                rejections += isinstance(draft, Draft)
+                if rejections == _MOST_REJECTIONS:
+                    break
+            verdict = Verdict.NOT_DECIDED
+            if failures:
+                reason = failures[0].reason
+                if len(failures) > 1:
+                    reason = f"none of {len(failures)} operations fits; the first does not since {reason}"
+                elif is_proof:
+                    verdict = failures[0].verdict
+            elif not condition.names:
+                reason = "no operation has operands of the required ranks"
+            else:
+                context = entry.anatomy.module.context
+                required = sorted(condition.names)
+                existing = [name for name in required if context.is_registered_operation(name)]
+                words = " or ".join(f"'{name}'" for name in existing or required)
+                reason = f"no program with {words} was found that fits"
+                if not existing:
+                    reason = f"the compiler does not define the operation {words}"
+                    verdict = Verdict.REFUTED
+            raise PayloadError(entry, reason, verdict)
 
     def configured_together(
         self, entries: Sequence[Entry], attribute: mlir.Attribute
@@ -136,7 +160,7 @@ class Synthesizer:
         for entry in entries:
             drafts.append(None)
             with (
-                suppress(PayloadError, UnknownArithmeticError, mlir.MLIRError),
+                suppress(PayloadError, mlir.MLIRError),
                 entry.anatomy.module.context,
                 mlir.Location.unknown(),
             ):
@@ -187,49 +211,15 @@ class Synthesizer:
             if key not in self._candidates and len(self._candidates) == _MOST_SHARED:
                 self._candidates.clear()
             candidates = self._candidates.setdefault(key, candidates)
-        for template in candidates:
-            sized = find_sizes(template, condition.sizes, configurations)
-            if isinstance(sized, NoSizes):
-                yield template, sized
-            else:
-                yield template, Draft(entry, self._target, template, sized, condition)
-
-    def _first_match(self, entry: Entry, attribute: mlir.Attribute | None) -> Configured:
-        """Try the candidate operations, and return the first that the entry matches."""
-        condition = self._condition(entry)
-        failures: list[NoSizes] = []
-        rejections = 0
-        is_proof = True
-        for template, draft in islice(self._drafts(entry, condition), _MOST_CANDIDATES):
-            made = draft if isinstance(draft, NoSizes) else _made(draft, attribute)
-            if isinstance(made, Configured):
-                return made
-            is_proof &= template.is_exact or condition.maps is not None
-            failures.append(made)
-            rejections += isinstance(draft, Draft)
-            if rejections == _MOST_REJECTIONS:
-                break
-        verdict = Verdict.NOT_DECIDED
-        if failures:
-            reason = failures[0].reason
-            if len(failures) > 1:
-                reason = (
-                    f"none of {len(failures)} operations fits; the first does not since {reason}"
-                )
-            elif is_proof:
-                verdict = failures[0].verdict
-        elif not condition.names:
-            reason = "no operation has operands of the required ranks"
-        else:
-            context = entry.anatomy.module.context
-            required = sorted(condition.names)
-            existing = [name for name in required if context.is_registered_operation(name)]
-            words = " or ".join(f"'{name}'" for name in existing or required)
-            reason = f"no program with {words} was found that fits"
-            if not existing:
-                reason = f"the compiler does not define the operation {words}"
-                verdict = Verdict.REFUTED
-        raise PayloadError(entry, reason, verdict)
+        try:
+            for template in candidates:
+                sized = find_sizes(template, condition.sizes, configurations)
+                if isinstance(sized, NoSizes):
+                    yield template, sized
+                else:
+                    yield template, Draft(entry, self._target, template, sized, condition)
+        except UnknownArithmeticError as failure:
+            raise PayloadError(entry, str(failure), Verdict.NOT_DECIDED) from None
 
 
 def _made(draft: Draft, attribute: mlir.Attribute | None) -> Configured | NoSizes:

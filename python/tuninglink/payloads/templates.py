@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import chain
 from math import lcm
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -61,6 +61,7 @@ class Template:
         is_shared: whether matchers that differ only in sizes share it.
         verified: the settings of a body that the compiler accepts, by whether an accumulation starts from a fill.
         problems: the problem of the root op by family of dispatches, None if its sizes are not those of the loops.
+        tile_sizes: the tile sizes of the loops by configurations.
     """
 
     owner: mlir.Operation
@@ -69,6 +70,7 @@ class Template:
     is_shared: bool = False
     verified: dict[bool, Hashable] = field(default_factory=dict)
     problems: dict[Hashable, Problem | None] = field(default_factory=dict)
+    tile_sizes: dict[tuple[mlir.Attribute, ...], Mapping[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         operations = [operation.operation for operation in self.block.operations]
@@ -80,11 +82,6 @@ class Template:
     def relations(self) -> SizeRelations:
         """The relations between the sizes."""
         return SizeRelations(self)
-
-    @cached_property
-    def tiles(self) -> Callable[[tuple[mlir.Attribute, ...]], Mapping[int, int]]:
-        """A function from configurations to the tile sizes of the loops."""
-        return lru_cache(_MOST)(partial(tiles, op=self.op))
 
     @cached_property
     def destinations(self) -> Mapping[Value, bool]:
@@ -148,12 +145,23 @@ class SizeRelations:
         self.slack: list[Expression] = []
         self.shapes: dict[Value, list[Expression]] = {}
         self.loops: list[Expression] = []
-        for argument in template.block.arguments:
-            self._add_value(argument)
-        for operation in template.operations:
-            for result in operation.results:
-                self._add_value(result)
-            self._add_operation(operation)
+        # Each value gets a shape before the operations that use it.
+        block = template.block
+        added: list[tuple[mlir.Operation | None, Sequence[Value]]] = [(None, block.arguments)]
+        added += [(operation, operation.results) for operation in template.operations]
+        for operation, values in added:
+            for value in values:
+                kind = value.type
+                if isinstance(kind, mlir.RankedTensorType):
+                    sizes = (
+                        None if kind.is_dynamic_dim(at) else kind.get_dim_size(at)
+                        for at in range(kind.rank)
+                    )
+                    self.shapes[value] = [
+                        self._unknown() if size is None else number(size) for size in sizes
+                    ]
+            if operation is not None:
+                self._add_operation(operation)
 
     def size(self, dimension: Dimension) -> Expression | None:
         """Return the size of a dimension of the root op, or None if it does not exist."""
@@ -179,14 +187,6 @@ class SizeRelations:
         self.unknowns.append(size)
         self.relations += [size >= 0, size <= _LARGEST_SIZE]
         return size
-
-    def _add_value(self, value: Value) -> None:
-        kind = value.type
-        if isinstance(kind, mlir.RankedTensorType):
-            self.shapes[value] = [
-                self._unknown() if kind.is_dynamic_dim(at) else number(kind.get_dim_size(at))
-                for at in range(kind.rank)
-            ]
 
     def _add_operation(self, operation: mlir.Operation) -> None:
         """Add the relations between the shapes of an operation's operands and results."""
@@ -417,7 +417,12 @@ def find_sizes(
             everything = frozenset(range(len(sizes.loops)))
             return _sized(sizes, everything, partial(evaluate, values=values))
     # 2. Otherwise, let the solver decide.
-    return _choose_sizes(template, facts, template.tiles(configurations()))
+    key = configurations()
+    if key not in template.tile_sizes:
+        if len(template.tile_sizes) == _MOST:
+            template.tile_sizes.clear()
+        template.tile_sizes[key] = tiles(key, template.op)
+    return _choose_sizes(template, facts, template.tile_sizes[key])
 
 
 def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:

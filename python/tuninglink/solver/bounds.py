@@ -97,12 +97,6 @@ def _remainder(parts: Sequence[Interval]) -> Interval:
     return Interval(0, most)
 
 
-def _equal(parts: Sequence[Interval]) -> Interval:
-    left, right = parts
-    surely = left.low == left.high == right.low == right.high
-    return Interval(int(surely), int(not (left & right).is_empty))
-
-
 RESULTS: Mapping[Kind, Callable[[Sequence[Interval]], Interval]] = {
     Kind.ADD: lambda parts: Interval(
         sum(part.low for part in parts), sum(part.high for part in parts)
@@ -111,7 +105,10 @@ RESULTS: Mapping[Kind, Callable[[Sequence[Interval]], Interval]] = {
     Kind.NEG: lambda parts: Interval(-parts[0].high, -parts[0].low),
     Kind.DIV: _quotient,
     Kind.MOD: _remainder,
-    Kind.EQ: _equal,
+    Kind.EQ: lambda parts: Interval(
+        int(parts[0].low == parts[0].high == parts[1].low == parts[1].high),
+        int(not (parts[0] & parts[1]).is_empty),
+    ),
     Kind.LE: lambda parts: Interval(
         int(parts[0].high <= parts[1].low), int(parts[0].low <= parts[1].high)
     ),

@@ -333,7 +333,7 @@ class Decider:
         steps = deadline.steps
         if self._exceeded is not None and steps <= self._exceeded[0]:
             _, taken, counted = self._exceeded
-            deadline.skip(taken)
+            deadline.extend(steps=-taken)
             return counted
         search = self.search(deadline)
         if search is None or self.terms is None:

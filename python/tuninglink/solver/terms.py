@@ -304,11 +304,12 @@ class Deadline:
     steps: float
     _whole: Deadline | None = None
 
-    def postpone(self, seconds: float) -> None:
-        """Extend the deadline by time that the caller used."""
+    def extend(self, seconds: float = 0.0, steps: float = 0.0) -> None:
+        """Add time that the caller used, or steps; fewer than none count as taken since their result is known."""
         self._at += seconds
+        self.steps += steps
         if self._whole is not None:
-            self._whole.postpone(seconds)
+            self._whole.extend(seconds, steps)
 
     def remaining(self) -> float:
         """Return the remaining seconds, at least zero."""
@@ -319,20 +320,13 @@ class Deadline:
         milliseconds = 1000 * min(self.remaining(), self._limits.solver_seconds)
         return max(1, int(min(milliseconds, _MOST_MILLISECONDS)))
 
-    def share(self, parts: int) -> Deadline:
-        """Return the deadline for one of `parts` equal shares of the remaining time; its steps count for the whole."""
+    def share(self, parts: int = 1, steps: float = math.inf) -> Deadline:
+        """Return the deadline for one of `parts` equal shares of the remaining time and steps, and at most some steps.
+
+        Its steps count for the whole.
+        """
         at = time.monotonic() + self.remaining() / parts
-        return Deadline(at, self._limits, self.steps / parts, self)
-
-    def within(self, steps: float) -> Deadline:
-        """Return a deadline after a number of steps, which count for the whole. It is never later than this one."""
-        return Deadline(self._at, self._limits, min(steps, self.steps), self)
-
-    def skip(self, steps: float) -> None:
-        """Count steps as taken because their result is already known."""
-        self.steps -= steps
-        if self._whole is not None:
-            self._whole.skip(steps)
+        return Deadline(at, self._limits, min(steps, self.steps / parts), self)
 
     def check(self) -> None:
         """Take a step.

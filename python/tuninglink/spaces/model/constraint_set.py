@@ -444,7 +444,7 @@ class ConstraintSet:
         keys: set[tuple[int, ...]] = set()
         steps = _FIRST_STEPS
         while True:
-            attempt = deadline.within(steps)
+            attempt = deadline.share(steps=steps)
             try:
                 solution = next(
                     (
@@ -474,7 +474,7 @@ def _postponing(
         for solution in solutions:
             since = time.monotonic()
             yield solution
-            deadline.postpone(time.monotonic() - since)
+            deadline.extend(time.monotonic() - since)
 
 
 def _shuffled(size: int, chance: random.Random) -> Iterator[int]:
