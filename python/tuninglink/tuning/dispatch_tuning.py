@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,6 +26,7 @@ from tuninglink.tuning.devices import (
     Settings,
     Stage,
     Timeline,
+    backend_of,
     default_device,
     known_compute_units,
 )
@@ -61,18 +63,20 @@ class DispatchTuning:
         Raises:
             TuninglinkError: the program cannot be tuned.
         """
-        # Compile the program while the libraries of the search load.
+        # Compile the program while the libraries of the search load, and the devices open if the flags name their kind.
         options, listener, timeline = self.options, self.listener, Timeline()
         begin_loading(options.settings.search, options.settings.trials)
-        with listener.during(f"compiling {options.title}"), timeline.stage(Stage.PROGRAM):
-            program = self.read_program()
-        for warning in generic_cpu_warnings(task.target for task in program.tasks):
-            listener.noticed(warning)
-        # Open the devices, and tune until the budget is over or a signal arrives.
-        uris = options.settings.devices or (
-            default_device(program.matching_tasks(())[0].target.backend),
-        )
-        with open_context(options, uris, timeline, listener) as tuner:
+        backend = backend_of(options.flags)
+        uris = options.settings.devices or ((default_device(backend),) if backend else ())
+        with ExitStack() as opened, ThreadPoolExecutor(1) as thread:
+            machines = thread.submit(_open_machines, options, uris, opened) if uris else None
+            with listener.during(f"compiling {options.title}"), timeline.stage(Stage.PROGRAM):
+                program = self.read_program()
+            for warning in generic_cpu_warnings(task.target for task in program.tasks):
+                listener.noticed(warning)
+            # Tune until the budget is over or a signal arrives.
+            uris = uris or (default_device(program.matching_tasks(())[0].target.backend),)
+            tuner = opened.enter_context(open_context(options, uris, timeline, listener, machines))
             descriptions = tuner.devices.descriptions
             listener.found(program, descriptions)
             for remark in unknown_device_remarks(descriptions):
@@ -210,7 +214,11 @@ def unknown_device_remarks(devices: Iterable[DeviceDescription]) -> Iterator[Dia
 
 @contextmanager
 def open_context(
-    options: MeasuringOptions, uris: Sequence[str], timeline: Timeline, listener: Listener
+    options: MeasuringOptions,
+    uris: Sequence[str],
+    timeline: Timeline,
+    listener: Listener,
+    machines: Future[tuple[DeviceSet, CandidateCompiler]] | None = None,
 ) -> Iterator[TuningContext]:
     """Open everything that tuning requires, for the duration of a block.
 
@@ -219,6 +227,7 @@ def open_context(
         uris: the URIs of the devices.
         timeline: records the time of the stages.
         listener: receives progress events.
+        machines: the devices and the compiler, if they are being opened already.
 
     Raises:
         TuninglinkError: a device, the database or a directory cannot be opened.
@@ -232,7 +241,9 @@ def open_context(
         if options.failures:
             reproducers = Reproducers(options.failures, options.flags, settings.seed)
         with timeline.stage(Stage.DEVICES):
-            devices, compiler = _machines(options, uris, opened)
+            devices, compiler = (
+                machines.result() if machines else _open_machines(options, uris, opened)
+            )
         timeline.watch(devices)
         journal = Journal(database, devices.first.description, settings, options.flags)
         references = None
@@ -243,7 +254,7 @@ def open_context(
         )
 
 
-def _machines(
+def _open_machines(
     options: MeasuringOptions, uris: Sequence[str], opened: ExitStack
 ) -> tuple[DeviceSet, CandidateCompiler]:
     """Open the devices and start the compiler, here or on the workers of a cluster."""

@@ -355,6 +355,8 @@ class TaskRun:
                 return
             self.standing = result
             self._share_best(ranked)
+            if not self._context.is_local:
+                self._winner_verification.begin(best.candidate)
             return
 
     def _short_race(self, result: TaskResult, best: TrialResult, rules: RaceRules) -> TaskResult:
