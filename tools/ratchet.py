@@ -48,8 +48,8 @@ LIMITS: Final = {
     "tuning.deciding": (3415, 183),
     "tuning.database": (2186, 97),
     "tuning.flag_sets": (1612, 81),
-    "tuning.scheduling": (2279, 159),
-    "tuning": (4067, 168),
+    "tuning.scheduling": (2281, 159),
+    "tuning": (4078, 168),
     "doctor": (251, 9),
     "cli": (5351, 203),
 }
