@@ -324,11 +324,9 @@ class Compiler:
 
     Args:
         options: the options; specs and flags in them are ignored.
-        specs: the specs to apply.
         session_flags: the flags of the session. Process-wide flags must already be set.
         report: receives each warning and remark as it is emitted.
         warnings: earlier warnings about the specs, to be reported first.
-        observer: an observer of the program, or None.
         step: receives the name of each step at its start.
     """
 
@@ -429,9 +427,7 @@ class Compiler:
             self._report,
             verify=options.verify,
             phase_dumps=options.phase_dumps,
-            remarks=(options.remarks_filter, options.remarks_file)
-            if options.remarks_filter
-            else None,
+            remarks=(options.remarks_filter, options.remarks_file),
         ) as invocation:
             invocation.parse(source)
             refuse_spec(invocation.module)
@@ -441,11 +437,10 @@ class Compiler:
                     here = Phase.EXECUTABLE_SOURCES
                 if here < Phase.EXECUTABLE_SOURCES:
                     self._step("forming dispatches")
-                    # Large specs take no extra time if they are read while the compiler works.
+                    # Large specs take no extra time if they are read while the compiler works. A failure is repeated,
+                    # and reported, later.
                     with ThreadPoolExecutor(max_workers=1) as executor:
-                        executor.submit(
-                            application.prepare
-                        )  # A failure is repeated, and reported, later.
+                        executor.submit(application.prepare)
                         invocation.advance(here, here := Phase.EXECUTABLE_SOURCES)
                 materialize_encodings(invocation.module)
                 if self._observer:

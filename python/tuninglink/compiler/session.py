@@ -233,11 +233,9 @@ class Invocation(NativeHandle):
     it returns, or if it failed. Handles to operations of the module must not be used after the end of the invocation.
 
     Args:
-        session: the session.
         report: receives warnings and remarks as the compiler emits them.
-        verify: whether to verify the IR after each pass.
         phase_dumps: a directory for the IR after each phase; empty for no dumps.
-        remarks: a pattern of remarks to write, and their file.
+        remarks: a pattern of remarks to write, if any, and their file.
     """
 
     def __init__(
@@ -247,7 +245,7 @@ class Invocation(NativeHandle):
         *,
         verify: bool = True,
         phase_dumps: str = "",
-        remarks: tuple[str, str] | None = None,
+        remarks: tuple[str, str] = ("", ""),
     ) -> None:
         pointer = call("ireeCompilerInvocationCreate", session.pointer, result=c_void_p)
         super().__init__(pointer, "ireeCompilerInvocationDestroy")
@@ -260,7 +258,7 @@ class Invocation(NativeHandle):
         call("ireeCompilerInvocationSetVerifyIR", pointer, verify)
         dumps = os.fsencode(phase_dumps)
         call("ireeCompilerInvocationSetDumpCompilationPhasesTo", pointer, dumps)
-        if remarks:
+        if remarks[0]:
             call("ireeCompilerInvocationSetupRemarks", pointer, *map(os.fsencode, remarks))
 
     def _handle(self, pointer: int, _: int | None) -> int:

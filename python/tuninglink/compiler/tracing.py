@@ -252,19 +252,15 @@ class Origin:
 class TaggedSpec:
     """A copy of a linked spec that tags the operations that it configures.
 
-    Args:
-        linked: the spec.
-        exact: whether each entry has a separate tag. Otherwise entries share the tags of their actions, which is cheap
-            for any number of entries.
+    If it is `exact`, each entry has a separate tag. Otherwise entries share the tags of their actions, which is cheap for
+    any number of entries.
 
     Attributes:
-        linked: the spec.
         content: the copy, as bytecode.
         origins: the origins of the tags, by number.
     """
 
     def __init__(self, linked: LinkedSpec, *, exact: bool) -> None:
-        self.linked = linked
         self.origins: list[Origin] = []
         module = linked.spec.module.clone()
         self._fresh = FreshNames(symbols(module))

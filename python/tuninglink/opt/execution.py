@@ -144,11 +144,8 @@ class Execution:
     """A pipeline in a context, ready to run on operations of that context.
 
     Args:
-        pipeline: the pipeline.
         context: the context of the operations. It should have a handler that forwards its diagnostics to
-            `diagnostics`.
-        registry: the registry of passes written in Python.
-        diagnostics: the sink for diagnostics of passes written in Python.
+            `diagnostics`, the sink of passes written in Python.
         options: the options about reports of the run.
         nest_implicitly: whether to nest a pass where it is restricted to another operation than the anchor.
 
@@ -377,11 +374,11 @@ def run_passes(
                 # A textual pipeline, or a list of passes without an anchor.
                 is_anchored = item.lstrip().startswith((f"{operation.name}(", f"{ANY}("))
                 pipeline = parse_pipeline(item if is_anchored else f"{operation.name}({item})")
-                for leaf in leaves(pipeline):
-                    if CompilerPasses(operation.context).needs_target_backends(leaf):
-                        message = f"pass '{leaf.name}' needs the target backends, which exclude sessions of the compiler"
-                        remedy = note("run 'tuninglink-opt', which is a process of its own")
-                        raise TuninglinkError(error(message, leaf.place, [remedy]))
+                uses_backends = CompilerPasses(operation.context).needs_target_backends
+                if leaf := next(filter(uses_backends, leaves(pipeline)), None):
+                    message = f"pass '{leaf.name}' needs the target backends, which exclude sessions of the compiler"
+                    remedy = note("run 'tuninglink-opt', which is a process of its own")
+                    raise TuninglinkError(error(message, leaf.place, [remedy]))
                 execution = Execution(
                     pipeline, operation.context, registry, sink, nest_implicitly=not is_anchored
                 )

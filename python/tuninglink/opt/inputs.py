@@ -218,8 +218,6 @@ class Expectations:
     Expectations are read from the file of each diagnostic, as in MLIR's tools.
 
     Args:
-        name: the name of the input.
-        text: the input.
         report: receives an error for each unexpected diagnostic, and at the end for each expected diagnostic that was
             not emitted.
         only_expected: whether to ignore unexpected diagnostics.

@@ -43,10 +43,7 @@ GROUP = "tuninglink.passes"
 class PassRegistry:
     """A registry of passes by name, which imports passes on demand.
 
-    Attributes:
-        own: the passes of Tuninglink, by name.
-        warn: receives warnings about unusable plug-ins.
-        entry_points: returns the entry points of plug-ins; by default those of all installed packages.
+    The passes of plug-ins are by default those of all installed packages. `warn` receives warnings about unusable ones.
     """
 
     own: Mapping[str, type[Pass]]
