@@ -36,7 +36,7 @@ from model_figures import Model, StepError, run
 from models import SUITES, export
 
 from tuninglink.emission import Preparation, add_entry_point
-from tuninglink.mlir import DiagnosticSink, collect, names, rename_symbols
+from tuninglink.mlir import DiagnosticSink, body, collect, names, rename_symbols
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.passes.drop_shadowed import drop_shadowed
 from tuninglink.specs import (
@@ -159,7 +159,7 @@ def _tuned(spec: Spec, position: int) -> Tuned:
     revision.set_provenance(position, provenance)
     entry = revision.finish([position])
     matcher = entry.entries[0].matcher
-    rename_symbols(entry.module, {matcher: _DISPATCH.sub("match_", matcher)})
+    rename_symbols(body(entry.module), {matcher: _DISPATCH.sub("match_", matcher)})
     return Tuned(Spec(entry.module, entry.source), provenance)
 
 

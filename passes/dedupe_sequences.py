@@ -8,7 +8,7 @@ from typing import ClassVar
 from iree.compiler import ir as mlir
 
 from tuninglink.matching import structural_key
-from tuninglink.mlir import DiagnosticSink, Pass, collect, names, postorder, rename_symbols
+from tuninglink.mlir import DiagnosticSink, Pass, body, collect, names, postorder, rename_symbols
 from tuninglink.specs import pairs_of, scopes, set_pairs
 
 
@@ -98,7 +98,7 @@ def deduplicate_sequences(module: mlir.Operation) -> int:
         count += len(merged)
         for name in merged:
             scope.sequences.pop(name).erase()
-        rename_symbols(scope.module, merged)
+        rename_symbols(body(scope.module), merged)
         for sequence in scope.sequences.values():
             for foreach_match in collect(sequence, names.FOREACH_MATCH):
                 # Remove the unreachable pairs, whose matcher is that of an earlier pair. The compiler crashes when it

@@ -165,7 +165,9 @@ def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> 
         copy = root.operation.clone().operation
         for position, operand in enumerate(root.operands):
             copy.operands[position] = block.arguments[operands.index(operand)]
-        for result, kind in zip(copy.results, types[op.first_destination :], strict=False):
+        # The destination operands have the types of the results; a pack's padding value and tile sizes follow them.
+        first = 1 if op.is_relayout else len(root.operands) - len(root.results)
+        for result, kind in zip(copy.results, types[first:], strict=False):
             result.set_type(kind)
         yield_([])
 

@@ -7,7 +7,7 @@ from iree.compiler import ir as mlir
 from problem_forms import NK, TARGETS, linear, linear_entry, spec
 
 import tuninglink
-from tuninglink.iree import Target, find_dispatches, known_cpu_vectors
+from tuninglink.iree import CPU_VECTORS, Target, find_dispatches
 from tuninglink.mlir import thread_context
 from tuninglink.specs import is_like
 
@@ -32,7 +32,7 @@ def test_the_vector_instructions_are_those_of_the_compiler(name: str) -> None:
     module = mlir.Module.parse(written, thread_context())
     (dispatch,) = find_dispatches(module.operation)
     assert dispatch.target
-    assert dispatch.target.cpu_vectors == known_cpu_vectors()[name]
+    assert dispatch.target.cpu_vectors == CPU_VECTORS[name]
 
 
 @pytest.mark.parametrize(

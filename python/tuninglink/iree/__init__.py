@@ -31,7 +31,6 @@ with lazy_imports(globals()):
         SizeRange as SizeRange,
         combinations as combinations,
         dispatch_arguments as dispatch_arguments,
-        range_counts as range_counts,
         ranges_around as ranges_around,
         sizes_between as sizes_between,
         specialization_ranges as specialization_ranges,
@@ -77,7 +76,6 @@ with lazy_imports(globals()):
         intrinsic_name as intrinsic_name,
         intrinsics_multiplying as intrinsics_multiplying,
         is_cpu_configuration as is_cpu_configuration,
-        is_nvidia as is_nvidia,
         is_read as is_read,
         read_basis as read_basis,
         read_cpu_configuration as read_cpu_configuration,
@@ -88,11 +86,14 @@ with lazy_imports(globals()):
         uses_igemm as uses_igemm,
     )
     from tuninglink.iree.processors import (
+        CPU_VECTORS as CPU_VECTORS,
         LARGEST_FRAME_BYTES as LARGEST_FRAME_BYTES,
         WORKER_STACK_BYTES as WORKER_STACK_BYTES,
         PeakRates as PeakRates,
         Rates as Rates,
-        known_cpu_vectors as known_cpu_vectors,
+        Spills as Spills,
+        find_amd_spills as find_amd_spills,
+        find_spills as find_spills,
         largest_frame as largest_frame,
         peaks_of_chip as peaks_of_chip,
         peaks_of_device as peaks_of_device,
@@ -109,11 +110,6 @@ with lazy_imports(globals()):
         elementwise_op as elementwise_op,
         gpu_enumerators as gpu_enumerators,
         unknown as unknown,
-    )
-    from tuninglink.iree.spills import (
-        Spills as Spills,
-        find_amd_spills as find_amd_spills,
-        find_spills as find_spills,
     )
     from tuninglink.iree.structured_op import (
         ATTENTION_OUTPUTS as ATTENTION_OUTPUTS,

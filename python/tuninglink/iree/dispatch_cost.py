@@ -123,7 +123,7 @@ _PRODUCTS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION, OpKind.ATT
 
 def _flops(op: StructuredOp, evaluator: SizeEvaluator) -> int | None:
     """Return the number of arithmetic operations of an op, or None if a size is unknown."""
-    sizes = evaluator.loops(op)
+    sizes = op.loop_sizes(evaluator.shape)
     if op.kind is OpKind.ATTENTION:
         loops = {role: [sizes[loop] for loop in numbers] for role, numbers in op.loops.items()}
         outer = [*loops[Role.BATCH], *loops[Role.M], *loops[Role.K2]]
@@ -134,16 +134,12 @@ def _flops(op: StructuredOp, evaluator: SizeEvaluator) -> int | None:
     if not op.maps or not op.operation.regions:
         return 0
     count = 0
-
-    def visitor(inner: mlir.Operation) -> None:
-        nonlocal count
+    # Iterating the block would import the Python module of the linalg dialect: 0.2 s.
+    for inner in collect(op.operation):
         if inner.name == "math.fma":
             count += 2
         elif inner.name.startswith("math.") or inner.name in _ARITHMETIC:
             count += not isinstance(inner.results[0].type, mlir.IndexType)
-
-    # Iterating the block would import the Python module of the linalg dialect: 0.2 s.
-    visit(op.operation, visitor)
     return _product(count, sizes)
 
 

@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.iree.targets import Target, read_executable_target
-from tuninglink.mlir import body, constant_value, names, postorder, symbol_name, visit
+from tuninglink.mlir import body, collect, constant_value, names, postorder, symbol_name, visit
 
 Condition = Callable[[mlir.Operation], bool]
 
@@ -28,19 +28,16 @@ class FunctionOps:
 
 def function_ops(function: mlir.Operation) -> FunctionOps:
     """Return the ops in `function` that a configuration can concern, in post-order."""
-    computing: list[mlir.Operation] = []
     configurations = (names.LOWERING_CONFIG, names.COMPILATION_INFO, names.ROOT_OP)
+    computing: list[mlir.Operation] = []
     carrying: dict[str, list[mlir.Operation]] = {name: [] for name in configurations}
-
-    def visitor(operation: mlir.Operation) -> None:
+    for operation in collect(function, order=mlir.WalkOrder.POST_ORDER):
         if is_computing(operation.name):
             computing.append(operation)
         attributes = operation.attributes
         for name, operations in carrying.items():
             if name in attributes:
                 operations.append(operation)
-
-    visit(function, visitor, mlir.WalkOrder.POST_ORDER)
     return FunctionOps(tuple(computing), *map(tuple, carrying.values()))
 
 
@@ -81,18 +78,45 @@ def _leads(is_loop_nest: Condition, others: Collection[str]) -> Condition:
     )
 
 
-def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
-    """Return the conditions of `getRootOperation` in IREE's `CPUUtils.cpp`."""
-    # A reduction; else any other structured op; else an op that only changes the layout (`linalg.pack`, `tensor.pad`,
-    # …).
-    return (_leads(_is_structured, _RELAYOUTS), _is_structured, _named(_RELAYOUTS))
+_CPU_BACKENDS: Final = frozenset({"llvm-cpu", "vmvx", "vmvx-inline"})
+_SPIRV_BACKENDS: Final = frozenset({"metal-spirv", "vulkan-spirv", "webgpu-spirv"})
+"""The compiler's names of backends. The other backends are for GPUs."""
 
 
-def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
-    """Return the conditions of `initGPULaunchConfig` in IREE's `LLVMGPU/KernelConfig.cpp`."""
-    # A reduction, or an op other than a `linalg.generic` with loops, including `tensor.pad`; else a `linalg.generic`,
-    # unless it only computes the positions of a scatter; else `linalg.pack` or `linalg.unpack`; else an op that moves
-    # or fills.
+def _root_conditions(
+    function: mlir.Operation, variant: mlir.Operation | None, computing: Sequence[mlir.Operation]
+) -> Sequence[Condition]:
+    """Return the conditions on the root op of a function, the strongest first.
+
+    The last op that satisfies the first satisfiable condition is the root op.
+    """
+    # The rule depends on the nearest target on or around the function.
+    backend = ""
+    for ancestor in (function, *ancestors(function)):
+        is_variant = ancestor.name == names.EXECUTABLE_VARIANT
+        target = ancestor.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
+        if target is not None:
+            executable = read_executable_target(target)
+            backend = executable.backend if executable else ""
+            break
+    if backend in _CPU_BACKENDS:
+        # `getRootOperation` in IREE's `CPUUtils.cpp`: a reduction; else any other structured op; else an op that only
+        # changes the layout (`linalg.pack`, `tensor.pad`, …).
+        return (_leads(_is_structured, _RELAYOUTS), _is_structured, _named(_RELAYOUTS))
+    # GPU backends run a function with a workgroup count of one in one thread, without a configuration
+    # (`initGPULaunchConfig`).
+    for export in body(variant) if variant is not None else ():
+        if export.name != names.EXECUTABLE_EXPORT or symbol_name(export) != symbol_name(function):
+            continue
+        blocks = list(export.regions[0].blocks)
+        counts = list(blocks[-1].operations[-1].operation.operands) if blocks else []
+        if counts and all(constant_value(count) == 1 for count in counts):
+            return ()
+    generic = _named({names.GENERIC})
+    if backend in _SPIRV_BACKENDS:
+        # `getRootOperation` in IREE's `SPIRV/KernelConfig.cpp`: a reduction or any op other than a `linalg.generic`,
+        # including layout changes; else a `linalg.generic`; else a fill.
+        return (_leads(generic, {names.FILL}), generic, _named({names.FILL}))
 
     def owners(values: Iterable[mlir.Value[mlir.Type]]) -> Iterator[mlir.Operation]:
         for value in values:
@@ -101,33 +125,19 @@ def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
             if operation.name not in (names.FUNCTION, names.UTIL_FUNCTION):
                 yield operation
 
+    # `initGPULaunchConfig` in IREE's `LLVMGPU/KernelConfig.cpp`: a reduction, or an op other than a `linalg.generic`
+    # with loops, including `tensor.pad`; else a `linalg.generic`, unless it only computes the positions of a scatter;
+    # else `linalg.pack` or `linalg.unpack`; else an op that moves or fills.
     # Operand 1 of a scatter has the positions to write.
     written = [scatter.operands[1] for scatter in computing if scatter.name == _SCATTER]
     positions = set(postorder(owners(written), lambda operation: owners(operation.operands)))
+    return (
+        _leads(generic, _WEAK_ON_GPU),
+        lambda operation: generic(operation) and operation not in positions,
+        _named(_PACKS),
+        _named(_MOVES),
+    )
 
-    def computes(operation: mlir.Operation) -> bool:
-        return operation.name == names.GENERIC and operation not in positions
-
-    leads = _leads(_named({names.GENERIC}), _WEAK_ON_GPU)
-    return (leads, computes, _named(_PACKS), _named(_MOVES))
-
-
-def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
-    """Return the conditions of `getRootOperation` in IREE's `SPIRV/KernelConfig.cpp`."""
-    # A reduction or any op other than a `linalg.generic`, including layout changes; else a `linalg.generic`; else a
-    # fill.
-    generic, fill = _named({names.GENERIC}), _named({names.FILL})
-    return (_leads(generic, {names.FILL}), generic, fill)
-
-
-_RULES: Final = {
-    **dict.fromkeys(("llvm-cpu", "vmvx", "vmvx-inline"), _cpu),
-    **dict.fromkeys(("metal-spirv", "vulkan-spirv", "webgpu-spirv"), _spirv),
-}
-"""The root op rule by the compiler's name of the backend. The other backends are for GPUs.
-
-A rule returns conditions, the strongest first. The last op that satisfies the first satisfiable one is the root op.
-"""
 
 # --- The dispatches of a program, their targets, and their root ops, found by the rule of each dispatch's backend
 
@@ -257,7 +267,6 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
         return mlir.WalkResult.SKIP
 
     visit(root, visitor)
-    single: dict[mlir.Operation, frozenset[str]] = {}
     function_roots = []
     for function in functions:
         around = ancestors(function)
@@ -270,41 +279,13 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
         # several have a `lowering_config`, the rule selects the original op: the compiler propagates configurations.
         roots = ops.annotated or (ops.configured if len(ops.configured) == 1 else ())
         if not roots and ops.computing:
-            rule = _rule(function)
-            is_single = False
-            if rule is not _cpu and variant is not None:
-                # GPU backends run a function with a workgroup count of one in one thread, without a configuration
-                # (`initGPULaunchConfig`).
-                if variant not in single:
-                    exports = (op for op in body(variant) if op.name == names.EXECUTABLE_EXPORT)
-                    of_one = (symbol_name(export) or "" for export in exports if _is_single(export))
-                    single[variant] = frozenset(of_one)
-                is_single = (symbol_name(function) or "") in single[variant]
-            if not is_single:
-                # The op that the compiler would choose a configuration for, if any.
-                chosen = (
-                    operation
-                    for condition in rule(ops.computing)
-                    for operation in reversed(ops.computing)
-                    if condition(operation)
-                )
-                roots = tuple(islice(chosen, 1))
+            # The op that the compiler would choose a configuration for, if any.
+            chosen = (
+                operation
+                for condition in _root_conditions(function, variant, ops.computing)
+                for operation in reversed(ops.computing)
+                if condition(operation)
+            )
+            roots = tuple(islice(chosen, 1))
         function_roots.append(FunctionRoots(function, roots, ops.marked))
     return function_roots
-
-
-def _rule(function: mlir.Operation) -> Callable[[Sequence[mlir.Operation]], Sequence[Condition]]:
-    """Return the rule for the nearest target on or around `function`."""
-    for ancestor in (function, *ancestors(function)):
-        is_variant = ancestor.name == names.EXECUTABLE_VARIANT
-        target = ancestor.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
-        if target is not None:
-            executable = read_executable_target(target)
-            return _RULES.get(executable.backend if executable else "", _gpu)
-    return _gpu
-
-
-def _is_single(export: mlir.Operation) -> bool:
-    blocks = list(export.regions[0].blocks)
-    counts = list(blocks[-1].operations[-1].operation.operands) if blocks else []
-    return bool(counts) and all(constant_value(count) == 1 for count in counts)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.structured_op import Sizes, StructuredOp, shape
+from tuninglink.iree.structured_op import Sizes, shape
 from tuninglink.mlir import collect, defining_op
 
 if TYPE_CHECKING:
@@ -78,25 +78,14 @@ def specialization_ranges(
 
     A box has the ranges of loops, by number. Other loops may have any size.
     """
-
-    def assumption(sizes: SizeRange | None) -> str:
-        if sizes is None:
-            return "<>"
-        divisor = f", udiv = {sizes.divisor}" if sizes.divisor > 1 else ""
-        return f"<umin = {sizes.low}, umax = {sizes.high}{divisor}>"
-
-    lists = (", ".join(assumption(box.get(loop)) for loop in range(loops)) for box in boxes)
-    text = ", ".join(f"[{list_}]" for list_ in lists)
-    return mlir.Attribute.parse(f"#util<int.assumption.multi_array[{text}]>", context)
-
-
-def range_counts(ranges: mlir.Attribute) -> list[int]:
-    """Return the number of ranges in each list of a `specialization_ranges` attribute.
-
-    The bindings provide only the text of the attribute.
-    """
-    lists = str(ranges).partition("[")[2].split("[")[1:]
-    return [text.count("<") for text in lists]
+    lists = []
+    for box in boxes:
+        assumptions = ["<>"] * loops
+        for loop, sizes in box.items():
+            divisor = f", udiv = {sizes.divisor}" if sizes.divisor > 1 else ""
+            assumptions[loop] = f"<umin = {sizes.low}, umax = {sizes.high}{divisor}>"
+        lists.append(f"[{', '.join(assumptions)}]")
+    return mlir.Attribute.parse(f"#util<int.assumption.multi_array[{', '.join(lists)}]>", context)
 
 
 DISPATCH: Final = "stream.cmd.dispatch"
@@ -156,34 +145,32 @@ class SizeEvaluator:
 
     def value(self, value: Value) -> int | None:
         """Return the value of an integer, or None if it is unknown."""
-        if value not in self._known:
-            self._known[value] = self._evaluate(value)
-        return self._known[value]
-
-    def _evaluate(self, value: Value) -> int | None:
+        if value in self._known:
+            return self._known[value]
+        result: int | None = None
         op = defining_op(value)
         attributes: Any = op.attributes if op is not None else {}
         match op.name if op is not None else "":
             case "arith.constant":
                 constant = attributes["value"]
-                is_number = isinstance(constant, (mlir.IntegerAttr, mlir.BoolAttr))
-                return int(constant.value) if is_number else None
+                if isinstance(constant, (mlir.IntegerAttr, mlir.BoolAttr)):
+                    result = int(constant.value)
             case "hal.interface.constant.load":
-                return dict(enumerate(self._arguments)).get(attributes["ordinal"].value)
-            case name if name == BUFFER_VIEW_DIM:
+                result = dict(enumerate(self._arguments)).get(attributes["ordinal"].value)
+            case name if op is not None and name == BUFFER_VIEW_DIM:
                 # The size of a dimension of a program argument.
-                dimension = attributes["index"].value
-                source = op.operands[0] if op is not None else None
-                if self._size_of is None or not isinstance(source, mlir.BlockArgument):
-                    return None
-                return self._size_of(source.arg_number, dimension)
+                source = op.operands[0]
+                if self._size_of is not None and isinstance(source, mlir.BlockArgument):
+                    result = self._size_of(source.arg_number, attributes["index"].value)
             case name if op is not None and name in _UNCHANGED:
-                return self.value(op.operands[mlir.OpResult(value).result_number])
+                result = self.value(op.operands[mlir.OpResult(value).result_number])
             case name if op is not None and (name in _ARITHMETIC or name == "arith.cmpi"):
                 function = _ARITHMETIC.get(name) or _PREDICATES[int(attributes["predicate"].value)]
                 left, right = map(self.value, op.operands)
-                return None if left is None or right is None else int(function(left, right))
-        return None
+                if left is not None and right is not None:
+                    result = int(function(left, right))
+        self._known[value] = result
+        return result
 
     def shape(self, value: Value) -> Sizes | None:
         """Return the sizes of a tensor, None for unknown sizes."""
@@ -207,10 +194,6 @@ class SizeEvaluator:
             return static
         dynamic_sizes = iter(map(self.value, dynamic))
         return tuple(next(dynamic_sizes) if size is None else size for size in static)
-
-    def loops(self, op: StructuredOp) -> Sizes:
-        """Return the sizes of the loops of an op."""
-        return op.loop_sizes(self.shape)
 
 
 def called_dispatches(call: mlir.Operation) -> Iterator[str]:

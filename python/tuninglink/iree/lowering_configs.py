@@ -344,17 +344,12 @@ def intrinsics_multiplying(
 
 
 def instruction_set(name: str) -> str:
-    """Return the instruction set of an intrinsic: `MFMA`, `WMMAR3`, `WMMAR4`, `WMMA` or `NV`.
+    """Return the instruction set of an intrinsic: `MFMA`, `WMMAR3`, `WMMAR4` or `WMMA` of AMD GPUs, `NV` of NVIDIA GPUs.
 
     The instruction set of a virtual intrinsic is the one of its underlying instructions.
     """
     first = name.partition("_")[0]
     return "MFMA" if first.endswith("MFMA") else first
-
-
-def is_nvidia(name: str) -> bool:
-    """Return whether an intrinsic is for NVIDIA GPUs. All others are for AMD GPUs."""
-    return instruction_set(name) == "NV"
 
 
 _GPUS: Final = frozenset({"rocm", "cuda", "vulkan", "metal"})
@@ -401,7 +396,18 @@ def foreign_reason(configuration: mlir.Attribute, target: Target) -> str:
         return ""
     kind = configuration.mma_kind
     intrinsic = intrinsic_name(kind)
-    if kind is None or intrinsic is None or _has_intrinsic(intrinsic, target):
+    if kind is None or intrinsic is None:
+        return ""
+    instructions = instruction_set(intrinsic)
+    has_intrinsic = True
+    if target.intrinsics and intrinsic in iree_gpu.VirtualMMAIntrinsic.__members__:
+        # A target lists only some of the virtual intrinsics that its instructions implement.
+        has_intrinsic = instructions in map(instruction_set, target.intrinsics)
+    elif target.intrinsics:
+        has_intrinsic = intrinsic in target.intrinsics
+    elif target.backend in ("rocm", "cuda"):
+        has_intrinsic = (instructions == "NV") == (target.backend == "cuda")
+    if has_intrinsic:
         return ""
     reason = f"'{intrinsic}' is not an intrinsic of {target}"
     if not target.intrinsics:
@@ -411,18 +417,6 @@ def foreign_reason(configuration: mlir.Attribute, target: Target) -> str:
     alternative = next(alternatives, "")
     remedy = f"there is '{alternative}'" if alternative else "it has none"
     return f"{reason}; for {'·'.join(types[:2])}→{types[2]} {remedy}"
-
-
-def _has_intrinsic(intrinsic: str, target: Target) -> bool:
-    """Return whether a target has the instructions of an intrinsic, or may have them."""
-    if target.intrinsics and (intrinsic in iree_gpu.VirtualMMAIntrinsic.__members__):
-        # A target lists only some of the virtual intrinsics that its instructions implement.
-        return instruction_set(intrinsic) in map(instruction_set, target.intrinsics)
-    if target.intrinsics:
-        return intrinsic in target.intrinsics
-    if target.backend in ("rocm", "cuda"):
-        return is_nvidia(intrinsic) == (target.backend == "cuda")
-    return True
 
 
 def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
@@ -436,7 +430,7 @@ def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
     if isinstance(configuration, iree_gpu.LoweringConfigAttr):
         name = intrinsic_name(configuration.mma_kind)
         if name is not None:
-            return backends - {"rocm" if is_nvidia(name) else "cuda"}
+            return backends - {"rocm" if instruction_set(name) == "NV" else "cuda"}
     return backends
 
 

@@ -1,4 +1,4 @@
-"""CPUs: their vector instructions, their suitability for code for other CPUs, and the stack of the runtime's workers.
+"""Processors: vector instructions and worker stacks of CPUs, registers that code for GPUs spills, and peak rates.
 
 Source of the vector instructions: the native vector size and the features that `iree-compile` 3.13 writes into the
 executable target for each name passed with `--iree-llvmcpu-target-cpu`. `test/compiler/test_like_targets.py` repeats
@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Final
 
+from tuninglink.errors import counted
 from tuninglink.plain_data import named
 
 _BASE: Final = frozenset({"avx", "avx2", "fma", "neon", "sve", "sve2", "sme"}).union(
@@ -53,16 +56,6 @@ class CpuVectors:
         used = _BASE.union(*(_BY_TYPE.get(type_, frozenset()) for type_ in types))
         has_same_size = self.native_vector_size == other.native_vector_size
         return has_same_size and other.features & used <= self.features
-
-
-@cache
-def known_cpu_vectors() -> Mapping[str, CpuVectors]:
-    """Return the vector instructions of CPUs, by name."""
-    vectors: dict[str, CpuVectors] = {}
-    for size, features, names in re.findall(r"(\d+) (.+):((?:\n {8}.+)+)", _CPUS):
-        cpu = CpuVectors(int(size), frozenset(features.split()))
-        vectors |= dict.fromkeys(names.split(), cpu)
-    return MappingProxyType(vectors)
 
 
 _CPUS: Final = """
@@ -127,6 +120,15 @@ _CPUS: Final = """
 """
 """Native vector sizes in bytes and features, with the names of CPUs. CPUs with neither AVX nor NEON are left out."""
 
+CPU_VECTORS: Final[Mapping[str, CpuVectors]] = MappingProxyType(
+    {
+        name: CpuVectors(int(size), frozenset(features.split()))
+        for size, features, names in re.findall(r"(\d+) (.+):((?:\n {8}.+)+)", _CPUS)
+        for name in names.split()
+    }
+)
+"""The vector instructions of CPUs, by name."""
+
 
 WORKER_STACK_BYTES: Final = 128 << 10
 """The stack size of a worker of `local-task`: the default of IREE's flag `--task_worker_stack_size`."""
@@ -166,6 +168,97 @@ def largest_frame() -> int:
 @cache
 def _report() -> int:
     return os.memfd_create("stack-frames")
+
+
+# --- Registers that generated code spills to memory, read from compiled programs for GPUs ---------
+#
+# Code objects for AMD describe their kernels in an `NT_AMDGPU_METADATA` note, a MessagePack map ("User Guide for AMDGPU
+# Backend" of LLVM, "Code Object V5 Metadata"). PTX is compiled by the driver; NVIDIA's `ptxas` reports what that needs.
+
+_NUMBER: Final = rb"([\x00-\x7f]|\xcc.|\xcd.{2}|\xce.{4})"
+"""A MessagePack number that is not negative: itself, or a type before 1, 2 or 4 bytes."""
+
+_PTX: Final = re.compile(rb"\.version \d[^\0]*?\.target (sm_\w+)[^\0]*")
+_PROPERTIES: Final = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores")
+
+_PTXAS_SECONDS: Final = 30
+"""The time limit of `ptxas`."""
+
+
+@dataclass(frozen=True)
+class Spills:
+    """What the code of the most demanding kernel of a program keeps in memory for lack of registers.
+
+    Attributes:
+        registers: the number of spilled vector registers, of AMD GPUs.
+        spilled_bytes: the bytes of spilled registers that a thread stores, of NVIDIA GPUs.
+        scratch_bytes: the memory of a thread, with its spilled registers.
+        scalar_registers: the number of scalar registers spilled to lanes of vector registers, of AMD GPUs.
+    """
+
+    registers: int = 0
+    spilled_bytes: int = 0
+    scratch_bytes: int = 0
+    scalar_registers: int = 0
+
+    @property
+    def words(self) -> int:
+        """The registers, or the words of memory, that a thread lacks."""
+        return max(self.registers, self.scratch_bytes // 4)
+
+    def __str__(self) -> str:
+        parts = []
+        if self.registers:
+            parts.append(f"spills {counted(self.registers, 'register')}")
+        if self.spilled_bytes:
+            parts.append(f"spills {self.spilled_bytes:,} bytes of registers")
+        if self.scratch_bytes:
+            parts.append(f"takes {self.scratch_bytes:,} bytes of scratch memory for each thread")
+        return f"its code {' and '.join(parts)}" if parts else ""
+
+
+def find_spills(image: bytes) -> Spills:
+    """Return the spills of a compiled program; none if it is not for a GPU, or if they are not known."""
+    if (of_amd := find_amd_spills(image)) is not None:
+        return of_amd
+    tool = shutil.which("ptxas")
+    if tool is None:
+        return Spills()
+    frames, stores = [0], [0]
+    for match in _PTX.finditer(image):
+        arguments = [tool, "--verbose", f"--gpu-name={match[1].decode()}"]
+        try:
+            result = subprocess.run(  # noqa: S603 - the assembler on the user's PATH
+                [*arguments, "--output-file=/dev/null", "/dev/stdin"],
+                input=match[0],
+                capture_output=True,
+                check=False,
+                timeout=_PTXAS_SECONDS,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        # The report is empty if the assembler does not take the code.
+        for frame, stored in _PROPERTIES.findall(result.stderr.decode(errors="replace")):
+            frames.append(int(frame))
+            stores.append(int(stored))
+    return Spills(0, max(stores), max(frames))
+
+
+def find_amd_spills(image: bytes) -> Spills | None:
+    """Return the spills of a compiled program for AMD GPUs; None for other programs."""
+    registers = _metadata(image, b".vgpr_spill_count")
+    if not registers:
+        return None
+    scratch = max(_metadata(image, b".private_segment_fixed_size"), default=0)
+    scalars = max(_metadata(image, b".sgpr_spill_count"), default=0)
+    return Spills(max(registers), scratch_bytes=scratch, scalar_registers=scalars)
+
+
+def _metadata(image: bytes, key: bytes) -> list[int]:
+    # A MessagePack map has each key, a string of less than 32 bytes behind its length, before its value.
+    pattern = re.compile(re.escape(bytes([0xA0 | len(key)]) + key) + _NUMBER, re.DOTALL)
+    numbers = (match[1] for match in pattern.finditer(image))
+    return [int.from_bytes(number[len(number) > 1 :], "big") for number in numbers]
 
 
 # --- Peak rates of devices, and comparisons of the rates of dispatches with them -----------------

@@ -242,12 +242,6 @@ class StructuredOp(OpDescription):
         is_filled = producer is not None and producer.name == names.FILL
         return Accumulation(str(element_type(output.type)), is_filled)
 
-    @property
-    def first_destination(self) -> int:
-        """The position of the first destination operand, which a pack's padding value and tile sizes follow."""
-        count = len(self.operation.operands) - len(self.operation.results)
-        return _DESTINATION if self.is_relayout else count
-
     @cached_property
     def is_relayout(self) -> bool:
         """Whether the op packs a tensor into tiles or unpacks it."""
@@ -434,12 +428,14 @@ def layout(maps: Sequence[mlir.AffineMap]) -> str:
         for role in (Role.FILTER, Role.OUTPUT_IMAGE)
         for position, loop in enumerate(loops[role])
     }
-
-    def letter(expression: mlir.AffineExpr) -> str:
-        used = loops_in(expression)
-        return next((name for loop, name in (windows | letters).items() if loop in used), "?")
-
-    image, filter_ = ("".join(map(letter, map_.results)) for map_ in maps[:2])
+    letters = windows | letters
+    image, filter_ = (
+        "".join(
+            next((letters[loop] for loop in letters if loop in loops_in(result)), "?")
+            for result in map_.results
+        )
+        for map_ in maps[:2]
+    )
     return f"{image}_{filter_}" if "?" not in image + filter_ else ""
 
 

@@ -19,10 +19,10 @@ from iree.compiler.dialects import iree_gpu
 from tuninglink.arguments import described
 from tuninglink.errors import TargetError, nearest
 from tuninglink.iree.processors import (
+    CPU_VECTORS,
     FEATURES,
     CpuVectors,
     PeakRates,
-    known_cpu_vectors,
     peaks_of_chip,
 )
 from tuninglink.mlir import (
@@ -60,12 +60,8 @@ class ExecutableTarget:
 
 def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None:
     """Read a `#hal.executable.target`. Return None for another attribute."""
-    return _read_target(str(attribute)) if attribute.typeid == _target_type() else None
-
-
-@cache
-def _target_type() -> mlir.TypeID:
-    return mlir.Attribute.parse('#hal.executable.target<"", "">', thread_context()).typeid
+    text = str(attribute)
+    return _read_target(text) if text.startswith("#hal.executable.target<") else None
 
 
 @lru_cache(maxsize=4)  # Many dispatches have one target.
@@ -367,13 +363,18 @@ _OLD_X86: Final = """
 """The x86 processors without AVX."""
 
 
-def _with_feature(feature: str) -> list[str]:
-    return [name for name, cpu in known_cpu_vectors().items() if feature in cpu.features]
-
-
 CPUS: Final[dict[str, str]] = {
-    "x86_64": " ".join(sorted([*_with_feature("avx"), *_OLD_X86.split()])),
-    "aarch64": " ".join(sorted(_with_feature("neon"))),
+    "x86_64": " ".join(
+        sorted(
+            [
+                *(name for name, cpu in CPU_VECTORS.items() if "avx" in cpu.features),
+                *_OLD_X86.split(),
+            ]
+        )
+    ),
+    "aarch64": " ".join(
+        sorted(name for name, cpu in CPU_VECTORS.items() if "neon" in cpu.features)
+    ),
     "riscv64": """
         an-erbium andes-ax25 andes-ax45 andes-ax45mpv andes-nx45 et-soc1 gaisler-gr765 generic-rv64
         mips-p8700 rocket-rv64 sifive-p450 sifive-p470 sifive-p550 sifive-p670 sifive-p870-d sifive-s21

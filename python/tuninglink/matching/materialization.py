@@ -17,7 +17,6 @@ from tuninglink.iree import (
     Dispatch,
     find_dispatches,
     find_root_ops,
-    range_counts,
 )
 from tuninglink.matching.derivation import DerivedEntry, Deriver, EntryList
 from tuninglink.matching.nearest_entries import compare
@@ -448,7 +447,9 @@ def _wrong_count(
     ranges: mlir.Attribute, loops: int | None, sequence: mlir.Operation
 ) -> Diagnostic | None:
     """Return the list whose number of ranges differs from the number of loops; None if there is none or if unknown."""
-    for number, count in enumerate(range_counts(ranges)):
+    # The bindings provide only the text of the attribute, which has a list of ranges in `<>` for each specialization.
+    lists = str(ranges).partition("[")[2].split("[")[1:]
+    for number, count in enumerate(list_.count("<") for list_ in lists):
         if loops is not None and count != loops:
             message = (
                 f"list {number} of '{RANGES}' has {counted(count, 'range')}, "

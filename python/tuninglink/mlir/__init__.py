@@ -60,7 +60,6 @@ with lazy_imports(globals()):
         reference as reference,
         references as references,
         references_in as references_in,
-        rename_references as rename_references,
         rename_symbols as rename_symbols,
         split_path as split_path,
         symbol_name as symbol_name,

@@ -302,9 +302,33 @@ def render(
     text = ""
     previous = None
     for part in (diagnostic, *diagnostic.notes):
-        part_sources = sources if part is diagnostic or part.place != previous else None
-        text += _render_one(part, part_sources, color=color, nowhere=nowhere, width=width)
-        previous = part.place
+        severity, place = part.severity, part.place
+        where = escaped(str(place)) if place else nowhere
+        head = f"{where}: " if where else ""
+        message = f"{escaped(part.message, lines=True)}{code_of(part)}"
+        if color:
+            head = f"{_BOLD}{head}{_COLORS[severity]}{severity.value}: {_RESET}"
+            text += f"{head}{_BOLD}{message}{_RESET}\n"
+        else:
+            text += f"{head}{severity.value}: {message}\n"
+        has_line = place is not None and (part is diagnostic or place != previous)
+        previous = place
+        line = sources.line(place) if place is not None and has_line else None
+        if place is None or not line:
+            continue
+        # Columns count bytes from 1; the caret is placed by characters, and may be past the end of its line.
+        column = place.column
+        before = line[: column - 1].decode(errors="replace").expandtabs(TAB_STOP)
+        shown = line.rstrip(b"\r").decode(errors="replace").expandtabs(TAB_STOP)
+        indent = len(before) + max(0, column - 1 - len(line))
+        if indent >= width - len(_CUT):
+            start = indent - width // 2
+            shown, indent = _CUT + shown[start:], len(_CUT) + indent - start
+        if len(shown) > width:
+            shown = shown[: width - len(_CUT)] + _CUT
+        shown = "".join(character if character.isprintable() else "\ufffd" for character in shown)
+        caret = f"{_GREEN}^{_RESET}" if color else "^"
+        text += f"{escaped(shown)}\n{' ' * indent}{caret}\n"
     return printable(text)
 
 
@@ -328,36 +352,6 @@ def print_diagnostic(
 def wants_color(stream: TextIO) -> bool:
     """Return whether to use colors on `stream`: on a terminal, unless NO_COLOR is set."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
-
-
-def _render_one(
-    diagnostic: Diagnostic, sources: Sources | None, *, color: bool, nowhere: str, width: int
-) -> str:
-    severity, place = diagnostic.severity, diagnostic.place
-    where = escaped(str(place)) if place else nowhere
-    head = f"{where}: " if where else ""
-    message = f"{escaped(diagnostic.message, lines=True)}{code_of(diagnostic)}"
-    if color:
-        head = f"{_BOLD}{head}{_COLORS[severity]}{severity.value}: {_RESET}"
-        text = f"{head}{_BOLD}{message}{_RESET}\n"
-    else:
-        text = f"{head}{severity.value}: {message}\n"
-    line = sources.line(place) if sources and place else None
-    if place is None or not line:
-        return text
-    # Columns count bytes from 1; the caret is placed by characters, and may be past the end of its line.
-    column = place.column
-    before = line[: column - 1].decode(errors="replace").expandtabs(TAB_STOP)
-    shown = line.rstrip(b"\r").decode(errors="replace").expandtabs(TAB_STOP)
-    indent = len(before) + max(0, column - 1 - len(line))
-    if indent >= width - len(_CUT):
-        start = indent - width // 2
-        shown, indent = _CUT + shown[start:], len(_CUT) + indent - start
-    if len(shown) > width:
-        shown = shown[: width - len(_CUT)] + _CUT
-    shown = "".join(character if character.isprintable() else "\ufffd" for character in shown)
-    caret = f"{_GREEN}^{_RESET}" if color else "^"
-    return f"{text}{escaped(shown)}\n{' ' * indent}{caret}\n"
 
 
 _CUT = "..."
@@ -455,28 +449,23 @@ def _misspelt(message: str, at_error: str, text: str) -> tuple[str, list[str]]:
 
 def _foreign_pipeline(family: str, word: str, suggestion: str) -> str:
     """Return the remedy for a pipeline of another family of targets; empty if no other family has the pipeline."""
-    pipelines = {other: _pipelines(other, word) for other in _FAMILIES if other != family}
-    for other, names_ in pipelines.items():
-        if word in names_:
-            return (
-                f"'{word}' is a pipeline of '#{other}', not of '#{family}'; write #{other}<{word}>"
-            )
+    families: dict[str, str] = {}
+    for other in _FAMILIES:
+        if other == family:
+            continue
+        try:
+            mlir.Attribute.parse(f"#{other}<{word}>", mlir.Context())
+        except mlir.MLIRError as failure:
+            # The parser lists the pipelines of the family.
+            match = _NO_CASE.match(first_error(failure))
+            families |= dict.fromkeys(match[1].split(", ") if match else (), other)
+            continue
+        return f"'{word}' is a pipeline of '#{other}', not of '#{family}'; write #{other}<{word}>"
     if suggestion:
         return ""
-    families = {name: other for other, names_ in pipelines.items() for name in names_}
     similar = nearest(word, families)
     remedy = f"did you mean '#{families.get(similar)}<{similar}>'?"
     return f"'#{family}' has no '{word}'; {remedy}" if similar else ""
-
-
-def _pipelines(family: str, word: str) -> list[str]:
-    """Return the pipelines of a family: the word if it is a pipeline, or those that the parser lists."""
-    try:
-        mlir.Attribute.parse(f"#{family}<{word}>", mlir.Context())
-    except mlir.MLIRError as failure:
-        match = _NO_CASE.match(first_error(failure))
-        return match[1].split(", ") if match else []
-    return [word]
 
 
 def _enclosing(place: Place | None, text: str) -> list[Diagnostic]:

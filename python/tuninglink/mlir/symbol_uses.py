@@ -31,13 +31,18 @@ def join_path(path: Iterable[str]) -> str:
 
     Different references give different strings: a symbol named `a::b` differs from the symbol `b` in `a`.
     """
-    return "::".join(map(_quoted, path))
+    return "::".join(
+        name
+        if ":" not in name and '"' not in name and name.isprintable()
+        else '"' + escaped(name.replace("\\", "\\\\").replace('"', '\\"')) + '"'
+        for name in path
+    )
 
 
 def reference(attribute: mlir.Attribute) -> str:
     """Return a symbol reference as one string, as `join_path` writes it."""
     if isinstance(attribute, mlir.FlatSymbolRefAttr):
-        return _quoted(attribute.value)
+        return join_path((attribute.value,))
     assert isinstance(attribute, mlir.SymbolRefAttr)
     return join_path(attribute.value)
 
@@ -55,13 +60,6 @@ def split_path(path: str) -> list[str]:
 
     matches = _PATH_NAME.finditer(path)
     return [unescaped(match[1]) if match[1] is not None else match[2] for match in matches]
-
-
-def _quoted(name: str) -> str:
-    if ":" not in name and '"' not in name and name.isprintable():
-        return name
-    name = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped(name)}"'
 
 
 class FreshNames:
@@ -91,35 +89,28 @@ class FreshNames:
         return fresh
 
 
-def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
-    """Rename symbols of `table` and every reference to them, in one walk.
+def rename_symbols(
+    operations: Iterable[mlir.Operation],
+    renames: Mapping[str, str],
+    nested: Mapping[tuple[str, str], str] = MappingProxyType({}),
+) -> None:
+    """Rename symbols that `operations` of one table define and all references in them, in one walk.
 
     References are renamed wherever they occur: in the callee of an `include`, in the lists of a `foreach_match`, at
-    the root of a nested reference, inside arrays, dictionaries and dialect attributes. If the table imports a symbol
-    into programs, so are the strings by which the compiler looks the symbol up there. A nested symbol table that
+    the root of a nested reference, inside arrays, dictionaries and dialect attributes. If the operations import a
+    symbol into programs, so are the strings by which the compiler looks the symbol up there. A nested symbol table that
     defines one of the names keeps its references to that name. The program that a matcher shows keeps the
     references to its own symbols.
 
     Args:
-        table: the operation whose symbols are renamed, usually a module.
+        operations: usually all operations of the table, that is, of a module.
         renames: old name to new name. A new name must be unused, or the old name of another renamed symbol. An old
-            name without a symbol in `table` redirects its references to the symbol of the new name.
+            name without a symbol in the table redirects its references to the symbol of the new name.
+        nested: the new names, by nested table and symbol, of symbols of nested tables that move to the outer table.
+            References in the nested tables stay as they are.
     """
-    _rename(body(table), SymbolRenaming(renames))
-
-
-def rename_references(
-    operations: Iterable[mlir.Operation], nested: Mapping[tuple[str, str], str]
-) -> None:
-    """Rename references to symbols of nested tables that move to the outer table, as `rename_symbols` does.
-
-    The new names are given by nested table and symbol; references in the tables stay as they are.
-    """
-    _rename(operations, SymbolRenaming({}, nested))
-
-
-def _rename(operations: Iterable[mlir.Operation], renaming: SymbolRenaming) -> None:
     operations = list(operations)
+    renaming = SymbolRenaming(renames, nested)
     if renaming and operations:
         renaming.follow_imports(operations)
         with operations[0].context, mlir.Location.unknown():
@@ -174,7 +165,7 @@ def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
 class SymbolRenaming:
     """A renaming of the symbols of one table and their references. Each distinct attribute is read once.
 
-    The arguments are those of `rename_symbols` and `rename_references`.
+    The arguments are those of `rename_symbols`.
     """
 
     def __init__(
@@ -244,70 +235,64 @@ class SymbolRenaming:
             return self._flat_done[old]
         if isinstance(attribute, _LEAVES):
             return attribute
-        cached = self._done.get(attribute)
-        if cached is None:
-            cached = self._done[attribute] = self._replace(attribute)
+        if attribute not in self._done:
+            replaced: mlir.Attribute
+            if isinstance(attribute, mlir.SymbolRefAttr):
+                root, first, *nested = attribute.value
+                path = [self._renames.get(root, root), first]
+                if (root, first) in self._nested:
+                    path = [self._nested[root, first]]
+                replaced = mlir.SymbolRefAttr.get([*path, *nested])
+            elif isinstance(attribute, mlir.ArrayAttr):
+                replaced = mlir.ArrayAttr.get([self.replace(element) for element in attribute])
+            elif isinstance(attribute, mlir.DictAttr):
+                items = entries_of(attribute)
+                values = {name: self.replace(value) for name, value in items.items()}
+                if isinstance(strategy := items.get(_LOWERING_STRATEGY), mlir.StringAttr):
+                    values[_LOWERING_STRATEGY] = self._replace_name(strategy)
+                replaced = mlir.DictAttr.get(values)
+            else:
+                replaced = self._replace_inside(attribute)
+            self._done[attribute] = replaced
         # Equal attributes are the same attribute. Returning the argument lets the caller compare by identity.
+        cached = self._done[attribute]
         return attribute if cached == attribute else cached
-
-    def _replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
-        if isinstance(attribute, mlir.SymbolRefAttr):
-            root, first, *nested = attribute.value
-            if (root, first) in self._nested:
-                return mlir.SymbolRefAttr.get([self._nested[root, first], *nested])
-            new = self._renames.get(root)
-            return mlir.SymbolRefAttr.get([new, first, *nested]) if new else attribute
-        if isinstance(attribute, mlir.ArrayAttr):
-            return mlir.ArrayAttr.get([self.replace(element) for element in attribute])
-        if isinstance(attribute, mlir.DictAttr):
-            items = entries_of(attribute)
-            replaced = {name: self.replace(value) for name, value in items.items()}
-            if isinstance(strategy := items.get(_LOWERING_STRATEGY), mlir.StringAttr):
-                replaced[_LOWERING_STRATEGY] = self._replace_name(strategy)
-            return mlir.DictAttr.get(replaced)
-        return self._replace_inside(attribute)
 
     def _replace_name(self, name: mlir.StringAttr) -> mlir.StringAttr:
         return mlir.StringAttr.get(self._strings.get(name.value, name.value))
 
-    def _replace_in_configuration(self, attribute: mlir.Attribute) -> mlir.Attribute | None:
-        """Replace references and names in an attribute of IREE that holds some; None for any other attribute."""
-        from iree.compiler.dialects import iree_codegen, iree_gpu  # noqa: PLC0415 - slow to import
-
-        if isinstance(attribute, iree_codegen.CompilationInfoAttr):
-            lowering = self.replace(attribute.lowering_config)
-            translation = self.replace(attribute.translation_info)
-            return iree_codegen.CompilationInfoAttr.get(lowering, translation)
-        if isinstance(attribute, iree_gpu.LoweringConfigAttr):
-            return iree_gpu.LoweringConfigAttr.get(self.replace(attribute.attributes))
-        if isinstance(attribute, iree_codegen.TranslationInfoAttr):
-            spec, configuration = attribute.codegen_spec, attribute.configuration
-            return iree_codegen.TranslationInfoAttr.get(
-                self.replace(attribute.pass_pipeline),
-                spec and self.replace(spec),
-                attribute.workgroup_size,
-                attribute.subgroup_size,
-                configuration and self.replace(configuration),
-            )
-        if descriptor := _DESCRIPTOR.fullmatch(str(attribute)):
-            name = self._replace_name(mlir.StringAttr(mlir.Attribute.parse(descriptor[2])))
-            return mlir.Attribute.parse(f"{descriptor[1]}{name}{descriptor[3]}")
-        return None
-
     def _replace_inside(self, attribute: mlir.Attribute) -> mlir.Attribute:
         """Replace references inside an attribute whose parts the bindings do not expose."""
-        # MLIR's own replacement handles such attributes, one symbol at a time. The printed form shows the possible
-        # symbols, so other replacements can be skipped.
         text = str(attribute)
         present = {name.strip('"') for name in _REFERENCE.findall(text)}
         names_some = bool(self._strings) and '"' in text
         if names_some or not present.isdisjoint(scope for scope, _ in self._nested):
-            replaced = self._replace_in_configuration(attribute)
-            if replaced is not None:
-                return replaced
+            # Attributes of IREE that hold references and names.
+            from iree.compiler.dialects import iree_codegen, iree_gpu  # noqa: PLC0415 - slow to import
+
+            if isinstance(attribute, iree_codegen.CompilationInfoAttr):
+                lowering = self.replace(attribute.lowering_config)
+                translation = self.replace(attribute.translation_info)
+                return iree_codegen.CompilationInfoAttr.get(lowering, translation)
+            if isinstance(attribute, iree_gpu.LoweringConfigAttr):
+                return iree_gpu.LoweringConfigAttr.get(self.replace(attribute.attributes))
+            if isinstance(attribute, iree_codegen.TranslationInfoAttr):
+                spec, configuration = attribute.codegen_spec, attribute.configuration
+                return iree_codegen.TranslationInfoAttr.get(
+                    self.replace(attribute.pass_pipeline),
+                    spec and self.replace(spec),
+                    attribute.workgroup_size,
+                    attribute.subgroup_size,
+                    configuration and self.replace(configuration),
+                )
+            if descriptor := _DESCRIPTOR.fullmatch(text):
+                name = self._replace_name(mlir.StringAttr(mlir.Attribute.parse(descriptor[2])))
+                return mlir.Attribute.parse(f"{descriptor[1]}{name}{descriptor[3]}")
         renames = {old: self._renames[old] for old in present if old in self._renames}
         if not renames:
             return attribute
+        # MLIR's own replacement handles such attributes, one symbol at a time. The printed form shows the possible
+        # symbols, so other replacements can be skipped.
         scratch = mlir.Module.create()
         with mlir.InsertionPoint(scratch.body):
             holder = mlir.Operation.create(names.MODULE, regions=1)
@@ -491,9 +476,8 @@ def parse_attribute(text: str, context: mlir.Context) -> mlir.Attribute | None:
 
 
 def _between_brackets(attribute: mlir.Attribute) -> str:
-    _, _, inside = str(attribute).partition("<")
     # A type may follow.
-    return inside.rpartition(">")[0]
+    return str(attribute).partition("<")[2].rpartition(">")[0]
 
 
 def value_range(expression: Any, sizes: Sequence[Any]) -> tuple[Any, Any]:

@@ -454,7 +454,7 @@ def _copy_ops(
     taken = symbols(container)
     if names.KERNEL_CONFIG in taken:
         renamed = FreshNames(taken).take(inner_name(names.KERNEL_CONFIG))
-        rename_symbols(container, {names.KERNEL_CONFIG: renamed})
+        rename_symbols(body(container), {names.KERNEL_CONFIG: renamed})
     defined = [
         [name for name in member.table.symbols if name not in left_out]
         for member, left_out in zip(members, omitted, strict=True)

@@ -23,7 +23,7 @@ from iree.compiler import ir as mlir
 from tuninglink.arguments import Content, content_as_path, described, several
 from tuninglink.errors import Diagnostic, Place, SpecError, did_you_mean, printable
 from tuninglink.files import cannot
-from tuninglink.iree import Target, known_cpu_vectors, known_target_names
+from tuninglink.iree import CPU_VECTORS, Target, known_target_names
 from tuninglink.mlir import (
     DiagnosticSink,
     FreshNames,
@@ -37,7 +37,6 @@ from tuninglink.mlir import (
     parse_module,
     place_of,
     references,
-    rename_references,
     rename_symbols,
     symbol_name,
     symbols,
@@ -530,11 +529,11 @@ def dissolve_nested(module: mlir.Operation) -> None:
         new_names: dict[tuple[str, str], str] = {}
         for part in parts:
             renames = {name: fresh.take(inner_name(name)) for name in symbols(part)}
-            rename_symbols(part, renames)
+            rename_symbols(body(part), renames)
             scope = symbol_name(part) or ""
             new_names |= {(scope, old): new for old, new in renames.items()}
         for group in groups:
-            rename_references(group, new_names)
+            rename_symbols(group, {}, new_names)
         for part in parts:
             group = next(group for group in groups if part in group)
             group.remove(part)
@@ -681,7 +680,6 @@ def is_like(name: str, target: Target, element_types: Collection[str]) -> bool:
     if target.backend != "llvm-cpu" or made_for.family != target.family:
         return False
     own, other = (
-        cpu.cpu_vectors or known_cpu_vectors().get(cpu.architecture or "")
-        for cpu in (target, made_for)
+        cpu.cpu_vectors or CPU_VECTORS.get(cpu.architecture or "") for cpu in (target, made_for)
     )
     return own is not None and other is not None and own.runs_code_for(other, element_types)

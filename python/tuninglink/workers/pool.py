@@ -27,7 +27,6 @@ from tuninglink.workers.worker import (
     JobTimeoutError,
     WorkerCrashedError,
     do_nothing,
-    initialize,
     next_page,
 )
 
@@ -70,7 +69,7 @@ class Pool:
     ) -> None:
         self._workers = workers
         self._shows_errors = shows_errors
-        self._initial = _pickled(initialize, _importable(initializer or do_nothing), arguments)
+        self._initial = _pickled(initializer or do_nothing, *arguments)
         self._is_closed = False
         self._reset()
         _pools.add(self)
@@ -113,7 +112,7 @@ class Pool:
             ValueError: the function is defined in `__main__`.
             pickle.PicklingError, AttributeError, TypeError: the function or its arguments cannot be pickled.
         """
-        job = _Job(_pickled(_importable(function), *arguments), seconds)
+        job = _Job(_pickled(function, *arguments), seconds)
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("the pool is closed")
@@ -202,15 +201,11 @@ class _Job:
 
 
 def _pickled(function: Callable[..., object], *arguments: object) -> bytes:
-    return pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
-
-
-def _importable(function: Callable[..., T]) -> Callable[..., T]:
-    """Return a function, if workers can import it."""
+    """Pickle a call of a function, which workers must be able to import."""
     if getattr(function, "__module__", None) == "__main__":
         name = getattr(function, "__qualname__", function)
         raise ValueError(f"'{name}' is defined in __main__, which workers do not import")
-    return function
+    return pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
 
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
@@ -236,19 +231,154 @@ _LONGEST_POLL: Final = 1e9
 """The milliseconds of a wait without a time limit, before the next one: `poll` takes no more than 2**31."""
 
 
-class Connection:
-    """A connection that exchanges frames with a worker and concurrently reads its output."""
+_START_SECONDS: Final = 60.0
+"""The time limit for starting a process and running its initializer."""
 
-    def __init__(self, channel: socket.socket, output: int, process: int) -> None:
-        self._channel = channel
-        self._output = output
-        self._process = process
-        self.tail = b""  # the end of the output
-        channel.settimeout(0)
-        os.set_blocking(output, False)
-        self._poll = select.poll()
-        self._poll.register(output, select.POLLIN)
-        self._poll.register(process, select.POLLIN)
+_END_SECONDS: Final = 5.0
+"""The time a process has to exit after closing its connection."""
+
+
+class WorkerProcess:
+    """A process that runs pickled calls one after the other, the initial one first.
+
+    The first call starts it, and the first call after `end` restarts it.
+    """
+
+    def __init__(self, initial: bytes, *, shows_errors: bool = False) -> None:
+        self._initial = initial
+        self._shows_errors = shows_errors
+        self._running: _Running | None = None
+        self._lock = threading.Lock()  # for closing while another thread waits for an outcome
+        self._is_closed = False
+
+    def run(self, call: bytes, seconds: float) -> object:
+        """Run a call, `(function, arguments)`, and return its result."""
+        if self._running is not None and self._running.has_ended(0.0):
+            self.end()
+        if self._running is None:
+            with self._lock:
+                if self._is_closed:
+                    raise CancelledError
+                self._running = _Running(shows_errors=self._shows_errors)
+            try:
+                self._outcome(self._initial, _START_SECONDS)
+            except BaseException:
+                self.end()
+                raise
+        return self._outcome(call, seconds)
+
+    def close(self) -> None:
+        """Kill the process permanently. A running call fails."""
+        with self._lock:
+            self._is_closed = True
+            if self._running is not None:
+                self._running.kill()
+
+    def terminate(self) -> None:
+        """Send SIGTERM to the process, which may handle it; close this before the process has started."""
+        with self._lock:
+            if self._running is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(self._running.process.pid, signal.SIGTERM)
+            else:
+                self._is_closed = True
+
+    def forget(self) -> None:
+        if self._running is not None:
+            self._running.process.returncode = 0  # keeps Popen from waiting for it
+            self._running.resources.close()
+
+    def _outcome(self, call: bytes, seconds: float) -> object:
+        running = self._running
+        assert running is not None
+        before = running.processor_seconds
+        try:
+            frame, memory = running.exchange(call, seconds)
+        except TimeoutError:
+            taken = running.processor_seconds - before
+            self.end()
+            raise JobTimeoutError(seconds, taken) from None
+        except EOFError:
+            if not self._is_closed:
+                running.has_ended(_END_SECONDS)  # leaves it time to exit with its own status
+            self.end()
+            if self._is_closed:
+                raise CancelledError from None
+            output = running.tail.decode(errors="replace")
+            raise WorkerCrashedError(running.process.wait(), output) from None
+        stream, buffers, place = io.BytesIO(frame), [], 0
+        for size in pickle.load(stream):  # noqa: S301 - from our own worker
+            buffers.append(memoryview(memory)[place : place + size] if memory else b"")
+            place = next_page(place + size)
+        succeeded, value = pickle.load(stream, buffers=buffers)  # noqa: S301 - likewise
+        if not succeeded:
+            raise value
+        return value
+
+    def end(self) -> None:
+        """Kill the process, wait for it and close the pipes, if there is one."""
+        with self._lock:
+            running, self._running = self._running, None
+            if running is not None:
+                running.kill()
+                running.process.wait()
+                running.read_output()
+                running.resources.close()
+
+
+class _Running:
+    """A started process, which exchanges frames over a channel while its output is read."""
+
+    def __init__(self, *, shows_errors: bool) -> None:
+        with ExitStack() as resources:
+            channel, theirs = map(resources.enter_context, socket.socketpair())
+            reader, lifeline = os.pipe()
+            resources.callback(os.close, lifeline)
+            try:
+                inherited = (theirs.fileno(), reader)
+                # -P keeps modules in the current directory from shadowing the worker's.
+                command = [sys.executable, "-P", "-m", worker.__name__, *map(str, inherited)]
+                self.process = subprocess.Popen(  # noqa: S603 - a known command
+                    [*command, *map(str, sys.path)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=None if shows_errors else subprocess.STDOUT,
+                    bufsize=0,
+                    pass_fds=inherited,
+                    # A separate process group can be killed as a whole, and an interrupt at the terminal does not
+                    # reach it.
+                    start_new_session=True,
+                )
+            finally:
+                theirs.close()
+                os.close(reader)
+            assert self.process.stdout is not None
+            output = resources.enter_context(self.process.stdout).fileno()
+            descriptor = os.pidfd_open(self.process.pid)
+            resources.callback(os.close, descriptor)
+            channel.settimeout(0)
+            os.set_blocking(output, False)
+            self._poll = select.poll()
+            self._poll.register(output, select.POLLIN)
+            self._poll.register(descriptor, select.POLLIN)
+            self._channel, self._output, self._descriptor = channel, output, descriptor
+            self.tail = b""  # the end of the output
+            self.resources = resources.pop_all()
+
+    @property
+    def processor_seconds(self) -> float:
+        # The name of the program, in parentheses, may hold anything.
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def has_ended(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def exchange(self, frame: bytes, seconds: float) -> tuple[bytes, mmap.mmap | None]:
         """Send a frame; return the next one that arrives, and the memory that comes with it, if there is any."""
@@ -313,168 +443,9 @@ class Connection:
                 self._poll.unregister(self._output)  # a closed pipe is always ready
             if self._channel.fileno() in ready:
                 return
-            if self._process in ready:
+            if self._descriptor in ready:
                 raise EOFError
         raise TimeoutError
-
-
-_START_SECONDS: Final = 60.0
-"""The time limit for starting a process and running its initializer."""
-
-_END_SECONDS: Final = 5.0
-"""The time a process has to exit after closing its connection."""
-
-
-class WorkerProcess:
-    """A process that runs pickled calls one after the other, the initial one first.
-
-    The first call starts it, and the first call after `end` restarts it.
-    """
-
-    def __init__(self, initial: bytes, *, shows_errors: bool = False) -> None:
-        self._initial = initial
-        self._shows_errors = shows_errors
-        self._running: _Running | None = None
-        self._lock = threading.Lock()  # for closing while another thread waits for an outcome
-        self._is_closed = False
-
-    def run(self, call: bytes, seconds: float) -> object:
-        """Run a call, `(function, arguments)`, and return its result."""
-        if self._running is not None and self._running.has_ended(0.0):
-            self.end()
-        if self._running is None:
-            self._start()
-        return self._outcome(call, seconds)
-
-    def close(self) -> None:
-        """Kill the process permanently. A running call fails."""
-        with self._lock:
-            self._is_closed = True
-            if self._running is not None:
-                self._running.kill()
-
-    def terminate(self) -> None:
-        """Send SIGTERM to the process, which may handle it; close this before the process has started."""
-        with self._lock:
-            if self._running is not None:
-                self._running.terminate()
-            else:
-                self._is_closed = True
-
-    def forget(self) -> None:
-        if self._running is not None:
-            self._running.forget()
-
-    def _start(self) -> None:
-        with self._lock:
-            if self._is_closed:
-                raise CancelledError
-            self._running = _Running(shows_errors=self._shows_errors)
-        try:
-            self._outcome(self._initial, _START_SECONDS)
-        except BaseException:
-            self.end()
-            raise
-
-    def _outcome(self, call: bytes, seconds: float) -> object:
-        running = self._running
-        assert running is not None
-        before = running.processor_seconds
-        try:
-            frame, memory = running.connection.exchange(call, seconds)
-        except TimeoutError:
-            taken = running.processor_seconds - before
-            self.end()
-            raise JobTimeoutError(seconds, taken) from None
-        except EOFError:
-            if not self._is_closed:
-                running.has_ended(_END_SECONDS)  # leaves it time to exit with its own status
-            self.end()
-            raise (CancelledError() if self._is_closed else running.crash()) from None
-        stream, buffers, place = io.BytesIO(frame), [], 0
-        for size in pickle.load(stream):  # noqa: S301 - from our own worker
-            buffers.append(memoryview(memory)[place : place + size] if memory else b"")
-            place = next_page(place + size)
-        succeeded, value = pickle.load(stream, buffers=buffers)  # noqa: S301 - likewise
-        if not succeeded:
-            raise value
-        return value
-
-    def end(self) -> None:
-        """End the process, if there is one."""
-        with self._lock:
-            running, self._running = self._running, None
-            if running is not None:
-                running.end()
-
-
-class _Running:
-    """A started process and its pipes."""
-
-    def __init__(self, *, shows_errors: bool) -> None:
-        with ExitStack() as resources:
-            channel, theirs = map(resources.enter_context, socket.socketpair())
-            reader, lifeline = os.pipe()
-            resources.callback(os.close, lifeline)
-            try:
-                inherited = (theirs.fileno(), reader)
-                # -P keeps modules in the current directory from shadowing the worker's.
-                command = [sys.executable, "-P", "-m", worker.__name__, *map(str, inherited)]
-                self._process = subprocess.Popen(  # noqa: S603 - a known command
-                    [*command, *map(str, sys.path)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=None if shows_errors else subprocess.STDOUT,
-                    bufsize=0,
-                    pass_fds=inherited,
-                    # A separate process group can be killed as a whole, and an interrupt at the terminal does not
-                    # reach it.
-                    start_new_session=True,
-                )
-            finally:
-                theirs.close()
-                os.close(reader)
-            assert self._process.stdout is not None
-            output = resources.enter_context(self._process.stdout)
-            self._descriptor = os.pidfd_open(self._process.pid)
-            resources.callback(os.close, self._descriptor)
-            self.connection = Connection(channel, output.fileno(), self._descriptor)
-            self._resources = resources.pop_all()
-
-    @property
-    def processor_seconds(self) -> float:
-        # The name of the program, in parentheses, may hold anything.
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def has_ended(self, seconds: float) -> bool:
-        poll = select.poll()
-        poll.register(self._descriptor, select.POLLIN)
-        return bool(poll.poll(seconds * 1000))
-
-    def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-    def terminate(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self._process.pid, signal.SIGTERM)
-
-    def end(self) -> None:
-        """Kill the process, wait for it and close the pipes."""
-        self.kill()
-        self._process.wait()
-        self.connection.read_output()
-        self._resources.close()
-
-    def crash(self) -> WorkerCrashedError:
-        return WorkerCrashedError(
-            self._process.wait(), self.connection.tail.decode(errors="replace")
-        )
-
-    def forget(self) -> None:
-        self._process.returncode = 0  # keeps Popen from waiting for it
-        self._resources.close()
 
 
 def processor_count() -> int:

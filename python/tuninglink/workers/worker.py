@@ -18,6 +18,7 @@ import struct
 import sys
 import traceback
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +26,7 @@ from tuninglink.interrupt_hooks import omit_symbols_from_crashes
 from tuninglink.lazy import load_on_use
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 
 LENGTH: Final = struct.Struct("<Q")
@@ -42,6 +43,7 @@ _SIGNALS_FROM_OUTSIDE: Final = frozenset(
 """Signals that a process does not cause itself. The kernel sends SIGKILL when memory runs out."""
 
 
+@dataclass(eq=False, repr=False)
 class JobTimeoutError(Exception):
     """An error for a job whose time limit expired and whose process was killed.
 
@@ -50,10 +52,8 @@ class JobTimeoutError(Exception):
         processor_seconds: the processor time of the process.
     """
 
-    def __init__(self, seconds: float, processor_seconds: float) -> None:
-        super().__init__(seconds, processor_seconds)
-        self.seconds = seconds
-        self.processor_seconds = processor_seconds
+    seconds: float
+    processor_seconds: float
 
     @property
     def is_starved(self) -> bool:
@@ -64,6 +64,7 @@ class JobTimeoutError(Exception):
         return f"the job did not finish within {self.seconds:g} s"
 
 
+@dataclass(eq=False, repr=False)
 class WorkerCrashedError(Exception):
     """An error for a job whose process ended before the job.
 
@@ -72,10 +73,8 @@ class WorkerCrashedError(Exception):
         output: the end of its standard output and standard error.
     """
 
-    def __init__(self, code: int, output: str) -> None:
-        super().__init__(code, output)
-        self.code = code
-        self.output = output
+    code: int
+    output: str
 
     def __str__(self) -> str:
         return f"the worker process ended ({self.status})"
@@ -122,8 +121,11 @@ def main(channel: int, lifeline: int) -> None:
     _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # crashes are expected
     with open(channel, "rb", closefd=False) as calls, socket.socket(fileno=channel) as outcomes:
+        keeps_result = False  # of the initial call
         while len(header := calls.read(LENGTH.size)) == LENGTH.size:
-            outcome, memory = _run(calls.read(*LENGTH.unpack(header)))
+            call = calls.read(*LENGTH.unpack(header))
+            outcome, memory = _run(call, keeps_result=keeps_result)
+            keeps_result = True
             socket.send_fds(outcomes, [LENGTH.pack(len(outcome))], memory)
             outcomes.sendall(outcome)
             for descriptor in memory:
@@ -131,16 +133,11 @@ def main(channel: int, lifeline: int) -> None:
             del outcome
 
 
-def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]) -> None:
-    """Run an initializer and discard its result."""
-    initializer(*arguments)
-
-
 def do_nothing() -> None:
     """Do nothing, as the default initializer and as the job that starts a process."""
 
 
-def _run(call: bytes) -> tuple[bytes, list[int]]:
+def _run(call: bytes, *, keeps_result: bool) -> tuple[bytes, list[int]]:
     """Return the pickled outcome of a pickled call, and the file in memory with its large buffers, if there are any."""
     large: list[memoryview] = []
 
@@ -154,26 +151,25 @@ def _run(call: bytes) -> tuple[bytes, list[int]]:
     try:
         function: Callable[..., object]
         function, arguments = pickle.loads(call)  # noqa: S301 - the command's own
+        result = function(*arguments)
         outcome = pickle.dumps(
-            (True, function(*arguments)), pickle.HIGHEST_PROTOCOL, buffer_callback=stays
+            (True, result if keeps_result else None),
+            pickle.HIGHEST_PROTOCOL,
+            buffer_callback=stays,
         )
-        sizes = [content.nbytes for content in large]
-        memory = [_shared(large)] if large else []
-        return pickle.dumps(sizes) + outcome, memory
+        if not large:
+            return pickle.dumps([]) + outcome, []
+        # A file in memory has the large buffers, each at the start of a page: pipes are several times slower.
+        descriptor = os.memfd_create("tuninglink")
+        place = 0
+        for content in large:
+            done = 0
+            while done < content.nbytes:
+                done += os.pwrite(descriptor, content[done:], place + done)
+            place = next_page(place + done)
+        return pickle.dumps([content.nbytes for content in large]) + outcome, [descriptor]
     except Exception as failure:  # noqa: BLE001 - the caller gets it
         return pickle.dumps([]) + pickle.dumps((False, _portable(failure))), []
-
-
-def _shared(contents: Sequence[memoryview]) -> int:
-    """Return a file in memory with buffers, each at the start of a page: pipes are several times slower."""
-    descriptor = os.memfd_create("tuninglink")
-    place = 0
-    for content in contents:
-        done = 0
-        while done < content.nbytes:
-            done += os.pwrite(descriptor, content[done:], place + done)
-        place = next_page(place + done)
-    return descriptor
 
 
 def next_page(place: int) -> int:

@@ -628,7 +628,7 @@ def _joined(
         roots = [op for function in find_root_ops(module) for op in function.roots]
         functions[built.name] = replace(
             built,
-            loops=sizes.loops(StructuredOp(roots[0])) if len(roots) == 1 else (),
+            loops=StructuredOp(roots[0]).loop_sizes(sizes.shape) if len(roots) == 1 else (),
             sizes=str(combination),
             weight=combination.weight,
             is_between=combination.sizes in between,
