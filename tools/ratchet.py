@@ -19,15 +19,15 @@ LIMITS: Final = {
     "": (3501, 178),
     "mlir.dialects": (7, 0),
     "pages": (34, 2),
-    "workers": (698, 50),
-    "mlir": (1458, 93),
+    "workers": (665, 39),
+    "mlir": (1430, 86),
     "solver": (2475, 130),
-    "iree": (2997, 160),
+    "iree": (2934, 141),
     "spaces.model": (1336, 90),
     "upgrading": (3727, 159),
     "spaces.cpu": (1268, 41),
     "spaces.gpu": (3365, 138),
-    "specs": (4933, 266),
+    "specs": (4931, 266),
     "matching": (5152, 203),
     "spaces.spirv": (841, 35),
     "specs.verification": (1632, 51),
@@ -56,8 +56,8 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 252
-SHORTEST_MEAN: Final = 12.9
+MOST_FILES: Final = 251
+SHORTEST_MEAN: Final = 13.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
