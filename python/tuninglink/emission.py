@@ -23,7 +23,7 @@ from tuninglink.iree import (
     read_executable_target,
     specialization_ranges,
 )
-from tuninglink.mlir import FreshNames, collect, names, thread_context, to_text, visit
+from tuninglink.mlir import FreshNames, collect, names, thread_context, to_text
 from tuninglink.specs import (
     PROVENANCE,
     add_kernel_config,
@@ -131,10 +131,7 @@ def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int
 
 
 def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
-    """Match operations with the same attributes, types and body, for any producers of the operands.
-
-    Types have dynamic sizes where they depend on a loop with a range.
-    """
+    """Match ops with the same attributes, body and types, dynamic where a loop has a range, for any producers of operands."""
     root = dispatch.root
     op = StructuredOp(root)
     types = [operand.type for operand in root.operands]
@@ -143,8 +140,7 @@ def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> 
             _with_open_sizes(type_, map_, ranges) if isinstance(type_, mlir.ShapedType) else type_
             for type_, map_ in zip(types, op.maps, strict=True)
         ]
-    inside: list[mlir.Operation] = []
-    visit(root, inside.append)
+    inside = collect(root)
     for operand in (operand for inner in inside[1:] for operand in inner.operands):
         owner = operand.owner
         holder = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
@@ -165,7 +161,7 @@ def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> 
         copy = root.operation.clone().operation
         for position, operand in enumerate(root.operands):
             copy.operands[position] = block.arguments[operands.index(operand)]
-        # The destination operands have the types of the results; a pack's padding value and tile sizes follow them.
+        # The types are those of the destinations, which a pack's padding value and tile sizes follow.
         first = 1 if op.is_relayout else len(root.operands) - len(root.results)
         for result, kind in zip(copy.results, types[first:], strict=False):
             result.set_type(kind)

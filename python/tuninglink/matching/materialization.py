@@ -387,8 +387,7 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
                     if sequence is None or RANGES not in sequence.attributes:
                         continue
                     matcher = reader.read(entry.matcher)
-                    fault = _fault(sequence, matcher)
-                    if fault is not None:
+                    if fault := _fault(sequence, matcher):
                         raise SpecError(fault)
                     specializations[id(linked)].append((matcher, sequence))
         specialized = specializations[id(linked)]
