@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, combinations
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -61,13 +60,6 @@ class ConvertedEntry:
     programs: int = 0
     reason: str = ""
 
-    def __str__(self) -> str:
-        names = f"@{self.matcher} -> @{self.action}"
-        if not self.matcher_ops:
-            return f"{names}: as it was: {self.reason}"
-        replaced_by = " and ".join(f"'{op}'" for op in self.matcher_ops)
-        return f"{names}: {replaced_by}; the same answers on {self.programs} programs"
-
 
 @dataclass(frozen=True)
 class ConvertedSpec:
@@ -79,7 +71,11 @@ class ConvertedSpec:
     def __str__(self) -> str:
         count = sum(bool(entry.matcher_ops) for entry in self.entries)
         lines = [f"{count} of {len(self.entries)} entries modernized"]
-        lines += [f"  {entry}" for entry in self.entries]
+        for entry in self.entries:
+            ops = " and ".join(f"'{op}'" for op in entry.matcher_ops)
+            result = f"{ops}; the same answers on {entry.programs} programs"
+            result = result if ops else f"as it was: {entry.reason}"
+            lines.append(f"  @{entry.matcher} -> @{entry.action}: {result}")
         return "\n".join(lines) + "\n"
 
 
@@ -114,19 +110,23 @@ def convert_dags(spec: Spec) -> ConvertedSpec:
             waiting += targets
         return [name for name in sorted(seen) if name in matcher_ops or name in reasons]
 
-    def compared(old: Entry, new: Entry) -> ConvertedEntry:
-        ops = tuple(dict.fromkeys(matcher_ops[name] for name in used(old) if name in matcher_ops))
-        programs, reason = 0, "; ".join(reasons[name] for name in used(old) if name in reasons)
-        if ops:
-            programs, reason = _same_answers(old, new)
-        reason = reason or ("" if ops else "it has no dag matcher")
-        ops = () if reason else ops
-        return ConvertedEntry(old.matcher, old.action, old.place, ops, programs, reason)
-
     while True:
         module = _converted(spec, reasons, matcher_ops)
-        fresh = Anatomy(module).entries
-        entries = tuple(compared(*pair) for pair in zip(spec.entries, fresh, strict=True))
+        entries = []
+        for old, new in zip(spec.entries, Anatomy(module).entries, strict=True):
+            sequences = used(old)
+            ops = tuple(
+                dict.fromkeys(matcher_ops[name] for name in sequences if name in matcher_ops)
+            )
+            programs, reason = 0, "; ".join(reasons[name] for name in sequences if name in reasons)
+            if ops:
+                programs, reason = _same_answers(old, new)
+            reason = reason or ("" if ops else "it has no dag matcher")
+            entries.append(
+                ConvertedEntry(
+                    old.matcher, old.action, old.place, () if reason else ops, programs, reason
+                )
+            )
         # A sequence that one entry needs unchanged stays unchanged for all its users.
         needed = [
             (name, f"@{entry.matcher} needs it: {entry.reason}")
@@ -136,7 +136,7 @@ def convert_dags(spec: Spec) -> ConvertedSpec:
             if name not in reasons
         ]
         if not needed:
-            return ConvertedSpec(to_text(module), entries)
+            return ConvertedSpec(to_text(module), tuple(entries))
         for name, reason in needed:
             reasons.setdefault(name, reason)
             matcher_ops.pop(name, None)
@@ -210,24 +210,22 @@ class NotExpressible(Exception):  # noqa: N818 - an answer, not an error
 
 @dataclass(frozen=True)
 class DagMatcher:
-    """A DAG matcher of one contraction or convolution: a `linalg.generic` on tensors."""
+    """A DAG matcher of one contraction or convolution: a `linalg.generic` on tensors.
+
+    Attributes:
+        named: the name of the matcher op for ops of this kind.
+        dimensions: for each operand the loop that each dimension indexes, if it is one, and the size, if it is static.
+    """
 
     dag: mlir.Operation
     op: StructuredOp
-
-    @property
-    def named(self) -> str:
-        """The name of the matcher op for ops of this kind."""
-        return _NAMED[self.op.kind]
+    named: str
+    dimensions: tuple[tuple[tuple[int | None, int | None], ...], ...]
 
     def size(self, loop: int) -> int | None:
         """Return the size of a loop, or None if it is dynamic in an operand or the operands disagree."""
-        sizes = {
-            size
-            for operand in range(_OPERANDS)
-            for indexed, size in self._dimensions(operand)
-            if indexed == loop
-        }
+        every = chain.from_iterable(self.dimensions)
+        sizes = {size for indexed, size in every if indexed == loop}
         return sizes.pop() if len(sizes) == 1 else None
 
     def needs_type(self, operand: int) -> bool:
@@ -239,12 +237,8 @@ class DagMatcher:
         before = {loop for loops in self.op.operand_loops[:operand] for loop in loops}
         return any(
             size is not None and (loop is None or loop in before or self.size(loop) is None)
-            for loop, size in self._dimensions(operand)
+            for loop, size in self.dimensions[operand]
         )
-
-    def _dimensions(self, operand: int) -> list[tuple[int | None, int | None]]:
-        sizes = self.op.operands[operand].sizes or ()
-        return list(zip(self.op.operand_loops[operand], sizes, strict=True))
 
 
 def read_dag(dag: mlir.Operation) -> DagMatcher:
@@ -269,7 +263,11 @@ def read_dag(dag: mlir.Operation) -> DagMatcher:
         raise NotExpressible("its operands are not all tensors")
     if op.kind not in _NAMED:
         raise NotExpressible("its operation is neither a contraction nor a convolution")
-    return DagMatcher(dag, op)
+    dimensions = (
+        tuple(zip(loops, operand.sizes or (), strict=True))
+        for loops, operand in zip(op.operand_loops, op.operands, strict=True)
+    )
+    return DagMatcher(dag, op, _NAMED[op.kind], tuple(dimensions))
 
 
 _PARAMETER: Final = "!transform.param<i64>"
@@ -349,6 +347,13 @@ _SIBLINGS: Final = {
 
 _BINARY: Final = 2
 
+_EXCHANGE: Final = "its operands are exchanged"
+_NEGATE: Final = "the result is negated"
+_ACCUMULATE: Final = "the body returns its accumulator"
+_REPEAT: Final = "both operands are the same"
+_COMPUTE: Final = "an operand is computed"
+_CONFIGURE: Final = "it is configured"
+
 
 @dataclass(frozen=True)
 class Program:
@@ -359,14 +364,22 @@ class Program:
 
 
 @dataclass(frozen=True)
-class _Shape:
-    """A `linalg.generic` to build, by maps, element types and sizes of loops, and other shapes of some operands."""
+class _Variant:
+    """A `linalg.generic` to build, by maps, element types and sizes of loops, and an edit of it.
+
+    Attributes:
+        body: the op with the body; by default a product of the operands.
+        shapes: the shapes of operands that do not follow from the loops.
+        edit: the edit, or the name of another op for the one at `index` of the body; empty for none.
+    """
 
     maps: tuple[mlir.AffineMap, ...]
     types: tuple[mlir.Type, ...]
     sizes: tuple[int, ...]
     body: mlir.Operation | None
     shapes: Mapping[int, tuple[int, ...]]
+    edit: str = ""
+    index: int = -1
 
     def shape(self, operand: int) -> tuple[int, ...]:
         """Return the shape of an operand: one more than the last index in each dimension."""
@@ -397,51 +410,60 @@ def perturbations(
         root = root_of(function)
         if root.name != names.GENERIC:
             return
-        # The shape of the root op, with static sizes.
+        # The root op with static sizes.
         op = StructuredOp(root)
         kinds: list[Any] = [operand.type for operand in root.operands]
         types = tuple(kind.element_type for kind in kinds)
-        shape = _Shape(op.maps, types, tuple(size or 1 for size in op.sizes), root, {})
+        first = _Variant(op.maps, types, tuple(size or 1 for size in op.sizes), root, {})
         shapes = {number: tuple(kind.shape) for number, kind in enumerate(kinds)}
         unusual = {
-            number: sizes for number, sizes in shapes.items() if sizes != shape.shape(number)
+            number: sizes for number, sizes in shapes.items() if sizes != first.shape(number)
         }
-        shape = replace(shape, shapes=unusual)
-        # Each shape as it is, and the first one with each edit.
-        shaped = ((what, changed, _keep) for what, changed in _shapes(shape))
-        edited = ((what, shape, edit) for what, edit in _edits(root))
-        for what, changed, edit in chain(shaped, edited):
+        for what, variant in _variants(replace(first, shapes=unusual)):
             if selects(what):
                 try:
-                    program = _write(changed, edit)
+                    program = _write(variant)
                     program.verify()
                 except (mlir.MLIRError, ValueError, TypeError):
                     continue
                 yield Program(what, str(program))
 
 
-def _shapes(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
-    yield "nothing", shape
-    for loop, size in enumerate(shape.sizes):
+def _variants(first: _Variant) -> Iterator[tuple[str, _Variant]]:
+    """Yield variants of an op, each with its difference from the first one."""
+    yield "nothing", first
+    # Other sizes of a loop, or of one dimension of an operand; other element types.
+    for loop, size in enumerate(first.sizes):
         for other in (size + 1, size - 1, 2 * size, DYNAMIC):
             if other > 0 or other == DYNAMIC:
                 text = "open" if other == DYNAMIC else str(other)
-                sizes = _with(shape.sizes, loop, other)
-                yield f"loop {loop} is {text}", replace(shape, sizes=sizes)
-    for operand in range(len(shape.types)):
-        dimensions = shape.shape(operand)
+                sizes = _with(first.sizes, loop, other)
+                yield f"loop {loop} is {text}", replace(first, sizes=sizes)
+    for operand in range(len(first.types)):
+        dimensions = first.shape(operand)
         for position, size in enumerate(dimensions):
             for other in (DYNAMIC, size + 1):
                 changed = _with(dimensions, position, other)
-                shapes = {**shape.shapes, operand: changed}
-                yield f"operand {operand} is {changed}", replace(shape, shapes=shapes)
-    for operand, kind in enumerate(shape.types):
+                shapes = {**first.shapes, operand: changed}
+                yield f"operand {operand} is {changed}", replace(first, shapes=shapes)
+    for operand, kind in enumerate(first.types):
         for name in _ELEMENTS:
             element = mlir.Type.parse(name)
             if element != kind:
-                types = _with(shape.types, operand, element)
-                yield f"operand {operand} has {name}", replace(shape, types=types, body=None)
-    yield from _other_maps(shape)
+                types = _with(first.types, operand, element)
+                yield f"operand {operand} has {name}", replace(first, types=types, body=None)
+    yield from _other_maps(first)
+    # Edits of the body, of operands and of attributes.
+    assert first.body is not None
+    for index, operation in enumerate(body(first.body)):
+        what = f"'{operation.name}'"
+        for name in _SIBLINGS.get(operation.name, ()):
+            yield f"{what} is '{name}'", replace(first, edit=name, index=index)
+        if len(operation.operands) == _BINARY:
+            what = f"{what} has its operands exchanged"
+            yield what, replace(first, edit=_EXCHANGE, index=index)
+    edits = (_NEGATE, _ACCUMULATE, _REPEAT, _COMPUTE, _CONFIGURE)
+    yield from ((what, replace(first, edit=what)) for what in edits)
 
 
 def _with(items: tuple[_Item, ...], position: int, item: _Item) -> tuple[_Item, ...]:
@@ -454,36 +476,37 @@ def _exchanged(items: Sequence[_Item], left: int, right: int) -> list[_Item]:
     return turned
 
 
-def _other_maps(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
-    maps, types = tuple(_exchanged(shape.maps, 0, 1)), tuple(_exchanged(shape.types, 0, 1))
-    yield "the operands are exchanged", replace(shape, maps=maps, types=types, body=None)
-    yield "the maps of the operands are exchanged", replace(shape, maps=maps)
-    for operand, map_ in enumerate(shape.maps):
+def _other_maps(first: _Variant) -> Iterator[tuple[str, _Variant]]:
+    """Yield variants with operands exchanged or transposed, or loops exchanged."""
+    maps, types = tuple(_exchanged(first.maps, 0, 1)), tuple(_exchanged(first.types, 0, 1))
+    yield "the operands are exchanged", replace(first, maps=maps, types=types, body=None)
+    yield "the maps of the operands are exchanged", replace(first, maps=maps)
+    for operand, map_ in enumerate(first.maps):
         for left, right in combinations(range(len(map_.results)), 2):
             results = _exchanged(list(map_.results), left, right)
             transposed = mlir.AffineMap.get(map_.n_dims, 0, results)
-            maps = _with(shape.maps, operand, transposed)
-            yield f"operand {operand} is transposed", replace(shape, maps=maps)
-    loops = range(len(shape.sizes))
+            maps = _with(first.maps, operand, transposed)
+            yield f"operand {operand} is transposed", replace(first, maps=maps)
+    loops = range(len(first.sizes))
     for left, right in combinations(loops, 2):
         order = _exchanged(loops, left, right)
-        sizes = tuple(shape.sizes[loop] for loop in order)
+        sizes = tuple(first.sizes[loop] for loop in order)
         dims = mlir.AffineMap.get(len(order), 0, [mlir.AffineDimExpr.get(loop) for loop in order])
         maps = tuple(
             mlir.AffineMap.get(len(order), 0, [index.compose(dims) for index in map_.results])
-            for map_ in shape.maps
+            for map_ in first.maps
         )
-        yield f"loops {left} and {right} are exchanged", replace(shape, maps=maps, sizes=sizes)
+        yield f"loops {left} and {right} are exchanged", replace(first, maps=maps, sizes=sizes)
 
 
-def _write(shape: _Shape, edit: Callable[[mlir.Operation], None]) -> mlir.Operation:
-    """Return a module with a function that applies the op to its arguments, after an edit of the op."""
+def _write(variant: _Variant) -> mlir.Operation:
+    """Return a module with a function that applies the op to its arguments, after its edit."""
     types: list[Any] = [
-        mlir.RankedTensorType.get(shape.shape(number), element)
-        for number, element in enumerate(shape.types)
+        mlir.RankedTensorType.get(variant.shape(number), element)
+        for number, element in enumerate(variant.types)
     ]
     module, block = new_function(types, types[-1:])
-    template = generic(shape.maps, shape.types)
+    template = generic(variant.maps, variant.types)
     copied = ("indexing_maps", "iterator_types", "operandSegmentSizes")
     with mlir.InsertionPoint(block):
         root = mlir.Operation.create(
@@ -493,75 +516,39 @@ def _write(shape: _Shape, edit: Callable[[mlir.Operation], None]) -> mlir.Operat
             attributes={name: template.root.attributes[name] for name in copied},
             regions=1,
         )
-        copy = (template.root if shape.body is None else shape.body).clone()
+        copy = (template.root if variant.body is None else variant.body).clone()
         copy.regions[0].blocks[0].append_to(root.regions[0])
         copy.erase()
         mlir.Operation.create("func.return", operands=list(root.results))
-    edit(root)
+    # The edit.
+    operations = list(body(root))
+    operation, yielded = operations[variant.index], operations[-1]
+    if variant.edit == _EXCHANGE:
+        operation.operands[0], operation.operands[1] = operation.operands[1], operation.operands[0]
+    elif variant.edit == _NEGATE:  # or double
+        value = yielded.operands[0]
+        is_float = isinstance(value.type, mlir.FloatType)
+        with mlir.InsertionPoint(yielded):
+            name, operands = ("arith.negf", [value]) if is_float else ("arith.addi", [value] * 2)
+            yielded.operands[0] = build(name, value.type, *operands)
+    elif variant.edit == _ACCUMULATE:
+        *_, yielded.operands[0] = root.regions[0].blocks[0].arguments
+    elif variant.edit == _REPEAT:
+        root.operands[1] = root.operands[0]
+    elif variant.edit == _COMPUTE:
+        with mlir.InsertionPoint(root):
+            root.operands[0] = build("tensor.cast", types[0], root.operands[0])
+    elif variant.edit == _CONFIGURE:
+        config = mlir.Attribute.parse("#iree_gpu.lowering_config<{workgroup = [1]}>")
+        root.attributes[names.LOWERING_CONFIG] = config
+    elif variant.edit:  # another op on the same types
+        with mlir.InsertionPoint(operation):
+            results, operands = (
+                [result.type for result in operation.results],
+                list(operation.operands),
+            )
+            fresh = mlir.Operation.create(variant.edit, results=results, operands=operands)
+        for before, after in zip(operation.results, fresh.results, strict=True):
+            before.replace_all_uses_with(after)
+        operation.erase()
     return module
-
-
-def _edits(root: mlir.Operation) -> Iterator[tuple[str, Callable[[mlir.Operation], None]]]:
-    """Yield edits of a root op, with the differences that they make."""
-    for index, operation in enumerate(body(root)):
-        what = f"'{operation.name}'"
-        for name in _SIBLINGS.get(operation.name, ()):
-            yield f"{what} is '{name}'", partial(_exchange_op, index=index, name=name)
-        if len(operation.operands) == _BINARY:
-            yield f"{what} has its operands exchanged", partial(_swap_operands, index=index)
-    yield "the result is negated", _negate
-    yield "the body returns its accumulator", _return_accumulator
-    yield "both operands are the same", _repeat_operand
-    yield "an operand is computed", _compute_operand
-    yield "it is configured", _configure
-
-
-def _keep(_: mlir.Operation) -> None:
-    pass
-
-
-def _exchange_op(root: mlir.Operation, index: int, name: str) -> None:
-    """Replace an operation in the body with another operation on the same types."""
-    old = list(body(root))[index]
-    with mlir.InsertionPoint(old):
-        fresh = mlir.Operation.create(
-            name, results=[result.type for result in old.results], operands=list(old.operands)
-        )
-    for before, after in zip(old.results, fresh.results, strict=True):
-        before.replace_all_uses_with(after)
-    old.erase()
-
-
-def _swap_operands(root: mlir.Operation, index: int) -> None:
-    operation = list(body(root))[index]
-    operation.operands[0], operation.operands[1] = operation.operands[1], operation.operands[0]
-
-
-def _negate(root: mlir.Operation) -> None:
-    """Negate, or double, the value that the body returns."""
-    *_, yielded = body(root)
-    value = yielded.operands[0]
-    is_float = isinstance(value.type, mlir.FloatType)
-    with mlir.InsertionPoint(yielded):
-        name, operands = ("arith.negf", [value]) if is_float else ("arith.addi", [value, value])
-        yielded.operands[0] = build(name, value.type, *operands)
-
-
-def _return_accumulator(root: mlir.Operation) -> None:
-    *_, yielded = body(root)
-    *_, yielded.operands[0] = root.regions[0].blocks[0].arguments
-
-
-def _repeat_operand(root: mlir.Operation) -> None:
-    root.operands[1] = root.operands[0]
-
-
-def _compute_operand(root: mlir.Operation) -> None:
-    value: Any = root.operands[0]
-    with mlir.InsertionPoint(root):
-        root.operands[0] = build("tensor.cast", value.type, value)
-
-
-def _configure(root: mlir.Operation) -> None:
-    config = mlir.Attribute.parse("#iree_gpu.lowering_config<{workgroup = [1]}>")
-    root.attributes[names.LOWERING_CONFIG] = config
