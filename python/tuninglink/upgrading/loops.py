@@ -39,13 +39,14 @@ Dimensions = tuple[frozenset[int], ...]
 """The loops that index each dimension of an operand."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class IterationSpace:
     """The loops of an operation.
 
     Attributes:
         maps: the loops that index each dimension of each operand.
         is_assumed: whether only the rank of the query is known.
+        used: the loops that index each operand.
     """
 
     loops: int
@@ -53,23 +54,12 @@ class IterationSpace:
     is_attention: bool = False
     is_assumed: bool = False
 
-    @cached_property
-    def used(self) -> tuple[frozenset[int], ...]:
-        """The loops that index each operand."""
-        return tuple(frozenset().union(*dimensions) for dimensions in self.maps)
-
-    @cached_property
-    def product(self) -> ProductLoops:
-        return ProductLoops.of(self.used[0], self.used[1], self.used[-1])
-
-    @cached_property
-    def is_contraction_like(self) -> bool:
+    def __post_init__(self) -> None:
+        self.used = tuple(frozenset().union(*dimensions) for dimensions in self.maps)
+        self.product = ProductLoops.of(self.used[0], self.used[1], self.used[-1])
+        self.reductions = tuple(loop for loop in range(self.loops) if loop not in self.used[-1])
         has_roles = bool(self.product.rows and self.product.columns and self.reductions)
-        return len(self.maps) == _OPERANDS and has_roles
-
-    @cached_property
-    def reductions(self) -> tuple[int, ...]:
-        return tuple(loop for loop in range(self.loops) if loop not in self.used[-1])
+        self.is_contraction_like = len(self.maps) == _OPERANDS and has_roles
 
 
 class IterationSpaces:
@@ -100,8 +90,9 @@ class IterationSpaces:
             space = self._matched(sequence, {sequence.name})
             if space is None:
                 matchers = self._matchers.get((sequence.scope, sequence.name), ())
-                matched = {self._matched(matcher, {matcher.name}) for matcher in matchers}
-                space = matched.pop() if len(matched) == 1 else None
+                matched = [self._matched(matcher, {matcher.name}) for matcher in matchers]
+                is_same = all(other == matched[0] for other in matched)
+                space = matched[0] if matched and is_same else None
             self._spaces[sequence.start] = space
         return self._spaces[sequence.start]
 
@@ -173,16 +164,12 @@ _PIPELINE: Final = "builtin.module(func.func(linalg-generalize-named-ops))"
 _KEEP: Final = "tuninglink.keep"
 
 _FOR_GPU: Final = re.compile(r"LLVMGPU|#iree_gpu\.")
-_NAMED: Final = re.compile(
+NAMED_OPERATION: Final = re.compile(
     r"linalg\.(?:(?:batch_|batch_reduce_|quantized_)?matmul|matvec|vecmat|batch_matvec|batch_vecmat|dot|"
     r"contract|elementwise|(?:depthwise_)?conv_\w+)"
 )
+"""The operations that are generalized."""
 _VALUE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?P<value>%[\w$.\-]+)')
-
-
-def is_named_operation(name: str) -> bool:
-    """Return whether an operation is generalized."""
-    return _NAMED.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)
@@ -263,7 +250,7 @@ class Generalization:
                 name = renamed[0].text.partition(" ")[0] if renamed else dag.root.text
                 tokens = spec.inside(dag.region)
                 block, arguments, colon = (next(tokens, None) for _ in range(3))
-                if not (is_named_operation(name) and block and arguments and colon):
+                if not (NAMED_OPERATION.fullmatch(name) and block and arguments and colon):
                     continue
                 if block.text[0] == "^" and colon.text == ":":
                     start, end = colon.end, dag.region.end - 1

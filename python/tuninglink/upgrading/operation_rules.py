@@ -13,7 +13,7 @@ from typing import Final
 
 from tuninglink.iree import HAS_ATTENTION_PROPERTIES, HAS_BARE_KINDS, elementwise_op
 from tuninglink.mlir import names
-from tuninglink.upgrading.loops import is_named_operation, read_affine_map
+from tuninglink.upgrading.loops import NAMED_OPERATION, read_affine_map
 from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.spec_text import VALUE, Dag, Token
 from tuninglink.upgrading.trees import Leaf, Node, enumerator, parse
@@ -538,7 +538,7 @@ def matched_names(site: OperationSite) -> None:
         return
     op_names = [token.text.strip('"') for token in tokens]
     gone = [name for name in op_names if name in _KINDS or name in _MAPS]
-    named = [name for name in op_names if is_named_operation(name)]
+    named = [name for name in op_names if NAMED_OPERATION.fullmatch(name)]
     is_for_gpu = sequence.start in site.generalization.gpu_sequences
     if not gone and not (is_for_gpu and named and len(named) == len(op_names)):
         return

@@ -120,13 +120,10 @@ class OperationSite(Site):
     """An operation that a rule applies to, by its name in the text."""
 
     mark: Mark
+    sequence: NamedSequence | None
     spec: SpecText
     edits: Edits
     generalization: Generalization
-
-    @property
-    def sequence(self) -> NamedSequence | None:
-        return self.spec.sequence_at(self.mark.start)
 
     def head(self) -> Iterator[Token]:
         """Yield the tokens after the name of a transform operation, up to its types."""
@@ -292,14 +289,6 @@ class Rewrites:
             self.refused.setdefault(sequence.index, (reason, offset))
         self.is_old = True
 
-    def add(self, other: Rewrites) -> None:
-        """Add the changes of other rules."""
-        self.edits.edits += other.edits.edits
-        self.changes += other.changes
-        self.refused = {**other.refused, **self.refused}
-        self.failures += other.failures
-        self.is_old = self.is_old or other.is_old
-
 
 _DIALECTS: Final = ("#iree_codegen.", "#iree_gpu.", "#iree_cpu.")
 
@@ -431,9 +420,28 @@ class AttributeRewriter:
                     count += len(site.notes)
         # Combinations that still fail in code generation are reported as failures.
         for node in _kinds(root).get("iree_codegen.compilation_info", ()) if count else ():
-            failure = _known_failure(node, lambda: self._spaces.of(sequence))
-            if failure is not None:
+            info = CompilationInfo.of(node)
+            levels = info.levels if info is not None else None
+            if info is None or levels is None:
+                continue
+            lacks_subgroups = (
+                levels.find("mma_kind") is not None and levels.find("subgroup") is None
+            )
+            if info.pipeline in TILE_AND_FUSE and lacks_subgroups:
+                failure = (
+                    "TileAndFuse needs 'subgroup' tile sizes with an intrinsic; without them today's compiler "
+                    "fails ('lane distributed scf.forall must have a parent subgroup distributed loop')"
+                )
                 rewrites.failures.append((start, failure))
+            elif info.pipeline in VECTOR_DISTRIBUTE and levels.find("subgroup_basis") is None:
+                space = self._spaces.of(sequence)
+                if space is not None and space.is_contraction_like:
+                    failure = (
+                        "VectorDistribute needs a 'subgroup_basis', and the spec has no subgroup counts to derive one "
+                        "from; without it today's compiler fails ('Could not find a subgroup basis from lowering "
+                        "config')"
+                    )
+                    rewrites.failures.append((start, failure))
         for use in uses:
             self._definitions.setdefault(use.alias, use)
         return True
@@ -473,25 +481,3 @@ def _kinds(root: Value) -> dict[str, list[Node]]:
             if inner is not None and inner.bracket != "[":
                 pending.append((inner, kind, field_.key))
     return kinds
-
-
-def _known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -> str | None:
-    """Return the reason why code generation fails with an upgraded compilation info, if a failure is known."""
-    info = CompilationInfo.of(node)
-    levels = info.levels if info is not None else None
-    if info is None or levels is None:
-        return None
-    has_intrinsic = levels.find("mma_kind") is not None
-    if info.pipeline in TILE_AND_FUSE and has_intrinsic and levels.find("subgroup") is None:
-        return (
-            "TileAndFuse needs 'subgroup' tile sizes with an intrinsic; without them today's compiler "
-            "fails ('lane distributed scf.forall must have a parent subgroup distributed loop')"
-        )
-    if info.pipeline in VECTOR_DISTRIBUTE and levels.find("subgroup_basis") is None:
-        space = find_space()
-        if space is not None and space.is_contraction_like:
-            return (
-                "VectorDistribute needs a 'subgroup_basis', and the spec has no subgroup counts to derive one "
-                "from; without it today's compiler fails ('Could not find a subgroup basis from lowering config')"
-            )
-    return None

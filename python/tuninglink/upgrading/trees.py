@@ -44,10 +44,6 @@ class Field:
             word = self.value.text
         return word.strip('"') if word else None
 
-    def render(self) -> str:
-        key = self.key + self.equals if self.key is not None else ""
-        return f"{self.lead}{key}{shown(self.value)}{self.trail}{self.comma}"
-
 
 @dataclass
 class Node:
@@ -66,8 +62,11 @@ class Node:
     definitions: Mapping[str, Node] = field(default_factory=dict, repr=False)
 
     def render(self) -> str:
-        inside = "".join(item.render() for item in self.fields)
-        return f"{self.head}{self.bracket}{inside}{self.tail}{_CLOSERS[self.bracket]}"
+        text = self.head + self.bracket
+        for item in self.fields:
+            key = item.key + item.equals if item.key is not None else ""
+            text += f"{item.lead}{key}{shown(item.value)}{item.trail}{item.comma}"
+        return f"{text}{self.tail}{_CLOSERS[self.bracket]}"
 
     def find(self, name: str) -> Field | None:
         return next((item for item in self.fields if item.name == name), None)
@@ -217,10 +216,19 @@ SUBGROUP_COUNTS: Final = ("subgroup_m_count", "subgroup_n_count")
 
 @dataclass(frozen=True)
 class CompilationInfo:
-    """A compilation info: its lowering config and its translation info."""
+    """The parts of a compilation info.
+
+    Attributes:
+        pipeline: the enumerator of the pipeline, old or new, without its dialect.
+        levels: the dictionary in a GPU lowering config, or None for another config.
+        tile_sizes: the tile sizes of another lowering config by level, with None for those that are not plain numbers.
+    """
 
     lowering: Node
     translation: Node
+    pipeline: str | None
+    levels: Node | None
+    tile_sizes: list[list[int] | None]
 
     @staticmethod
     def of(node: Node) -> CompilationInfo | None:
@@ -228,21 +236,13 @@ class CompilationInfo:
         lowering, translation = node.node("lowering_config"), node.node("translation_info")
         if lowering is None or translation is None:
             return None
-        return CompilationInfo(lowering, translation)
-
-    @property
-    def pipeline(self) -> str | None:
-        """The enumerator of the pipeline, old or new, without its dialect."""
-        value: Value | None = self.translation.value("pipeline")
-        if value is None:
-            first = self.translation.fields[0] if self.translation.fields else None
-            value = first.value if first is not None and first.key is None else None
-        return enumerator(value)
-
-    @property
-    def tile_sizes(self) -> list[list[int] | None]:
-        lists = as_node(self.lowering.value("tile_sizes"))
-        return [integers(field.value) for field in lists.fields] if lists is not None else []
+        pipeline: Value | None = translation.value("pipeline")
+        if pipeline is None and translation.fields and translation.fields[0].key is None:
+            pipeline = translation.fields[0].value
+        levels = levels_of(lowering) if lowering.head == GPU_CONFIG else None
+        lists = as_node(lowering.value("tile_sizes"))
+        sizes = [integers(field.value) for field in lists.fields] if lists is not None else []
+        return CompilationInfo(lowering, translation, enumerator(pipeline), levels, sizes)
 
     def tile_by_levels(self, **levels: Iterable[int]) -> None:
         """Replace the lowering config with a GPU lowering config that promotes both operands."""
@@ -254,10 +254,6 @@ class CompilationInfo:
             node.add(name, numbers)
         self.lowering.head, self.lowering.tail = GPU_CONFIG, ""
         self.lowering.fields = [Field(node)]
-
-    @property
-    def levels(self) -> Node | None:
-        return levels_of(self.lowering) if self.lowering.head == GPU_CONFIG else None
 
 
 def options_of(translation: Node) -> Node | None:

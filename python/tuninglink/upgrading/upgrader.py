@@ -106,7 +106,8 @@ def rewrite(spec: SpecText, written_for: tuple[int, int]) -> Rewrites:
                     by_target.setdefault(target, []).append(rule)
         for mark in spec.marks() if is_decisive or rewrites.is_old or attributes.is_old else ():
             for rule in by_target.get(mark.text, ()):
-                site = OperationSite(mark, spec, rewrites.edits, generalization)
+                sequence = spec.sequence_at(mark.start)
+                site = OperationSite(mark, sequence, spec, rewrites.edits, generalization)
                 try:
                     rule.rewrite(site)
                 except Refusal as refusal:
@@ -116,7 +117,11 @@ def rewrite(spec: SpecText, written_for: tuple[int, int]) -> Rewrites:
         if is_decisive:
             for_attributes = [rule for rule in rules if rule.is_for_attributes]
             AttributeRewriter(spec, for_attributes, spaces).rewrite(attributes)
-    rewrites.add(attributes)
+    rewrites.edits.edits += attributes.edits.edits
+    rewrites.changes += attributes.changes
+    rewrites.refused = {**attributes.refused, **rewrites.refused}
+    rewrites.failures += attributes.failures
+    rewrites.is_old |= attributes.is_old
     return rewrites
 
 

@@ -37,7 +37,8 @@ def apply(rule: UpgradeRule, example: str) -> str:
     spec, edits = SpecText(example), Edits()
     for mark in spec.marks():
         if mark.text in rule.targets:
-            rule.rewrite(OperationSite(mark, spec, edits, Generalization(spec, Edits())))
+            sequence, generalization = spec.sequence_at(mark.start), Generalization(spec, Edits())
+            rule.rewrite(OperationSite(mark, sequence, spec, edits, generalization))
     return edits.apply(example).text
 
 
