@@ -203,30 +203,6 @@ def _match_sizes(
 # --- The writer of specs: for each entry a matcher of its problem, and an action that configures it
 
 
-def _places(op: StructuredOp, loop: int) -> list[tuple[int, int]]:
-    """Return the operand dimensions that a loop indexes, as pairs of operand number and dimension number."""
-    places = [
-        (operand, loops.index(loop))
-        for operand, loops in enumerate(op.operand_loops)
-        if loop in loops
-    ]
-    if not places:
-        raise NoMatcherError(f"no operand has loop {loop} for a dimension")
-    return places
-
-
-def _match_bounds(operation: Value, operand: int, dimension: int, sizes: SizeRange) -> None:
-    numbers = mlir.DenseI64ArrayAttr.get([operand])
-    (value,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=numbers)
-    bounds = {"lower_bound": _integer(sizes.low)}
-    if sizes.high < UNBOUNDED:
-        bounds["upper_bound"] = _integer(sizes.high)
-    create(names.MATCH_DIM_BOUNDS, [value], [], dim=_integer(dimension), **bounds)
-    if sizes.divisor > 1:
-        divisor = _integer(sizes.divisor)
-        create(names.MATCH_DIM_MULTIPLE, [value], [], dim=_integer(dimension), size=divisor)
-
-
 def _integer(value: int) -> mlir.Attribute:
     return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
 
@@ -339,7 +315,7 @@ def matcher_key(dispatch: Workload, form: str) -> str:
     """
     with dispatch.root.context as context, mlir.Location.unknown(context):
         module = mlir.Module.create().operation
-        block = _add_sequence(module, "match", [_ANY_OP], [])
+        block = _add_sequence(module, "match", [_ANY_OP])
         with mlir.InsertionPoint(block):
             FORMS[form](dispatch, block.arguments[0], ())
             yield_([])
@@ -347,21 +323,17 @@ def matcher_key(dispatch: Workload, form: str) -> str:
 
 
 def _add_sequence(
-    module: mlir.Operation, name: str, inputs: Sequence[str], outputs: Sequence[str]
+    module: mlir.Operation,
+    name: str,
+    inputs: Sequence[str],
+    outputs: Sequence[str] = (),
+    ownership: str = names.READONLY,
 ) -> mlir.Block:
-    """Add a named sequence that only reads its arguments, and return its block."""
-    types = [mlir.Type.parse(input_) for input_ in inputs]
-    results = [mlir.Type.parse(output) for output in outputs]
-    readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
-    attributes = {
-        names.SYMBOL_NAME: mlir.StringAttr.get(name),
-        "function_type": mlir.TypeAttr.get(mlir.FunctionType.get(types, results)),
-        "arg_attrs": mlir.ArrayAttr.get([readonly] * len(types)),
-    }
+    """Add a named sequence, and return its block."""
+    types, results = ([mlir.Type.parse(kind) for kind in kinds] for kinds in (inputs, outputs))
     with mlir.InsertionPoint(module.regions[0].blocks[0]):
-        sequence = mlir.Operation.create(names.NAMED_SEQUENCE, attributes=attributes, regions=1)
-    locations = [mlir.Location.unknown()] * len(types)
-    block: mlir.Block = sequence.regions[0].blocks.append(*types, arg_locs=locations)
+        sequence = named_sequence(name, types, results, ownership)
+    block: mlir.Block = sequence.regions[0].blocks[0]
     return block
 
 
@@ -369,7 +341,7 @@ def _add_action(module: mlir.Operation, annotated: Sequence[str]) -> str:
     name = "configure" if annotated else "keep"
     if names.DECOMPOSITION_CONFIG in annotated:
         name = "configure_attention"
-    block = _add_sequence(module, name, [_ANY_OP, *[_ANY_PARAMETER] * len(annotated)], [])
+    block = _add_sequence(module, name, [_ANY_OP, *[_ANY_PARAMETER] * len(annotated)])
     operation, *parameters = block.arguments
     with mlir.InsertionPoint(block):
         for attribute, parameter in zip(annotated, parameters, strict=True):
@@ -380,6 +352,7 @@ def _add_action(module: mlir.Operation, annotated: Sequence[str]) -> str:
 
 
 def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
+    """Add the matcher of an entry, which yields the op and its configuration."""
     context = entry.dispatch.root.context
     texts = () if entry.copies else entry.configuration.values()
     configurations = [mlir.Attribute.parse(text, context) for text in texts]
@@ -394,13 +367,34 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
         FORMS[entry.form](entry.dispatch, operation, entry.ranges)
         op = StructuredOp(entry.dispatch.root)
         # A matcher op handles a whole role, so that the other loops of a role with a range get exact ranges.
-        ranged = [role for role in op.loops.values() if any(loop in entry.ranges for loop in role)]
-        for loop in (loop for role in ranged for loop in role):
-            exact = SizeRange(op.sizes[loop] or 0, op.sizes[loop] or 0)
-            _match_bounds(operation, *_places(op, loop)[0], entry.ranges.get(loop, exact))
+        bounded = [
+            (loop, 0, entry.ranges.get(loop, SizeRange(op.sizes[loop] or 0, op.sizes[loop] or 0)))
+            for role in op.loops.values()
+            if any(loop in entry.ranges for loop in role)
+            for loop in role
+        ]
         # Bounds of dynamic loops refer to the output, since the compiler does not propagate those of an input on GPUs.
-        for loop, sizes in entry.bounds.items():
-            _match_bounds(operation, *_places(op, loop)[-1], sizes)
+        bounded += [(loop, -1, sizes) for loop, sizes in entry.bounds.items()]
+        for loop, choice, sizes in bounded:
+            places = [
+                (number, loops.index(loop))
+                for number, loops in enumerate(op.operand_loops)
+                if loop in loops
+            ]
+            if not places:
+                raise NoMatcherError(f"no operand has loop {loop} for a dimension")
+            number, dimension = places[choice]
+            position = mlir.DenseI64ArrayAttr.get([number])
+            (value,) = create(
+                names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=position
+            )
+            bounds = {"dim": _integer(dimension), "lower_bound": _integer(sizes.low)}
+            if sizes.high < UNBOUNDED:
+                bounds["upper_bound"] = _integer(sizes.high)
+            create(names.MATCH_DIM_BOUNDS, [value], [], **bounds)
+            if sizes.divisor > 1:
+                dim, divisor = _integer(dimension), _integer(sizes.divisor)
+                create(names.MATCH_DIM_MULTIPLE, [value], [], dim=dim, size=divisor)
         parameters = [
             create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=configuration)[0]
             for configuration in configurations
@@ -491,10 +485,7 @@ def _is_for_cpu(dispatch: Workload) -> bool:
 def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:
     """Add an action that unrolls the loops of an op with a number of copies, and return its name."""
     name = "unroll_" + "_".join(map(str, copies))
-    any_op = mlir.Type.parse(_ANY_OP)
-    with mlir.InsertionPoint(module.regions[0].blocks[0]):
-        sequence = named_sequence(name, [any_op], ownership=names.CONSUMED)
-    block = sequence.regions[0].blocks[0]
+    block = _add_sequence(module, name, [_ANY_OP], ownership=names.CONSUMED)
     with mlir.InsertionPoint(block):
         (operation,) = block.arguments
         function_name = mlir.StringAttr.get(names.FUNCTION)

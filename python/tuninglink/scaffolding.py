@@ -130,13 +130,19 @@ def commented(
     text: str,
     entries: Mapping[str, StartingPoint],
     registry: ProviderRegistry | None,
-    heading: Sequence[str],
+    program: str,
 ) -> str:
-    """Return a spec with a heading, and with comments on its entries and their knobs, with valid values if asked for."""
+    """Return a spec of a program with comments on its entries and their knobs, with valid values if asked for."""
     # Without aliases, which would be shared, each entry can be edited separately.
     text = str(mlir.Module.parse(text, thread_context()).operation.get_asm(use_local_scope=True))
     module = mlir.Module.parse(text, thread_context())
-    above: dict[int, list[str]] = {1: list(heading)}
+    targets = ", ".join(sorted({point.target for point in entries.values()})) or "its target"
+    heading = [
+        f"// The compiler's own configurations of '{program}' for {targets}, written by `tuninglink init`.",
+        "// The spec changes no code until a configuration is edited. `tuninglink check` verifies it afterwards.",
+        "",
+    ]
+    above: dict[int, list[str]] = {1: heading}
     for sequence in collect(module.operation, names.NAMED_SEQUENCE):
         point = entries.get(symbol_name(sequence) or "")
         if point is not None:
@@ -287,7 +293,15 @@ class _SpecWriter:
             if not dispatches or _fits(left.dispatches, dispatches)
         ]
         if not points and not left_out:
-            raise CompileError(self._nothing(program, dispatches))
+            present = self._reader.dispatches
+            listed = [note(f"there is {dispatch.name}") for dispatch in present[:_SHOWN]]
+            message = f"'{program}' has only element-wise ops and copies; name one with --dispatch"
+            if not present:
+                message = f"there is no dispatch in '{program}'"
+            elif dispatches:
+                join = ", ".join(f"'{dispatch}'" for dispatch in dispatches)
+                message = f"no dispatch in '{program}' is called {join}"
+            raise CompileError(error(message, notes=listed))
         forms: dict[int, Iterator[str]] = {}
         reasons: dict[int, str] = {}
         for point in points:
@@ -313,7 +327,7 @@ class _SpecWriter:
                 for point, form in chosen
             ]
         # Add comments to the text.
-        text = commented(text, entries, self._registry, _heading(program, entries.values()))
+        text = commented(text, entries, self._registry, program)
         return InitSpec(text, entries, tuple(left_out))
 
     def _failures(
@@ -383,17 +397,6 @@ class _SpecWriter:
             return set()  # It does not compile without the spec either.
         return {name for name in executables if code is None or plain[name] != code[name]}
 
-    def _nothing(self, program: str, dispatches: Sequence[str]) -> Diagnostic:
-        present = self._reader.dispatches
-        if not present:
-            return error(f"there is no dispatch in '{program}'")
-        listed = [note(f"there is {dispatch.name}") for dispatch in present[:_SHOWN]]
-        if dispatches:
-            join = ", ".join(f"'{dispatch}'" for dispatch in dispatches)
-            return error(f"no dispatch in '{program}' is called {join}", notes=listed)
-        message = f"'{program}' has only element-wise ops and copies; name one with --dispatch"
-        return error(message, notes=listed)
-
 
 def _failure(
     matcher: str, point: StartingPoint, applied: Iterable[Applied], changed: set[str]
@@ -460,27 +463,14 @@ def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry 
     if not forms:
         return ""
     text, entries = _spec([(point, forms[0])])
-    return commented(text, entries, registry, _heading(program, [point]))
-
-
-def _heading(program: str, points: Iterable[StartingPoint]) -> list[str]:
-    targets = ", ".join(sorted({point.target for point in points})) or "its target"
-    return [
-        f"// The compiler's own configurations of '{program}' for {targets}, written by `tuninglink init`.",
-        "// The spec changes no code until a configuration is edited. `tuninglink check` verifies it afterwards.",
-        "",
-    ]
+    return commented(text, entries, registry, program)
 
 
 # --- The problems of a program, for entries: root ops of dispatches, with the compiler's configurations
 
 
 class _NoStartError(Exception):
-    """An error for a dispatch without a possible entry; the message is the reason, `words` the computation."""
-
-    def __init__(self, reason: str, words: str = "") -> None:
-        super().__init__(reason)
-        self.words = words
+    """An error for a dispatch without a possible entry, with the reason, and the computation if it is known."""
 
 
 class ProgramReader:
@@ -529,7 +519,8 @@ class ProgramReader:
             try:
                 key, point = self._point(dispatch)
             except _NoStartError as failure:
-                why = failure.words, str(failure)
+                reason, *words = failure.args
+                why = "".join(words), reason
                 left_out[why] = (*left_out.get(why, ()), dispatch.name)
                 continue
             if key in points:
@@ -551,7 +542,17 @@ class ProgramReader:
         if len(configured) > 1:
             raise _NoStartError("it has several root ops, and a spec can configure one")
         ((after, configuration),) = configured
-        root, function = self._seen(dispatch, after)
+        # The root op as the spec's matchers see it. If the spec adds a batch loop, it does so before the match.
+        roots = [(op, function) for op, function in _roots(dispatch.module) if op == after]
+        workloads = (read_workload(*pair, self._after) for pair in roots)
+        if not any(map(Preparation.BATCH_LOOP.is_for, workloads)):
+            module = self._prepared.modules[dispatch.name]
+            if module is None:
+                raise _NoStartError(self._prepared.unsure or "the input of matchers is unknown")
+            roots = roots if module == dispatch.module else _roots(module)
+            if len(roots) != 1:
+                raise _NoStartError("the backend rewrites its ops before it chooses a root op")
+        root, function = roots[0]
         op = OpInfo(root)
         words = describe(op)
         if configuration is None or configuration.translation_info is None:
@@ -573,22 +574,6 @@ class ProgramReader:
             attributes=attributes,
         )
         return (op.key, point.target, tuple(attributes.items())), point
-
-    def _seen(
-        self, dispatch: Dispatch, after: mlir.Operation
-    ) -> tuple[mlir.Operation, mlir.Operation]:
-        """Return the root op of a dispatch as the spec's matchers see it, and its function."""
-        configured = [(op, function) for op, function in _roots(dispatch.module) if op == after]
-        workloads = (read_workload(*pair, self._after) for pair in configured)
-        if any(map(Preparation.BATCH_LOOP.is_for, workloads)):
-            return configured[0]  # The spec adds the loop before the match.
-        module = self._prepared.modules[dispatch.name]
-        if module is None:
-            raise _NoStartError(self._prepared.unsure or "the input of matchers is unknown")
-        root_ops = configured if module == dispatch.module else _roots(module)
-        if len(root_ops) != 1:
-            raise _NoStartError("the backend rewrites its ops before it chooses a root op")
-        return root_ops[0]
 
 
 def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]]:
