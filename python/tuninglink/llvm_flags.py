@@ -12,7 +12,7 @@ from tuninglink.errors import did_you_mean, reason_for_user
 from tuninglink.files import meant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from enum import Enum
 
 
@@ -218,25 +218,20 @@ def read_fraction(text: str) -> float:
     return value
 
 
-def one_of(*choices: str) -> Callable[[str], str]:
-    """Return a function that reads one of several words. Its `ValueError` lists them."""
-
-    def read(text: str) -> str:
-        if text not in choices:
-            listed = ", ".join(filter(None, choices))
-            raise ValueError(f"expected one of {listed}{did_you_mean(text, choices)}")
-        return text
-
-    return read
+def read_word(choices: Sequence[str], text: str) -> str:
+    """Read one of several words. The message of a `ValueError` lists them."""
+    if text not in choices:
+        listed = ", ".join(filter(None, choices))
+        raise ValueError(f"expected one of {listed}{did_you_mean(text, choices)}")
+    return text
 
 
 def choice(target: str, kind: type[Enum], help_: str = "") -> Flag:
     """Return a flag whose values are those of an enumeration; hidden from help texts without a description."""
     values = [member.value for member in kind]
-    read = one_of(*values)
     return Flag(
         target,
-        lambda text: kind(read(text)),
+        lambda text: kind(read_word(values, text)),
         help=help_,
         metavar="|".join(values),
         values=lambda: values,
@@ -245,11 +240,7 @@ def choice(target: str, kind: type[Enum], help_: str = "") -> Flag:
 
 def switch(target: str, help_: str, *, value: bool = True) -> Flag:
     """Return a flag without a value that sets a field to `value`; `=false` sets it to the opposite."""
-
-    def read(text: str) -> bool:
-        return read_boolean(text) is value
-
-    return Flag(target, read, switch=True, help=help_)
+    return Flag(target, lambda text: read_boolean(text) is value, switch=True, help=help_)
 
 
 JOBS_FLAG: Final[Flag] = Flag(

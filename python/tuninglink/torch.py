@@ -53,7 +53,10 @@ def export(
     """
     if isinstance(model, torch.export.ExportedProgram):
         program = model
-        table = _SUMS if _has_narrow_sums(program) else {}
+        sums = (node for node in program.graph.nodes if node.target in _SUMS)
+        operands = (operand.meta.get("val") for node in sums for operand in node.all_input_nodes)
+        is_narrow = any(getattr(operand, "dtype", None) in _NARROW for operand in operands)
+        table = _SUMS if is_narrow else {}
     else:
         program = torch.export.export(model, tuple(arguments), strict=True)
         table = aot.decompositions.current_aot_decompositions() | _SUMS
@@ -117,14 +120,19 @@ def call_options(
     if not inputs:
         return CallOptions()
     results = [] if is_random else _computed(model, arguments)
-    given, expected = (
-        tuple(
-            GivenInput("", f"@{_saved(tensor, directory / f'{name}{number}.npy')}")
-            for number, tensor in enumerate(tensors)
-        )
-        for name, tensors in (("input", inputs), ("expected", results))
-    )
-    return CallOptions(inputs=given, expected=expected)
+    # Write the tensors in NumPy's format, or as plain bytes if NumPy lacks their type.
+    given: dict[str, list[GivenInput]] = {"input": [], "expected": []}
+    for name, tensors in (("input", inputs), ("expected", results)):
+        for number, tensor in enumerate(tensors):
+            plain, path = tensor.detach().cpu().contiguous(), directory / f"{name}{number}.npy"
+            try:
+                array = plain.numpy()
+            except TypeError:
+                parts = plain.reshape(-1).view(torch.uint8).numpy()
+                array = parts.view(f"V{plain.element_size()}").reshape(plain.shape)
+            np.save(path, array)
+            given[name].append(GivenInput("", f"@{path}"))
+    return CallOptions(inputs=tuple(given["input"]), expected=tuple(given["expected"]))
 
 
 def _computed(model: torch.nn.Module, arguments: Sequence[Any]) -> list[torch.Tensor]:
@@ -151,18 +159,6 @@ def _tensors(values: Any) -> list[torch.Tensor]:
     """Return all tensors of a tree in order, or none if it has other leaves."""
     leaves = tree_leaves(values)
     return leaves if all(isinstance(leaf, torch.Tensor) for leaf in leaves) else []
-
-
-def _saved(tensor: torch.Tensor, path: Path) -> Path:
-    """Write a tensor in NumPy's format, or as plain bytes if NumPy lacks its type."""
-    plain = tensor.detach().cpu().contiguous()
-    try:
-        array = plain.numpy()
-    except TypeError:
-        width = plain.element_size()
-        array = plain.reshape(-1).view(torch.uint8).numpy().view(f"V{width}").reshape(plain.shape)
-    np.save(path, array)
-    return path
 
 
 def tune(
@@ -302,18 +298,15 @@ def _needed_decompositions(program: mlir.Operation) -> dict[Any, Callable[..., A
         table = dict(torch.export.default_decompositions())
         table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
         return table | {torch.ops.aten.squeeze.dims: _squeezed} | _PADS
-    if any(_cuts(pad) for name in _PAD_OPS for pad in collect(program, name)):
-        return {**aot.decompositions.current_aot_decompositions(), **_PADS}
-    return {}
-
-
-def _cuts(pad: mlir.Operation) -> bool:
-    """Return whether a pad has a negative size, at which the compiler may fold the pad to its operand."""
-    sizes = [size.owner for size in pad.operands[1].owner.operands]
-    return any(
+    # A pad with a negative size, at which the compiler may fold the pad to its operand.
+    pads = (pad for name in _PAD_OPS for pad in collect(program, name))
+    sizes = (size.owner for pad in pads for size in pad.operands[1].owner.operands)
+    if any(
         size.name == "torch.constant.int" and mlir.IntegerAttr(size.attributes["value"]).value < 0
         for size in sizes
-    )
+    ):
+        return {**aot.decompositions.current_aot_decompositions(), **_PADS}
+    return {}
 
 
 def _cut_and_padded(tensor: torch.Tensor, pads: Sequence[int], value: float = 0) -> torch.Tensor:
@@ -350,17 +343,6 @@ def _squeezed(tensor: torch.Tensor, dims: Sequence[int]) -> torch.Tensor:
 
 
 _NARROW: Final = (torch.float16, torch.bfloat16)
-
-
-def _has_narrow_sums(program: torch.export.ExportedProgram) -> bool:
-    return any(
-        node.target in _SUMS
-        and any(
-            getattr(argument.meta.get("val"), "dtype", None) in _NARROW
-            for argument in node.all_input_nodes
-        )
-        for node in program.graph.nodes
-    )
 
 
 def _in_f32(operator: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,9 +14,9 @@ from tuninglink.llvm_flags import (
     Flag,
     Unknown,
     flags_of,
-    one_of,
     option,
     read_number,
+    read_word,
     switch,
     toggle,
 )
@@ -48,8 +48,10 @@ def _choice(
 ) -> Any:
     """Return a field of the options that is one of several words; the first one for a switch without a value."""
     first, *others = words.split("|")
-    read = one_of(*[""] * switch, first, *others)
-    flag = Flag("", lambda text: read(text) or first, switch, help=help_, metavar=words)
+    choices = (*[""] * switch, first, *others)
+    flag = Flag(
+        "", lambda text: read_word(choices, text) or first, switch, help=help_, metavar=words
+    )
     return option(default, flag, name=name)
 
 
