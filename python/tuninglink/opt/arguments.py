@@ -47,12 +47,9 @@ def _choice(
     words: str, help_: str, name: str = "", default: str = "", *, switch: bool = False
 ) -> Any:
     """Return a field of the options that is one of several words; the first one for a switch without a value."""
-    first, *others = words.split("|")
-    choices = (*[""] * switch, first, *others)
-    flag = Flag(
-        "", lambda text: read_word(choices, text) or first, switch, help=help_, metavar=words
-    )
-    return option(default, flag, name=name)
+    choices = [""] * switch + words.split("|")
+    flag = Flag("", lambda text: read_word(choices, text) or choices[1], switch)
+    return option(default, flag, name=name, help=help_, metavar=words)
 
 
 @dataclass(frozen=True)
