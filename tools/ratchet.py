@@ -16,7 +16,7 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (3499, 178),
+    "": (3435, 154),
     "mlir.dialects": (7, 0),
     "pages": (34, 2),
     "workers": (665, 39),
@@ -24,7 +24,7 @@ LIMITS: Final = {
     "solver": (2475, 130),
     "iree": (2934, 141),
     "spaces.model": (1336, 90),
-    "upgrading": (3727, 159),
+    "upgrading": (3701, 148),
     "spaces.cpu": (1268, 41),
     "spaces.gpu": (3365, 138),
     "specs": (4931, 266),
@@ -38,7 +38,7 @@ LIMITS: Final = {
     "checking": (1644, 61),
     "passes": (1193, 24),
     "tuning.problems": (1948, 93),
-    "opt": (2114, 87),
+    "opt": (2113, 87),
     "tuning.programs": (2237, 92),
     "explaining": (1735, 72),
     "tuning.candidates": (1399, 74),
@@ -57,7 +57,7 @@ LIMITS: Final = {
 the packages."""
 
 MOST_FILES: Final = 251
-SHORTEST_MEAN: Final = 13.0
+SHORTEST_MEAN: Final = 13.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
