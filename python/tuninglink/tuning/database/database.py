@@ -623,7 +623,7 @@ def open_connection(
             try:
                 return _connect(path, name, _SILENT_SECONDS, read_only=read_only, alone=alone)
             except sqlite3.OperationalError as failure:
-                if not _code(failure) == sqlite3.SQLITE_BUSY:
+                if _code(failure) != sqlite3.SQLITE_BUSY:
                     raise
                 on_wait()
         return _connect(path, name, PATIENCE_SECONDS, read_only=read_only, alone=alone)
@@ -644,7 +644,7 @@ def _connect(
     try:
         if not read_only:
             connection.execute("PRAGMA foreign_keys = ON")
-            _create(connection, name)
+            _create_tables(connection, name)
         elif not _has_tables(connection, name):
             raise _foreign(name)
         if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'spills'").fetchone():
@@ -656,7 +656,7 @@ def _connect(
     return connection
 
 
-def _create(connection: sqlite3.Connection, name: str) -> None:
+def _create_tables(connection: sqlite3.Connection, name: str) -> None:
     """Create the tables in an empty file. Several processes may do so at the same time."""
     is_logging = _has_tables(connection, name)
     while not is_logging:  # switch an empty file to write-ahead logging
@@ -664,7 +664,7 @@ def _create(connection: sqlite3.Connection, name: str) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             is_logging = True
         except sqlite3.OperationalError as failure:
-            if not _code(failure) == sqlite3.SQLITE_BUSY:
+            if _code(failure) != sqlite3.SQLITE_BUSY:
                 raise
             # SQLite waits for other processes in a transaction, but fails at once in this pragma.
             with transaction(connection):

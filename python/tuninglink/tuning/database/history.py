@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
@@ -140,7 +140,16 @@ def history_among(
 
     `least` is the smallest relevant change of a time, as a fraction.
     """
-    histories = [_history(group, least) for group in _series(filter(selected.has, trials))]
+    # The trials of each problem on each device, with the same flags. Another version of the compiler may form a different
+    # dispatch for the same computation, so that its hash differs. Then the words identify the problem, unless two problems
+    # of one version have the same words.
+    series: list[list[Trial]] = []
+    for group in grouped_trials(filter(selected.has, trials), _described):
+        versions = grouped_trials(group, _software)
+        keys = ({trial.problem.key for trial in version} for version in versions)
+        is_one = all(len(distinct) == 1 for distinct in keys)
+        series += [group] if is_one else grouped_trials(group, lambda trial: trial.problem.key)
+    histories = [_history(group, least) for group in series]
     shown = tuple(
         history
         for history in histories
@@ -155,24 +164,9 @@ def _software(trial: Trial) -> tuple[str, str, str]:
     return environment.compiler, environment.runtime, environment.driver
 
 
-def _series(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
-    """Yield the trials of each problem on each device, with the same flags.
-
-    Another version of the compiler may form a different dispatch for the same computation, so that its hash differs.
-    Then the words identify the problem, unless two problems of one version have the same words.
-    """
-
-    def described(trial: Trial) -> tuple[str, str, EnvironmentRecord]:
-        place = replace(trial.environment, compiler="", runtime="", driver="")
-        return trial.problem.kind, trial.problem.description, place
-
-    for group in grouped_trials(trials, described):
-        versions = grouped_trials(group, _software)
-        keys = ({trial.problem.key for trial in version} for version in versions)
-        if all(len(distinct) == 1 for distinct in keys):
-            yield group
-        else:
-            yield from grouped_trials(group, lambda trial: trial.problem.key)
+def _described(trial: Trial) -> tuple[str, str, EnvironmentRecord]:
+    place = replace(trial.environment, compiler="", runtime="", driver="")
+    return trial.problem.kind, trial.problem.description, place
 
 
 def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:

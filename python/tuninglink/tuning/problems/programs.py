@@ -530,13 +530,10 @@ def _product(problem: Product) -> _Parts:
         for argument, shape, kind in zip(arguments, operands, kinds, strict=True)
     ]
 
-    def added(left: Value, right: Value, *others: Value) -> Value:
-        *scales, total = others
-        wide = (
-            _value(arith.scaling_extf(total.type, number, scale))
-            for number, scale in zip((left, right), scales, strict=True)
-        )
-        return added_product(*wide, total)
+    def added(left: Value, right: Value, scale: Value, other_scale: Value, total: Value) -> Value:
+        wide = _value(arith.scaling_extf(total.type, left, scale))
+        other = _value(arith.scaling_extf(total.type, right, other_scale))
+        return added_product(wide, other, total)
 
     yield [computed(values, maps, _zeros(result, ElementType.F32), added)]
 

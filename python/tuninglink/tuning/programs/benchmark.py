@@ -394,7 +394,15 @@ def build_benchmark(
     lengths = [_constant(dispatch.operands[position]) for position in _segments(dispatch)[-1]]
     constants = passed_constants(dispatch)
     layout = buffer_layout(module, lengths, constants)
-    variants = [constants, *_other_variants(module, lengths, layout, constants, calls)]
+    # The constants of further variants; with weights among the arguments, copies of the bindings have their own.
+    variants = [constants]
+    for call in dict.fromkeys(calls) if not argument_bytes(layout) else ():
+        values = tuple(value for value in call if value is not None)
+        is_other = len(values) == len(constants) and values != constants
+        is_alike = is_other and buffer_layout(module, lengths, values) == layout
+        if is_alike and has_room(module, lengths, values):
+            variants.append(values)
+    del variants[_MOST_VARIANTS:]
     layout = replace(layout, variants=len(variants))
     with module.context, mlir.Location.unknown():
         # Give the function its four arguments in place of the batch size.
@@ -501,26 +509,6 @@ _MOST_VARIANTS: Final = 256
 _SELECT: Final = "arith.select"
 _EQUAL: Final = 0
 """The value of `eq` in `arith.cmpi`."""
-
-
-def _other_variants(
-    module: mlir.Operation,
-    lengths: Sequence[int],
-    layout: BufferLayout,
-    constants: tuple[int, ...],
-    calls: Iterable[tuple[int | None, ...]],
-) -> list[tuple[int, ...]]:
-    """Return the constants of further variants of a benchmark."""
-    if argument_bytes(layout):
-        return []  # copies of the bindings have weights of their own
-    variants = []
-    for call in dict.fromkeys(calls):
-        values = tuple(value for value in call if value is not None)
-        is_other = len(values) == len(constants) and values != constants
-        is_alike = is_other and buffer_layout(module, lengths, values) == layout
-        if is_alike and has_room(module, lengths, values):
-            variants.append(values)
-    return variants[: _MOST_VARIANTS - 1]
 
 
 def argument_bytes(layout: BufferLayout) -> int:

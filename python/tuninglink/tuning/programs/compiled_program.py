@@ -195,21 +195,13 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
         raise CompileError(
             error(f"{place} is of type '{argument.element_type}', which is not supported")
         )
-    # Load a file, or parse a literal.
-    if given.text.startswith("@"):
-        value = _load(given)
-        kind = str(value.dtype)
-        is_typed = _is_same_type(value.dtype, dtype)
-    else:
-        value, kind = _literal(given)
-        is_typed = kind in {"", argument.element_type}
-    # Compare shape and type with those of the argument.
-    shape = argument.shape or ()
-    if not _fits(value.shape, shape) or not is_typed:
-        expected, actual = _with_sizes(argument.element_type, shape), _with_sizes(kind, value.shape)
-        raise CompileError(error(f"{place} is {expected}; '{given}' is {actual}"))
+    value, kind = _read(given)
+    is_file = given.text.startswith("@")
+    is_named = kind in {"", argument.element_type}
+    is_typed = _is_same_type(value.dtype, dtype) if is_file else is_named
+    _check(given, argument, place, value, kind, is_typed=is_typed)
     # A file has the element type's bits, a literal its value.
-    elements = value.astype(dtype) if not given.text.startswith("@") else value.view(dtype)
+    elements = value.view(dtype) if is_file else value.astype(dtype)
     return ProgramInput(
         value.shape,
         argument.element_type,
@@ -222,7 +214,7 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
 def read_expected(given: GivenInput, result: Argument | None, place: str) -> NDArray[Any]:
     """Return a value that a function is expected to return."""
     is_file = given.text.startswith("@")
-    value = _load(given) if is_file else _literal(given)[0]
+    value, _ = _read(given)
     if result is None:
         return value
     dtype = element_type(result.element_type)
@@ -232,11 +224,7 @@ def read_expected(given: GivenInput, result: Argument | None, place: str) -> NDA
     is_number = (
         dtype is None or is_float(result.element_type) or value.dtype.kind != "f" or not is_file
     )
-    shape = result.shape or ()
-    if not _fits(value.shape, shape) or not is_number:
-        expected = _with_sizes(result.element_type, shape)
-        actual = _with_sizes(str(value.dtype), value.shape)
-        raise CompileError(error(f"{place} is {expected}; '{given}' is {actual}"))
+    _check(given, result, place, value, str(value.dtype), is_typed=is_number)
     if dtype is not None and not is_float(result.element_type):
         value = value.astype(dtype)
     return value
@@ -246,30 +234,39 @@ Sizes = tuple[int | None, ...]
 """The sizes of a tensor; None for dynamic ones."""
 
 
-def _fits(actual: Sizes, shape: Sizes) -> bool:
-    return len(actual) == len(shape) and all(
-        size in {None, other} for size, other in zip(shape, actual, strict=True)
-    )
+def _check(
+    given: GivenInput,
+    expected: Argument,
+    place: str,
+    value: np.ndarray,
+    kind: str,
+    *,
+    is_typed: bool,
+) -> None:
+    """Raise an error unless a value has the expected sizes, and a type that suits."""
+    shape = expected.shape or ()
+    sizes = zip(shape, value.shape, strict=False)
+    fits = len(value.shape) == len(shape) and all(size in {None, actual} for size, actual in sizes)
+    if not fits or not is_typed:
+        expectation, actual = (
+            "".join("?x" if size is None else f"{size}x" for size in part) + name
+            for name, part in ((expected.element_type, shape), (kind, value.shape))
+        )
+        raise CompileError(error(f"{place} is {expectation}; '{given}' is {actual}"))
 
 
-def _with_sizes(kind: str, shape: Sizes) -> str:
-    return "".join("?x" if size is None else f"{size}x" for size in shape) + kind
-
-
-def _load(given: GivenInput) -> np.ndarray:
-    path = given.text.removeprefix("@")
-    try:
-        loaded = np.load(Path(path), allow_pickle=False)
-    except Exception as failure:  # noqa: BLE001 - damaged files raise many kinds
-        raise CompileError(error(f"cannot read input '{path}': {failure}")) from None
-    if not isinstance(loaded, np.ndarray):
-        message = f"'{path}' holds several arrays; an input is one, as np.save writes it"
-        raise CompileError(error(message))
-    return loaded
-
-
-def _literal(given: GivenInput) -> tuple[np.ndarray, str]:
-    """Return the elements of a value, and its explicit element type, if any."""
+def _read(given: GivenInput) -> tuple[np.ndarray, str]:
+    """Return the elements of a file or of a literal, and their type, which may be empty for a literal."""
+    if given.text.startswith("@"):
+        path = given.text.removeprefix("@")
+        try:
+            loaded = np.load(Path(path), allow_pickle=False)
+        except Exception as failure:  # noqa: BLE001 - damaged files raise many kinds
+            raise CompileError(error(f"cannot read input '{path}': {failure}")) from None
+        if not isinstance(loaded, np.ndarray):
+            message = f"'{path}' holds several arrays; an input is one, as np.save writes it"
+            raise CompileError(error(message))
+        return loaded, str(loaded.dtype)
     parts = _LITERAL.fullmatch(given.text)
     try:
         assert parts is not None
@@ -337,10 +334,6 @@ class EntryFunction:
         return replace(self, arguments=tuple(arguments))
 
 
-class _UnsupportedError(Exception):
-    """A function cannot be called."""
-
-
 def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
     """Return the public functions of a program, in order."""
     functions = {}
@@ -357,15 +350,14 @@ def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
         has_fences = [str(argument.type) for argument in arguments[-2:]] == 2 * ["!hal.fence"]
         if has_fences:
             arguments = arguments[:-2]
-        try:
-            read = tuple(
-                _argument(argument, number, functions) for number, argument in enumerate(arguments)
-            )
-        except _UnsupportedError as failure:
-            entries.append(EntryFunction(name, (), obstacle=str(failure)))
+        read = [_argument(value, number, functions) for number, value in enumerate(arguments)]
+        obstacle = next((argument for argument in read if isinstance(argument, str)), "")
+        if obstacle:
+            entries.append(EntryFunction(name, (), obstacle=obstacle))
             continue
+        taken = tuple(argument for argument in read if isinstance(argument, Argument))
         results = tuple(_result(value, functions) for value in _returned(function))
-        entries.append(EntryFunction(name, read, has_fences, results=results))
+        entries.append(EntryFunction(name, taken, has_fences, results=results))
     return entries
 
 
@@ -414,12 +406,13 @@ def _shape(tensor: mlir.RankedTensorType) -> Sizes:
     )
 
 
-def _argument(value: mlir.Value[Any], number: int, functions: Functions) -> Argument:
+def _argument(value: mlir.Value[Any], number: int, functions: Functions) -> Argument | str:
+    """Return the description of an argument, or the reason why a call cannot have one."""
     kind = value.type
     if isinstance(kind, (mlir.IntegerType, mlir.IndexType, mlir.FloatType)):
         return Argument(str(kind))
     if str(kind) != "!hal.buffer_view":
-        raise _UnsupportedError(f"argument {number} is of type '{kind}'")
+        return f"argument {number} is of type '{kind}'"
     types: list[mlir.RankedTensorType] = []
     is_updated = False
     for use in _uses(value, functions):
@@ -428,7 +421,7 @@ def _argument(value: mlir.Value[Any], number: int, functions: Functions) -> Argu
         )
         is_alias = use.name == "hal.tensor.alias"
         if not is_import and not is_alias and use.name != "hal.buffer_view.dim":
-            raise _UnsupportedError(f"argument {number} is not used as a tensor")
+            return f"argument {number} is not used as a tensor"
         is_updated |= is_alias
         values = use.operands if is_alias else use.results if is_import else ()
         types += [v.type for v in values if isinstance(v.type, mlir.RankedTensorType)]
