@@ -216,8 +216,38 @@ class Database:
 
     def record_all(self, trials: Iterable[Trial]) -> int:
         """Add trials, all or none, and return the number of new ones."""
+        count = 0
         with translated(self._name), transaction(self._connection):
-            return sum(map(self._insert, trials))
+            for trial in trials:
+                # A hash of the whole trial identifies it, so that merges add no duplicates.
+                problem, environment = trial.problem, astuple(trial.environment)
+                configuration, failure = trial.configuration, trial.failure
+                result: tuple[Any, ...] = (
+                    *(trial.stage, trial.origin, json.dumps(trial.samples), trial.batch),
+                    *(trial.caches, json.dumps(trial.clocks_mhz)),
+                    *((failure.kind.value, failure.message) if failure else (None, None)),
+                    trial.time,
+                )
+                whole = (problem.key, environment, configuration.key, result)
+                key = sha256(json.dumps(whole).encode()).hexdigest()
+                if self._connection.execute("SELECT 1 FROM trial WHERE key = ?", (key,)).fetchone():
+                    continue
+                # Refer to the rows of its problem, environment and configuration, which are added if new.
+                knobs = json.dumps(dict(configuration.knobs), separators=(",", ":"))
+                values = asdict(configuration) | {"knobs": knobs}
+                row = (
+                    key,
+                    self._identity("problem", astuple(problem)),
+                    self._identity("environment", environment),
+                    self._identity("configuration", tuple(values.values())),
+                    *result,
+                )
+                inserted = self._insert("trial", row)
+                if trial.spills is not None:
+                    numbers = inserted, json.dumps(asdict(trial.spills))
+                    self._connection.execute("INSERT INTO spills VALUES (?, ?)", numbers)
+                count += 1
+        return count
 
     def merge(self, path: Path) -> int:
         """Add the trials of another database, and return the number of new ones."""
@@ -295,48 +325,19 @@ class Database:
                 except sqlite3.DatabaseError:
                     yield None
 
-    def _insert(self, trial: Trial) -> int:
-        # A hash of the whole trial identifies it, so that merges add no duplicates.
-        problem, environment = trial.problem, astuple(trial.environment)
-        configuration, failure = trial.configuration, trial.failure
-        result: tuple[Any, ...] = (
-            *(trial.stage, trial.origin, json.dumps(trial.samples), trial.batch, trial.caches),
-            json.dumps(trial.clocks_mhz),
-            *((failure.kind.value, failure.message) if failure else (None, None)),
-            trial.time,
-        )
-        whole = (problem.key, environment, configuration.key, result)
-        key = sha256(json.dumps(whole).encode()).hexdigest()
-        if self._connection.execute("SELECT 1 FROM trial WHERE key = ?", (key,)).fetchone():
-            return 0
-        # Refer to the rows of its problem, environment and configuration, which are added if new.
-        knobs = json.dumps(dict(configuration.knobs), separators=(",", ":"))
-        values = asdict(configuration) | {"knobs": knobs}
-        row = (
-            key,
-            self._identity("problem", ("key",), astuple(problem)),
-            self._identity("environment", _ENVIRONMENT_COLUMNS, environment),
-            self._identity("configuration", ("key",), tuple(values.values())),
-            *result,
-        )
-        places = ", ".join("?" * len(row))
-        insert = f"INSERT INTO trial VALUES (NULL, {places})"  # noqa: S608 - of question marks
-        inserted = self._connection.execute(insert, row).lastrowid
-        if trial.spills is not None:
-            numbers = inserted, json.dumps(asdict(trial.spills))
-            self._connection.execute("INSERT INTO spills VALUES (?, ?)", numbers)
-        return 1
-
-    def _identity(self, table: str, unique: Sequence[str], values: tuple[object, ...]) -> int:
+    def _identity(self, table: str, values: tuple[object, ...]) -> int:
         """Return the number of a record; add the record if it is new."""
-        condition = " AND ".join(f"{column} = ?" for column in unique)
+        unique = _RECORDS[table][1]
+        columns = unique.split(", ")
+        condition = " AND ".join(f"{column} = ?" for column in columns)
         query = f"SELECT id FROM {table} WHERE {condition}"  # noqa: S608 - of our own names
-        row = self._connection.execute(query, values[: len(unique)]).fetchone()
-        if row is None:
-            places = ", ".join("?" * len(values))
-            insert = f"INSERT INTO {table} VALUES (NULL, {places}) RETURNING id"  # noqa: S608
-            row = self._connection.execute(insert, values).fetchone()
-        return int(row[0])
+        row = self._connection.execute(query, values[: len(columns)]).fetchone()
+        return int(row[0]) if row else self._insert(table, values)
+
+    def _insert(self, table: str, values: tuple[object, ...]) -> int:
+        places = ", ".join("?" * len(values))
+        insert = f"INSERT INTO {table} VALUES (NULL, {places}) RETURNING id"  # noqa: S608 - as above
+        return int(self._connection.execute(insert, values).fetchone()[0])
 
 
 def winners_among(trials: Iterable[Trial]) -> list[Winner]:

@@ -130,10 +130,10 @@ class _Measured:
     def of(cls, groups: Sequence[Sequence[Trial]]) -> _Measured:
         """Return the candidates of problems, each with the fastest first."""
         rows = [
-            (number, trial, _slowdown(trial, group), limit)
+            (number, trial, slowdown, limit)
             for number, group in enumerate(groups)
-            for limit in [max(_SLOW, *_default_slowdowns(group), 0.0)]
-            for trial in group
+            for limit in [max(_SLOW, *_slowdowns(group, "default"), 0.0)]
+            for trial, slowdown in zip(group, _slowdowns(group), strict=True)
             if trial.configuration.knobs
         ]
         numbers, trials, slowdowns, limits = zip(*rows, strict=True)
@@ -224,7 +224,7 @@ def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | N
         others = measured.problems % _FOLDS == fold
         chosen |= measured.chosen(measured.heuristic(~others), others)
     # Rate the compiler's own choices.
-    defaults = [slowdown for group in groups for slowdown in _default_slowdowns(group)]
+    defaults = [slowdown for group in groups for slowdown in _slowdowns(group, "default")]
     return Heuristic(
         kind,
         target,
@@ -238,12 +238,11 @@ def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | N
     )
 
 
-def _slowdown(trial: Trial, group: Sequence[Trial]) -> float:
-    return float(np.log2((trial.median or 0.0) / (group[0].median or 0.0)))
-
-
-def _default_slowdowns(group: Sequence[Trial]) -> list[float]:
-    return [_slowdown(trial, group) for trial in group if trial.origin == "default"]
+def _slowdowns(group: Sequence[Trial], origin: str = "") -> list[float]:
+    """Return the logarithms of the times of trials, or of those of an origin, relative to the fastest one."""
+    best = group[0].median or 0.0
+    trials = (trial for trial in group if origin in ("", trial.origin))
+    return [float(np.log2((trial.median or 0.0) / best)) for trial in trials]
 
 
 def _geometric_mean(logarithms: Iterable[float]) -> float:

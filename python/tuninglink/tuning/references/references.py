@@ -492,6 +492,7 @@ class ProgramReference:
     seed: int
     seconds: float
     pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
+    target: ReferenceTarget = field(init=False)
     _job: Future[Compiled | str] | None = None
     _outputs: dict[tuple[int, int], FunctionOutputs | str] = field(default_factory=dict)
 
@@ -501,10 +502,8 @@ class ProgramReference:
     def __exit__(self, *_: object) -> None:
         self.pool.close()
 
-    @property
-    def target(self) -> ReferenceTarget:
-        """The target of the reference."""
-        return program_reference_target(self.backend)
+    def __post_init__(self) -> None:
+        self.target = program_reference_target(self.backend)
 
     @property
     def name(self) -> str:
