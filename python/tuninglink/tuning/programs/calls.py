@@ -111,8 +111,15 @@ def read_calls(
             message = f"'--dim {size}' is about no dynamic dimension of the program's arguments"
             raise CompileError(error(message, notes=[remedy]))
     chosen = options.functions or tuple(map(FunctionWeight, entries))
-    _expect_names("--input", options.inputs, chosen)
-    _expect_names("--expected", options.expected, chosen)
+    for option, values in (("--input", options.inputs), ("--expected", options.expected)):
+        unnamed = next((given for given in values if not given.function), None)
+        if unnamed is not None and len(chosen) != 1:
+            listed = ", ".join(function.name for function in chosen)
+            remedy = note(f"name one of {listed}, as in {option} {chosen[0].name}:{unnamed}")
+            message = (
+                f"'{option} {unnamed}' does not name its function, and the program has several"
+            )
+            raise CompileError(error(message, notes=[remedy]))
     # Their calls.
     calls: list[FunctionCall] = []
     for function in chosen:
@@ -138,17 +145,6 @@ def read_calls(
         place for function in chosen for place in entries[function.name].dynamic_dimensions()
     )
     return ProgramCalls(tuple(calls), parameters, is_stateful(module), tuple(dynamic))
-
-
-def _expect_names(
-    option: str, values: Sequence[GivenInput], chosen: Sequence[FunctionWeight]
-) -> None:
-    unnamed = next((given for given in values if not given.function), None)
-    if unnamed is not None and len(chosen) != 1:
-        names = ", ".join(function.name for function in chosen)
-        remedy = note(f"name one of {names}, as in {option} {chosen[0].name}:{unnamed}")
-        message = f"'{option} {unnamed}' does not name its function, and the program has several"
-        raise CompileError(error(message, notes=[remedy]))
 
 
 def _with_expected(

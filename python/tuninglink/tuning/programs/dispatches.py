@@ -231,14 +231,26 @@ def _tasks(
     dynamic: Callable[[Container[str]], list[DynamicBenchmark]] | None = None,
 ) -> tuple[list[TuningTask], list[Omission]]:
     """Return the distinct problems of benchmarks, and the dispatches without a benchmark."""
-    tasks: dict[str, TuningTask] = {}
+    built: list[tuple[mlir.Operation, SizedFunction, tuple[SizedFunction, ...]]] = []
     omissions: list[Omission] = []
     seen: set[str] = set()
-
-    def add(
-        module: mlir.Operation, function: SizedFunction, sized: tuple[SizedFunction, ...] = ()
-    ) -> None:
-        """Add a dispatch to the equal ones; `function` is the one for the least work."""
+    # Static dispatches.
+    for module in benchmarks:
+        (variant,) = collect(module, names.EXECUTABLE_VARIANT)
+        name = dispatch_name(variant)
+        seen.add(name)
+        is_on_cpu = Target.from_attribute(variant.attributes["target"]).backend == CPU
+        try:
+            passed = () if is_on_cpu else arguments.get(name, ())
+            built.append((module, build_benchmark(module, passed), ()))
+        except NoBenchmarkError as failure:
+            omissions.append(Omission((name,), str(failure)))
+    # Dynamic dispatches, whose function is the one for the least work.
+    for module, functions in dynamic(seen) if dynamic else ():
+        built.append((module, smallest(functions), functions))
+    # Join equal dispatches.
+    tasks: dict[str, TuningTask] = {}
+    for module, function, sized in built:
         (variant,) = collect(module, names.EXECUTABLE_VARIANT)
         name = dispatch_name(variant)
         seen.add(name)
@@ -262,20 +274,6 @@ def _tasks(
                 calls=equal.calls + task.calls,
             )
         tasks[task.key] = task
-
-    # Static dispatches.
-    for module in benchmarks:
-        (variant,) = collect(module, names.EXECUTABLE_VARIANT)
-        name = dispatch_name(variant)
-        seen.add(name)
-        is_on_cpu = Target.from_attribute(variant.attributes["target"]).backend == CPU
-        try:
-            add(module, build_benchmark(module, () if is_on_cpu else arguments.get(name, ())))
-        except NoBenchmarkError as failure:
-            omissions.append(Omission((name,), str(failure)))
-    # Dynamic dispatches.
-    for module, functions in dynamic(seen) if dynamic else ():
-        add(module, smallest(functions), functions)
     # The called dispatches without a benchmark.
     reason = _DYNAMIC if dynamic is None else _NOT_GIVEN
     missing = tuple(name for name in calls or () if name not in seen)
