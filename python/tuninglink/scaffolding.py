@@ -226,16 +226,9 @@ def init_spec(
             names.
         TuninglinkError: a file cannot be read.
     """
-    request = read_request(
-        specs=(),
-        default_specs=False,
-        spec_directories=(),
-        target=target,
-        flags=flags,
-        upgrade=True,
-    )
+    options, _, _ = read_request(target=target, flags=flags)
     report = diagnostics.emit if diagnostics else None
-    options = replace(request.options, sizes=tuple(map(GivenSizes.parse, several(sizes, "sizes"))))
+    options = replace(options, sizes=tuple(map(GivenSizes.parse, several(sizes, "sizes"))))
     program = program_source(source)
     writer = _SpecWriter(options, program, name, options.flags, report)
     shown = printable(program) if isinstance(program, str) else name

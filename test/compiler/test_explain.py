@@ -446,7 +446,7 @@ def test_what_matters_most_comes_first_and_equal_problems_are_one_row() -> None:
     )
     explained = explain(source.output.decode(), flags=(*HIP, FROM_SOURCES))
     first, *others = explained.rows
-    assert "128x256x512" in first.dispatches[0].words
+    assert "128x256x512" in first.dispatches[0].operations[0].words
     assert explained.share(first.weight) == pytest.approx(33_554_432 / (33_554_432 + 2 * 524_288))
     assert sum(row.weight.calls for row in others) == 2
     assert explained.measure == "FLOPs"

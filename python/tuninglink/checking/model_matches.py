@@ -41,11 +41,8 @@ def matches_in(
     """Return the ops of a model that each entry of a spec configures, by the entry's matcher and action."""
     # The model is compiled up to the choice of configurations, with this spec alone.
     flags = (*model.flags, f"--compile-to={Phase.EXECUTABLE_CONFIGURATIONS.value}")
-    asked = read_request(
-        specs=[spec], default_specs=False, spec_directories=(), flags=flags, upgrade=True
-    )
-    options = replace(asked.options, emit_bytecode=True)
-    choice = replace(asked.choice, prune=options.prune)
+    options, choice, _ = read_request(flags=flags, specs=[spec])
+    options = replace(options, emit_bytecode=True)
     judging = _Judging(checks)
     compiler = Compiler(options, choice, options.flags, report, observer=judging)
     compiler.compile(model.path)

@@ -115,7 +115,7 @@ def compile(  # noqa: A001 - the usual word, as in `re`
         TuninglinkError: a flag is malformed, or a file or a directory cannot be read or written.
         TypeError: an argument has another type.
     """
-    request = read_request(
+    options, choice, warnings = read_request(
         specs=specs,
         default_specs=default_specs,
         spec_directories=spec_directories,
@@ -124,11 +124,10 @@ def compile(  # noqa: A001 - the usual word, as in `re`
         derived_entries=derived_entries,
         upgrade=upgrade,
     )
-    dump = os.fspath(dump_specs_to) or request.options.spec_dumps
-    prune = prune and request.options.prune
-    choice = replace(request.choice, exact=trace, dump=dump, prune=prune)
+    dump = os.fspath(dump_specs_to) or options.spec_dumps
+    choice = replace(choice, exact=trace, dump=dump, prune=prune and choice.prune)
     report = diagnostics.emit if diagnostics else None
-    compiler = Compiler(request.options, choice, request.options.flags, report, request.warnings)
+    compiler = Compiler(options, choice, options.flags, report, warnings)
     return compiler.compile(program_source(source), name)
 
 
@@ -167,26 +166,17 @@ def link(
     return link_specs(inputs, name=name, diagnostics=diagnostics).spec
 
 
-@dataclass(frozen=True)
-class CompileRequest:
-    """The request of a call."""
-
-    options: CompileOptions
-    choice: SpecChoice
-    warnings: tuple[Diagnostic, ...]
-
-
 def read_request(
     *,
-    specs: SpecSource | Iterable[SpecSource],
-    default_specs: bool,
-    spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     flags: str | Iterable[str],
     target: str | Target | None = None,
-    upgrade: bool,
+    specs: SpecSource | Iterable[SpecSource] = (),
+    default_specs: bool = False,
+    spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    upgrade: bool = True,
     derived_entries: bool = True,
-) -> CompileRequest:
-    """Read the flags of a call, and load its specs. For the arguments and exceptions see `compile`."""
+) -> tuple[CompileOptions, SpecChoice, Sequence[Diagnostic]]:
+    """Read the flags of a call, and load its specs. Return the warnings about them, too; see `compile`."""
     options = read_options(flags, target)
     upgrade = upgrade and options.upgrade
     library = None
@@ -198,9 +188,14 @@ def read_request(
     given, automatic = load_specs(
         sources, upgrade=upgrade, diagnostics=DiagnosticSink(warnings.append)
     )
-    derives = derived_entries and options.derived_entries
-    choice = SpecChoice(given, automatic=automatic, library=library, derive=derives)
-    return CompileRequest(options, choice, tuple(warnings))
+    choice = SpecChoice(
+        given,
+        automatic=automatic,
+        library=library,
+        prune=options.prune,
+        derive=derived_entries and options.derived_entries,
+    )
+    return options, choice, warnings
 
 
 def read_options(

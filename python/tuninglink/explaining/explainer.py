@@ -312,7 +312,7 @@ def explain(
         SpecError: a spec is malformed, or cannot be linked.
         TuninglinkError: a file or a directory cannot be read.
     """
-    asked = read_request(
+    options, choice, warnings = read_request(
         specs=specs,
         default_specs=default_specs,
         spec_directories=spec_directories,
@@ -321,14 +321,12 @@ def explain(
         derived_entries=derived_entries,
         upgrade=upgrade,
     )
-    options = until_configured(asked.options)
-    program = program_source(source)
-    choice = replace(asked.choice, prune=options.prune)
-    given = (*asked.options.sizes, *map(GivenSizes.parse, several(sizes, "sizes")))
+    options, program = until_configured(options), program_source(source)
+    given = (*options.sizes, *map(GivenSizes.parse, several(sizes, "sizes")))
     shown = printable(program) if isinstance(program, str) else name
     explainer = Explainer(choice, shown, sizes=given)
     report = diagnostics.emit if diagnostics else None
-    compiler = Compiler(options, choice, options.flags, report, asked.warnings, observer=explainer)
+    compiler = Compiler(options, choice, options.flags, report, warnings, observer=explainer)
     compiler.compile(program, name)
     return with_times(explainer.explanation(), times)
 
