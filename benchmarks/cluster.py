@@ -12,6 +12,7 @@ import argparse
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "support"))
@@ -21,7 +22,7 @@ from programs import TARGETS
 from tuning_programs import matmul, prepared
 
 from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.devices import Cluster
+from tuninglink.tuning.devices import Cluster, ClusterPool
 from tuninglink.tuning.programs import Failure
 
 _SECONDS = 60.0
@@ -37,7 +38,9 @@ def rate(workers: int, candidates: int) -> float:
             processes.worker()
         with (
             Cluster(processes.address) as cluster,
-            CandidateCompiler(TARGETS["llvm-cpu"], workers, cluster.pool) as compiler,
+            CandidateCompiler(
+                TARGETS["llvm-cpu"], workers, partial(ClusterPool, cluster)
+            ) as compiler,
         ):
             seconds = 0.0
             for part in ([default] * workers, neighbors):

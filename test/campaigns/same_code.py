@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules
-from tuninglink.tuning.devices import Device, DeviceProcess, Measurer, Rounds
+from tuninglink.tuning.devices import Device, DeviceProcess, Rounds
 from tuninglink.tuning.programs import CompiledProgram, ProgramInput
 
 if TYPE_CHECKING:
@@ -56,8 +56,6 @@ class ProgramDevice(Device):
 
     def ask(self, request: Request[Answer]) -> Answer | Failure:
         """See `Device`."""
-        if request.work is Measurer.rounds:
-            request = replace(request, work=Measurer.program_rounds)
         answer = self._process.ask(request)
         return self._sped_up(answer) if isinstance(answer, Rounds) else answer
 

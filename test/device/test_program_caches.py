@@ -86,7 +86,7 @@ def test_variants_compute_what_the_layers_do(
     compiled = compiler.submit_program(rotated.source, "", 600).result()
     assert not isinstance(compiled, Failure)
     layout, device = rotated.layout, open_device("local-sync")
-    run = Loader(device).load(compiled.image, rotated.function)
+    run = Loader(device).load(compiled.image, rotated.function).run
 
     def written(sets: int, batch: int) -> bytes:
         """Return the data that a batch writes: those of its last iteration."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from tuninglink.tuning.devices import (
     BestTime,
     Cluster,
     ClusterDevices,
+    ClusterPool,
     DeviceError,
     Measurement,
     Settings,
@@ -79,7 +81,7 @@ def test_a_server_that_is_not_a_scheduler_is_an_error(
 def test_a_job_that_hangs_or_crashes_costs_itself(processes: DaskProcesses) -> None:
     worker = processes.worker()
     with Cluster(processes.address) as cluster:
-        pool = cluster.pool(1, worker_jobs.initialize, ("begun",))
+        pool = ClusterPool(cluster, 1, worker_jobs.initialize, ("begun",))
         hanging = pool.submit(worker_jobs.hang_on, seconds=1.0)
         with pytest.raises(JobTimeoutError):
             hanging.result()
@@ -90,7 +92,7 @@ def test_a_job_that_hangs_or_crashes_costs_itself(processes: DaskProcesses) -> N
         with pytest.raises(DeviceError, match="no worker has device 'local-sync'"):
             ClusterDevices(cluster, ["local-sync"], Settings(), PATIENCE)
         cluster.versions = ("tuninglink 0.0",)
-        other = cluster.pool(1, worker_jobs.initialize, ("begun",))
+        other = ClusterPool(cluster, 1, worker_jobs.initialize, ("begun",))
         with pytest.raises(TuninglinkError, match=r"the tuner has tuninglink 0\.0"):
             other.submit(worker_jobs.add, 40, 2).result()
     assert worker.poll() is None
@@ -116,7 +118,7 @@ def test_a_killed_worker_costs_what_was_in_flight(processes: DaskProcesses) -> N
         Database() as database,
         Cluster(processes.address) as cluster,
         ClusterDevices(cluster, ["local-sync"], Settings(), PATIENCE) as devices,
-        CandidateCompiler(FLAGS, cluster.threads, cluster.pool) as compiler,
+        CandidateCompiler(FLAGS, cluster.threads, partial(ClusterPool, cluster)) as compiler,
         without_pauses(),
     ):
         assert (cluster.threads, devices.at_once) == (2, 2)

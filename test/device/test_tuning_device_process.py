@@ -228,7 +228,7 @@ def test_programs_are_timed_against_each_other() -> None:
         (ProgramInput((64,), "f32"), ProgramInput((2,), "i32")),
     )
     with DeviceProcess("local-sync") as device:
-        found = device.program_rounds([program, program], 3, seed=1)
+        found = device.rounds([program, program], 3, seed=1)
         assert isinstance(found, Rounds)
         assert len(found.samples) == 3
 
@@ -251,7 +251,7 @@ def test_calls_of_a_program_do_not_get_new_memory_for_their_results(uri: str) ->
         pages = []
         for rounds in (3, 3, 13):
             before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-            measured = measurer.program_rounds([program], rounds, seed=0, seconds=PATIENCE)
+            measured = measurer.rounds([program], rounds, seed=0, seconds=PATIENCE)
             assert len(measured.samples) == rounds
             pages.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
         return " ".join(map(str, pages[1:]))
@@ -266,7 +266,7 @@ def test_code_that_overflows_the_stack_of_a_worker_fails_on_every_cpu_device(uri
     inputs = tuple(ProgramInput(shape, "f32") for shape in shapes)
     program = CompiledProgram(compile_program(overflowing(), *OVERFLOWING_FLAGS), "main", inputs)
     with DeviceProcess(uri) as device:
-        message = failure(device.program_rounds([program], 3, seed=0), FailureKind.CRASH)
+        message = failure(device.rounds([program], 3, seed=0), FailureKind.CRASH)
     assert "IREE's workers have 128 KiB of stack" in message
 
 
@@ -324,4 +324,4 @@ def test_loading_ahead_answers_for_nothing() -> None:
         for each in (benchmark(DOUBLE), Benchmark(b"no module", "main", LAYOUT)):
             assert loader.load(each) is None
     finally:
-        loader.close()
+        loader.pool.close()

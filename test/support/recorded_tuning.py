@@ -38,16 +38,16 @@ from tuninglink.tuning.devices import (
     Timing,
 )
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.programs import read_program
+from tuninglink.tuning.programs import CompiledProgram, read_program
 from tuninglink.tuning.scheduling import TuningContext, context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from tuninglink.tuning.candidates import PreparedTask
     from tuninglink.tuning.deciding import Budget, TrialResult, TuningResult
-    from tuninglink.tuning.programs import Benchmark, CompiledProgram
+    from tuninglink.tuning.programs import Benchmark
 
 FLAGS: Final = HOST_CPU
 DESCRIPTION: Final = DeviceDescription("recorded", "a record", "local-sync", "", "1", 1)
@@ -99,18 +99,15 @@ class RecordedDevices:
     def compare(self, *_: object) -> None:
         """Return None: the outputs agree."""
 
-    def rounds(self, benchmarks: Sequence[Benchmark], count: int, *_: object) -> Rounds:
-        return self._rounds(map(self.us, benchmarks), count)
-
-    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
-        return self._rounds(map(self.program_us, programs), count)
+    def rounds(
+        self, programs: Sequence[Benchmark] | Sequence[CompiledProgram], count: int, *_: object
+    ) -> Rounds:
+        is_whole = isinstance(programs[0], CompiledProgram)
+        times = tuple(map(self.program_us if is_whole else self.us, programs))
+        return Rounds((times,) * count, (1,) * len(times))
 
     def program_outputs(self, *_: object) -> CallOutputs:
         return CallOutputs((), 0.001)
-
-    def _rounds(self, microseconds: Iterable[float], count: int) -> Rounds:
-        times = tuple(microseconds)
-        return Rounds((times,) * count, (1,) * len(times))
 
 
 def without_pauses() -> AbstractContextManager[object]:

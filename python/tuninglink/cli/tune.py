@@ -215,9 +215,9 @@ def tune_command(arguments: Sequence[str]) -> int:
     search_named(options.settings.search)  # report an unknown one first
     measures = options.settings.stop_after in (None, LastStage.MEASUREMENT) and not options.dry_run
     if measures and not options.cluster:
-        from tuninglink.tuning.devices import check_named_devices  # noqa: PLC0415 - an extra
+        from tuninglink.tuning.devices import check_devices  # noqa: PLC0415 - an extra
 
-        check_named_devices(options.settings.devices, options.flags)
+        check_devices(options.settings.devices, options.flags)
     check_targets(options.flags)
     if options.compile_from < Phase.EXECUTABLE_SOURCES:
         check_has_target(options.flags, options.input)

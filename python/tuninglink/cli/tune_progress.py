@@ -257,11 +257,11 @@ class ProgressLines(Listener):
         """Show the times of the stages with `--verbose`."""
         if not is_verbose():
             return
-        total = timeline.total
-        stages = sorted(timeline.times.items(), key=lambda item: -item[1].seconds)
+        stages = sorted(timeline.times().items(), key=lambda item: -item[1].seconds)
         parts = ", ".join(f"{name.value} {spent.seconds:.1f} s" for name, spent in stages)
-        busy = total.use.busy_seconds / total.seconds
-        took = f"tuning under these flags took {total.seconds:.1f} s"
+        seconds = sum(spent.seconds for _, spent in stages)
+        busy = sum(spent.device_seconds for _, spent in stages) / seconds
+        took = f"tuning under these flags took {seconds:.1f} s"
         self._say(f"{took}, the device busy for {busy:.0%} of it: {parts}")
 
     def _say(self, text: str, *, is_fleeting: bool = False) -> None:

@@ -142,6 +142,7 @@ def listed_devices(driver: str) -> tuple[ListedDevice, ...]:
         LOCAL_DRIVERS,
         describe,
         devices_of,
+        read_sensors,
         sensors_of,
     )
 
@@ -153,8 +154,7 @@ def listed_devices(driver: str) -> tuple[ListedDevice, ...]:
     for uri, name in names_:
         sensors = sensors_of(uri)
         time.sleep(_READING_SECONDS)
-        state = sensors.read()
-        values = (state.clock_mhz, state.power_watts, state.temperature_celsius)
+        values = [value for state in read_sensors(sensors) for value in vars(state).values()]
         devices.append(ListedDevice(uri, name, *values))
     return tuple(devices)
 

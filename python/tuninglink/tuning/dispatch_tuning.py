@@ -244,7 +244,7 @@ def open_context(
             devices, compiler = (
                 machines.result() if machines else _open_machines(options, uris, opened)
             )
-        timeline.watch(devices)
+        timeline.device_use = lambda: devices.use
         journal = Journal(database, devices.first.description, settings, options.flags)
         references = None
         if settings.checks_defaults and not options.cluster:
@@ -265,10 +265,7 @@ def _open_machines(
         compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
         return opened.enter_context(Devices(uris, timing, settings.timeout)), compiler
     try:
-        from tuninglink.tuning.devices import (  # noqa: PLC0415
-            Cluster,
-            ClusterDevices,
-        )
+        from tuninglink.tuning.devices import Cluster, ClusterDevices, ClusterPool  # noqa: PLC0415
     except ImportError:
         remedy = note("install it with: pip install 'tuninglink[cluster]'")
         message = "--cluster needs Dask's distributed scheduler"
@@ -276,4 +273,6 @@ def _open_machines(
     cluster = opened.enter_context(Cluster(options.cluster))
     remote = opened.enter_context(ClusterDevices(cluster, uris, timing, settings.timeout))
     jobs = settings.jobs or cluster.threads
-    return remote, opened.enter_context(CandidateCompiler(flags, jobs, cluster.pool))
+    return remote, opened.enter_context(
+        CandidateCompiler(flags, jobs, partial(ClusterPool, cluster))
+    )

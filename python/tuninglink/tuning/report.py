@@ -24,7 +24,7 @@ from tuninglink.tuning.deciding import (
     TaskResult,
     TuningResult,
 )
-from tuninglink.tuning.devices import Conditions, DeviceDescription, Stage, StageTime
+from tuninglink.tuning.devices import Conditions, DeviceDescription, Stage, UsedTime
 from tuninglink.tuning.flag_sets import FlagsResult, SetResult
 from tuninglink.tuning.programs import Correctness, FailureKind, OutputComparison
 from tuninglink.tuning.scheduling import task_cost
@@ -82,7 +82,7 @@ class TuningReport:
     compiler: str
     date: str
     seconds: float
-    stages: Mapping[Stage, StageTime]
+    stages: Mapping[Stage, UsedTime]
     dispatches: tuple[ProblemReport, ...]
     omissions: tuple[OmittedDispatch, ...]
     model: ModelComparison | None

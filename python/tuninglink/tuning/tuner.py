@@ -165,7 +165,7 @@ class Tuner:
             model_note=model.reason,
             outputs=model.outputs,
             began=timeline.began,
-            stages=timeline.times,
+            stages=timeline.times(),
             failure=failure,
             wrong_defaults=wrong,
             image=guard.image(self._configurations(results)),

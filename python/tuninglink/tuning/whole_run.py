@@ -21,9 +21,9 @@ from tuninglink.files import temporary_directory
 from tuninglink.iree import GivenSizes, Target
 from tuninglink.mlir import error
 from tuninglink.specs import SpecSource, load_specs
-from tuninglink.tuning.candidates import Compiled, prepare_whole_worker
+from tuninglink.tuning.candidates import Compiled, prepare_worker
 from tuninglink.tuning.deciding import Budget, Ledger, ModelComparison, TuneOptions, TuningSettings
-from tuninglink.tuning.devices import check_named_devices
+from tuninglink.tuning.devices import check_devices
 from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
@@ -153,7 +153,7 @@ def tune_program(
     if options.profile:
         read_profile(options.profile)  # a mistake in it is reported before anything is compiled
     if not options.cluster:
-        check_named_devices(options.settings.devices, options.flags)
+        check_devices(options.settings.devices, options.flags)
     _check_selected(options, listener, deadline)
     with choose_flags(options, listener, deadline) as choice:
         tuned, sets = _tune_bases(choice, listener, deadline, keep)
@@ -169,7 +169,7 @@ def _check_selected(options: TuneOptions, listener: Listener, deadline: float) -
     with (
         listener.during(f"reading the dispatches of {options.title}"),
         suppress(JobTimeoutError, WorkerCrashedError),  # tuning reports them
-        Pool(1, prepare_whole_worker, (options.flags,)) as pool,
+        Pool(1, prepare_worker, (options.flags, True)) as pool,
     ):
         seconds = max(_LEAST_SECONDS, deadline - time.monotonic())
         pool.submit(check_selected, options, seconds=seconds).result()
@@ -271,7 +271,7 @@ def tune_in_process(
     settings = replace(options.settings, seconds=seconds)
     options = replace(options, flags=(*options.flags, *set_flags), settings=settings)
     deadline = time.monotonic() + seconds
-    with Pool(1, prepare_whole_worker, (options.flags,), shows_errors=True) as pool:
+    with Pool(1, prepare_worker, (options.flags, True), shows_errors=True) as pool:
         tuning = DispatchTuning(options, listener, tuple(set_flags), compiled)
         relay = _Relay(pool)
         with listener.interrupts(relay):

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.tuning.devices import (
-    AmdSensors,
     Conditions,
     DeviceReading,
     EnergyCounter,
-    ProcessorSensors,
     ReadingRange,
     amd_cards,
+    amd_sensors,
+    processor_sensors,
+    read_sensors,
     sensors_of,
 )
 
@@ -38,7 +39,7 @@ def test_a_processor_reports_clock_and_temperature(tmp_path: Path) -> None:
             "class/hwmon/hwmon3/temp1_input": "61250",
         },
     )
-    assert ProcessorSensors(tmp_path).read() == DeviceReading(3412, None, 61.25)
+    assert read_sensors(processor_sensors(tmp_path)) == (DeviceReading(3412, None, 61.25),)
 
 
 def test_a_thermal_zone_stands_in_for_a_monitor(tmp_path: Path) -> None:
@@ -51,16 +52,14 @@ def test_a_thermal_zone_stands_in_for_a_monitor(tmp_path: Path) -> None:
             "class/thermal/thermal_zone1/temp": "54000",
         },
     )
-    assert ProcessorSensors(tmp_path).read() == DeviceReading(temperature_celsius=54.0)
+    assert read_sensors(processor_sensors(tmp_path)) == (DeviceReading(temperature_celsius=54.0),)
 
 
 def test_power_is_the_mean_since_the_reading_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = iter([10.0, 12.0, 12.001, 14.0])
-    monkeypatch.setattr(
-        "tuninglink.tuning.devices.measurement.time.monotonic", lambda: next(seconds)
-    )
+    monkeypatch.setattr("tuninglink.tuning.devices.device.time.monotonic", lambda: next(seconds))
     write(tmp_path, {"energy_uj": "5000000", "max_energy_range_uj": "262143328850"})
     counter = EnergyCounter(tmp_path)
     write(tmp_path, {"energy_uj": "135000000"})
@@ -72,9 +71,7 @@ def test_power_is_the_mean_since_the_reading_before(
 
 def test_an_energy_counter_wraps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([1.0, 2.0])
-    monkeypatch.setattr(
-        "tuninglink.tuning.devices.measurement.time.monotonic", lambda: next(seconds)
-    )
+    monkeypatch.setattr("tuninglink.tuning.devices.device.time.monotonic", lambda: next(seconds))
     write(tmp_path, {"energy_uj": "990000000", "max_energy_range_uj": "1000000000"})
     counter = EnergyCounter(tmp_path)
     write(tmp_path, {"energy_uj": "60000000"})
@@ -85,14 +82,12 @@ def test_packages_of_processors_add_up_and_their_parts_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = iter([0.0, 0.0, 1.0, 1.0])
-    monkeypatch.setattr(
-        "tuninglink.tuning.devices.measurement.time.monotonic", lambda: next(seconds)
-    )
+    monkeypatch.setattr("tuninglink.tuning.devices.device.time.monotonic", lambda: next(seconds))
     zones = [f"class/powercap/intel-rapl:{zone}/energy_uj" for zone in ("0", "1", "0:0")]
     write(tmp_path, dict.fromkeys(zones, "0"))
-    sensors = ProcessorSensors(tmp_path)
+    sensors = processor_sensors(tmp_path)
     write(tmp_path, dict.fromkeys(zones, "40000000"))
-    assert sensors.read() == DeviceReading(power_watts=80.0)
+    assert read_sensors(sensors) == (DeviceReading(power_watts=80.0),)
 
 
 def test_a_card_of_amd_reports_all(tmp_path: Path) -> None:
@@ -109,13 +104,13 @@ def test_a_card_of_amd_reports_all(tmp_path: Path) -> None:
     )
     folders = amd_cards(tmp_path)
     assert [folder.parent.name for folder in folders] == ["card2", "card10"]
-    assert AmdSensors(folders[1]).read() == DeviceReading(2100, 721.0, 47.0)
-    assert AmdSensors(folders[0]).read() == DeviceReading(2100)
+    assert read_sensors(amd_sensors(folders[1])) == (DeviceReading(2100, 721.0, 47.0),)
+    assert read_sensors(amd_sensors(folders[0])) == (DeviceReading(2100),)
 
 
 def test_a_device_without_a_driver_reports_nothing() -> None:
-    assert not sensors_of("hip://7").read()
-    assert not sensors_of("cuda://GPU-00000000-0000-0000-0000-000000000000").read()
+    assert not read_sensors(sensors_of("hip://7"))
+    assert not read_sensors(sensors_of("cuda://GPU-00000000-0000-0000-0000-000000000000"))
 
 
 def test_conditions_are_ranges_of_what_was_reported() -> None:

@@ -116,7 +116,7 @@ class RecordedDevice:
         value = 1.00005 if program.image == b"less exact" else value
         return CallOutputs((np.full(4, value, np.float32),), 0.001)
 
-    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+    def rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
         times = tuple(TIMES[each.image][each.function == "decode"] for each in programs)
         return Rounds((times,) * count, (1,) * len(times))
 
@@ -190,16 +190,16 @@ class RoundsDevice(RecordedDevice):
 
     def __init__(self, failure: FailureKind | None = None) -> None:
         self.failure = failure
-        self.rounds = 0
+        self.count = 0
 
     def program_outputs(self, program: CompiledProgram, *_: object) -> CallOutputs | Failure:
         if program.image == b"default" and self.failure is not None:
             return Failure(self.failure, "rc 139")
         return super().program_outputs(program)
 
-    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
-        self.rounds += count
-        return super().program_rounds(programs, count)
+    def rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        self.count += count
+        return super().rounds(programs, count)
 
 
 @pytest.mark.parametrize("fails", ["compilation", "run"])
@@ -242,7 +242,7 @@ def test_a_default_that_takes_long_is_no_failure() -> None:
 def test_sets_that_cannot_gain_enough_are_not_timed_further() -> None:
     device = RoundsDevice()
     assert not comparison(device).run(jobs_of("decodes fast", "much slower")).flags
-    assert device.rounds == 8
+    assert device.count == 8
 
 
 def test_the_weighted_sum_decides() -> None:
@@ -393,9 +393,9 @@ class SlowDevice(RecordedDevice):
         outputs = super().program_outputs(program)
         return outputs if isinstance(outputs, Failure) else replace(outputs, seconds=seconds)
 
-    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+    def rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
         self.timed |= {program.image for program in programs}
-        return super().program_rounds(programs, count)
+        return super().rounds(programs, count)
 
 
 def on_clock_of(
@@ -511,8 +511,8 @@ class BusyDevice(RecordedDevice):
     def __init__(self) -> None:
         self.chance = np.random.default_rng(7)
 
-    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
-        (times, *_), batches = super().program_rounds(programs, 1).samples, (1,) * len(programs)
+    def rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        (times, *_), batches = super().rounds(programs, 1).samples, (1,) * len(programs)
         shape = (count, len(times))
         noise = self.chance.lognormal(0.0, 0.4, shape) * self.chance.choice((1, 1, 1, 10), shape)
         return Rounds(tuple(map(tuple, (np.array(times) * noise).tolist())), batches)
@@ -527,8 +527,8 @@ def test_a_set_that_is_twice_as_fast_is_taken_on_a_busy_device() -> None:
 class UnequalDevice(RecordedDevice):
     """A device on which the first copy of the default takes longer than the second."""
 
-    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
-        (times, *_), batches = super().program_rounds(programs, 1).samples, (1,) * len(programs)
+    def rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        (times, *_), batches = super().rounds(programs, 1).samples, (1,) * len(programs)
         count_of_copy = len(CALLS.functions)
         slow = tuple(1.5 * time for time in times[:count_of_copy])
         return Rounds(((*slow, *times[count_of_copy:]),) * count, batches)
@@ -568,8 +568,8 @@ class DisturbedDevice(RecordedDevice):
     def __init__(self, disturbed: int) -> None:
         self.left = disturbed
 
-    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
-        (times, *_), batches = super().program_rounds(programs, 1).samples, (1,) * len(programs)
+    def rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        (times, *_), batches = super().rounds(programs, 1).samples, (1,) * len(programs)
         factors = [1.1 if program.image == b"robust" else 1.6 for program in programs]
         slow = tuple(time * factor for time, factor in zip(times, factors, strict=True))
         disturbed = min(count, self.left)
@@ -593,8 +593,8 @@ def test_a_spec_that_is_only_faster_beside_other_work_is_not_taken(
 class ScatteredDevice(RecordedDevice):
     """A device on which the times of one program scatter."""
 
-    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
-        times, batches = super().program_rounds(programs, 1).samples[0], (1,) * len(programs)
+    def rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        times, batches = super().rounds(programs, 1).samples[0], (1,) * len(programs)
         spread = np.random.default_rng(3).uniform(1.0, 1.6, (count, len(times)))
         is_scattered = [program.image == b"scattered" for program in programs]
         rounds = np.where(is_scattered, np.array(times) * spread, times)

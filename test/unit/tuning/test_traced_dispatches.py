@@ -72,7 +72,7 @@ def traces_of(
         array = np.array(values, dtype)
         path = folder / array.tobytes().hex()
         path.write_bytes(array.tobytes())
-        return (TracedTensor(str(path), array.dtype, array.shape),)
+        return (TracedTensor(path, array.dtype, array.shape),)
 
     return [
         DispatchTrace(f"d{number}", traced(inputs), traced(outputs))

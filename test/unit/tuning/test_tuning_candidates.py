@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from copy import copy
-from dataclasses import replace
 
 import pytest
 from iree.compiler import ir as mlir
@@ -27,7 +25,6 @@ from tuninglink.tuning.candidates import (
     Candidate,
     CandidateOrigin,
     DrawingProcesses,
-    SpaceSampler,
 )
 
 CASES = [
@@ -200,10 +197,8 @@ def test_a_draw_in_another_process_is_the_same() -> None:
     with DrawingProcesses(TARGETS["cuda"], (6, 1)) as process:
         begun = process.begin(task.task, {}, EVERYTHING, 6, 1)
         assert begun.result() == task.spaces.sample(6, seed=1)
-        fresh = replace(task, spaces=copy(task.spaces))
-        fresh.spaces.sampler = SpaceSampler(
-            fresh.spaces.spaces, lambda *_: pytest.fail("drawn here")
-        )
+        fresh = prepared.__wrapped__(REDUCTION, "cuda")
+        fresh.spaces.make = lambda *_: pytest.fail("drawn here")
         assert (
             process.prepare(task.task, {}, EVERYTHING, lambda: fresh).spaces.sample(6, seed=1)
             == begun.result()
@@ -212,16 +207,15 @@ def test_a_draw_in_another_process_is_the_same() -> None:
 
 def begun_elsewhere(outcome: list[Candidate] | Exception | None) -> list[Candidate]:
     """Return a sample whose draw in another process had an outcome; None if it waits for other draws."""
-    spaces = prepared(REDUCTION, "cuda").spaces
+    spaces = prepared.__wrapped__(REDUCTION, "cuda").spaces
     job: Future = Future()
     if isinstance(outcome, Exception):
         job.set_exception(outcome)
     elif outcome is not None:
         job.set_result(outcome)
-    sampler = SpaceSampler(spaces.spaces, spaces.make)
-    sampler.begin_elsewhere = lambda _n, _seed: job
-    sampler.begin(4, seed=0)
-    return sampler.sample(4, seed=0)
+    spaces.begin_elsewhere = lambda _n, _seed: job
+    spaces.begin_sample(4, seed=0)
+    return spaces.sample(4, seed=0)
 
 
 def test_a_draw_that_was_begun_elsewhere_is_taken() -> None:

@@ -34,7 +34,7 @@ from tuninglink.tuning.deciding import (
     SizeComparison,
     TaskOutcome,
 )
-from tuninglink.tuning.devices import DeviceUse, Stage, StageTime
+from tuninglink.tuning.devices import Stage, UsedTime
 from tuninglink.tuning.flag_sets import FlagSet, SetResult
 from tuninglink.tuning.programs import Correctness, FailureKind, OutputComparison
 
@@ -95,8 +95,8 @@ REPORT = TuningReport(
     date="2026-11-21T21:00:00+00:00",
     seconds=61.5,
     stages={
-        Stage.PROGRAM: StageTime(1.5),
-        Stage.MEASUREMENT: StageTime(60.0, DeviceUse(55.0, 5.0)),
+        Stage.PROGRAM: UsedTime(1.5),
+        Stage.MEASUREMENT: UsedTime(60.0, 55.0, 5.0),
     },
     dispatches=(WON, KEPT),
     omissions=(OmittedDispatch("@main_dispatch_3", "there is no space for a sort"),),

@@ -19,7 +19,6 @@ with lazy_imports(globals()):
     from tuninglink.tuning.candidates.candidate_spaces import (
         MOST_ACCUMULATORS as MOST_ACCUMULATORS,
         CandidateSpaces as CandidateSpaces,
-        SpaceSampler as SpaceSampler,
         accumulators_per_thread as accumulators_per_thread,
     )
     from tuninglink.tuning.candidates.compilation import (
@@ -31,7 +30,6 @@ with lazy_imports(globals()):
         apply_specs as apply_specs,
         compile_program as compile_program,
         configure as configure,
-        prepare_whole_worker as prepare_whole_worker,
         prepare_worker as prepare_worker,
     )
     from tuninglink.tuning.candidates.preparation import (

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice, zip_longest
 from math import inf, prod
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -27,7 +27,7 @@ from tuninglink.spaces import (
     broken_necessary_rules,
 )
 from tuninglink.spaces.gpu import code_options, read_options, with_options
-from tuninglink.spaces.model import Configuration, Knob, MismatchError, OneOfKnob, Space
+from tuninglink.spaces.model import Configuration, MismatchError, OneOfKnob, Space
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, SearchProblem
 
 if TYPE_CHECKING:
@@ -35,11 +35,37 @@ if TYPE_CHECKING:
     from tuninglink.spaces.model import Workload
 
 
+CHECKING: Final[Limits] = Limits(seconds=5.0, solver_seconds=1.0)
+"""The limits of a check of one assignment."""
+
+MOST_ACCUMULATORS: Final = 256
+"""Accumulators of one thread. A thread has 255 registers of 32 bits (CUDA C++ Programming Guide, table "Technical
+Specifications per Compute Capability") or 512 (CDNA3 ISA, 3.6.4), so more than this is spilled; such candidates are
+slow and take longest to compile. The fastest in the recorded tables have up to 160."""
+
+
 _SEARCHING: Final[Limits] = Limits(seconds=2.0, steps=5000)
 """The limits of a search for the neighbors of one candidate."""
 
+_FIRST_STEPS: Final = frozenset({1, 2, 4, 8, 16, 32, 64})
+"""The values that a knob may take instead of 0."""
+
 _MOST_CHANGES: Final = 2
 """The number of knobs in which a neighbor may differ."""
+
+
+_SECONDS: Final = 2.0
+"""Time limit for one sample of all spaces of a dispatch, for which a device may wait. It is processor time, so that
+busy and idle machines sample the same candidates."""
+
+_STEPS: Final = 1000
+"""Limit on the solver steps before the first assignment of a space; most need 60 to 800."""
+
+BeginDraw = Callable[[int, int], Future[list[Candidate]]]
+"""Begins a draw of a number of candidates with a seed."""
+
+_MOST_REJECTED: Final = 64
+"""The number of consecutive rejected assignments after which a space counts as empty."""
 
 
 class CandidateSpaces:
@@ -59,6 +85,7 @@ class CandidateSpaces:
         default_fault: the reason why the compiler's choice is known to be miscompiled; empty without one.
         given: candidates from specs, other than the default.
         spaces: the selected spaces.
+        begin_elsewhere: begins a draw in another process; None for draws in this one.
 
     Raises:
         SelectionError: the selection leaves no space.
@@ -82,7 +109,18 @@ class CandidateSpaces:
         self._reasons: list[str] = []
         self._miscompilations = Miscompilations.of(dispatch)
         self.default_fault = self._miscompilations.reason(default)
-        self._all_spaces = tuple(self._find_spaces(dispatch, default, registry))
+        all_spaces: list[Space] = []
+        for pipeline in _pipelines(default, registry):
+            try:
+                for space in registry.spaces(dispatch, pipeline):
+                    # The compiler writes no intrinsics for the parts of an attention.
+                    is_attention = dispatch.problem.kind is OpKind.ATTENTION
+                    is_whole = not (is_attention and isinstance(space, CompilerSpace))
+                    if is_whole and not self._miscompilations.fill(space):
+                        all_spaces.append(space)
+            except UndecidedError as failure:
+                self._reasons.append(failure.reason)
+        self._all_spaces = tuple(all_spaces)
         pipelines = {space.constraints.pipeline for space in self._all_spaces}
         self._options = {pipeline: code_options(dispatch, pipeline) for pipeline in pipelines}
         self._context = dispatch.root.context
@@ -90,7 +128,15 @@ class CandidateSpaces:
         fixed, selection = selection.with_options(options)
         self._fixed_options = fixed
         self.spaces: tuple[Space, ...] = tuple(selection.of(self._all_spaces))
-        self.sampler = SpaceSampler(self.spaces, self.make)
+        # Draws, by their number of candidates and their seed; and those of one space, by its position and the seed: the
+        # candidates so far, and further ones in random order.
+        self._drawn: dict[tuple[int, int], list[Candidate]] = {}
+        self._begun: dict[tuple[int, int], Future[list[Candidate]]] = {}
+        self._samples: dict[
+            tuple[int, int], tuple[dict[str, Candidate], Iterator[Candidate | None]]
+        ] = {}
+        self._space_reasons: dict[int, str] = {}
+        self.begin_elsewhere: BeginDraw | None = None
         self.default = self._in_space(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
         for configuration in given:
@@ -106,32 +152,91 @@ class CandidateSpaces:
         result.given = ()
         return result
 
-    def _find_spaces(
-        self, dispatch: Workload, default: Configuration, registry: ProviderRegistry
-    ) -> Iterator[Space]:
-        is_attention = dispatch.problem.kind is OpKind.ATTENTION
-        for pipeline in _pipelines(default, registry):
-            try:
-                for space in registry.spaces(dispatch, pipeline):
-                    # The compiler writes no intrinsics for the parts of an attention.
-                    is_whole = not (is_attention and isinstance(space, CompilerSpace))
-                    if is_whole and not self._miscompilations.fill(space):
-                        yield space
-            except UndecidedError as failure:
-                self._reasons.append(failure.reason)
-
     def sample(self, n: int, seed: int) -> list[Candidate]:
-        """Return candidates drawn evenly from the spaces, see `SpaceSampler.sample`."""
-        return [self._with_options(candidate, {}) for candidate in self.sampler.sample(n, seed)]
+        """Return `n` candidates drawn evenly from the spaces.
+
+        The time limit may shorten a sample, but keeps at least one candidate if there are any. Without it, the seed
+        determines the sample.
+        """
+        if (n, seed) not in self._drawn:
+            # Take the draw of another process, unless it was not begun, is still queued, or failed.
+            drawn: list[Candidate] = []
+            begun = self._begun.pop((n, seed), None)
+            if begun is not None and not begun.cancel():
+                # The draw here meets the same error, or none.
+                with suppress(Exception, CancelledError):
+                    drawn = begun.result()
+            if not drawn:
+                limited = self._draw(n, seed, time.thread_time() + _SECONDS)
+                drawn = limited or self._draw(n, seed, inf)
+            self._drawn[n, seed] = [self._with_options(candidate, {}) for candidate in drawn]
+        return self._drawn[n, seed]
 
     def begin_sample(self, n: int, seed: int) -> bool:
-        """Begin a draw for a later call of `sample`, see `SpaceSampler.begin`."""
-        return self.sampler.begin(n, seed)
+        """Begin a draw for a later call of `sample`: in another process if one exists, else immediately.
+
+        Return whether that call need not wait.
+        """
+        if (n, seed) not in self._drawn and (n, seed) not in self._begun:
+            if self.begin_elsewhere is None:
+                self.sample(n, seed)
+            else:
+                self._begun[n, seed] = self.begin_elsewhere(n, seed)
+        return self.is_drawn(n, seed)
+
+    def is_drawn(self, n: int, seed: int) -> bool:
+        """Return whether `sample` would not wait."""
+        begun = self._begun.get((n, seed))
+        return (n, seed) in self._drawn or (begun is not None and begun.done())
+
+    def _draw(self, n: int, seed: int, deadline: float) -> list[Candidate]:
+        count = len(self.spaces)
+        filled = [
+            number
+            for number in range(count)
+            if self._first(number, 1, seed, deadline, count - number)
+        ]
+        if not filled:
+            return []
+        share = -(-n // len(filled))
+        drawn = [
+            self._first(number, share, seed, deadline, len(filled) - position)
+            for position, number in enumerate(filled)
+        ]
+        mixed = [candidate for group in zip_longest(*drawn) for candidate in group]
+        unlike = {candidate.key: candidate for candidate in mixed if candidate is not None}
+        return list(islice(unlike.values(), n))
+
+    def _first(
+        self, number: int, n: int, seed: int, deadline: float, spaces_left: int
+    ) -> list[Candidate]:
+        """Return the first candidates of a space within its share of the time."""
+        candidates: dict[str, Candidate] = {}
+        now, rejected = time.thread_time(), 0
+        end = now + max(0.0, deadline - now) / spaces_left
+        try:
+            if (number, seed) not in self._samples:
+                limits = Limits(seconds=inf, steps=_STEPS)
+                draws = self.spaces[number].constraints.draws(seed, limits)
+                self._samples[number, seed] = candidates, map(partial(self.make, number), draws)
+            candidates, made = self._samples[number, seed]
+            is_enough = len(candidates) >= n or end <= now or number in self._space_reasons
+            while not is_enough and rejected < _MOST_REJECTED:
+                candidate = next(made)
+                rejected = rejected + 1 if candidate is None else 0
+                if candidate is not None:
+                    candidates[candidate.key] = candidate
+                    is_enough = len(candidates) >= n or time.thread_time() > end
+        except UndecidedError as failure:
+            self._space_reasons[number] = failure.reason
+        except StopIteration:
+            pass  # all were drawn
+        return list(islice(candidates.values(), n))
 
     @property
     def reason(self) -> str:
         """The reason for having no candidates; empty if there are some."""
-        return "; ".join(dict.fromkeys((*self._reasons, *self.sampler.reasons.values())))
+        return "; ".join(dict.fromkeys((*self._reasons, *self._space_reasons.values())))
 
     def neighbors(self, candidate: Candidate) -> list[Candidate]:
         """Return the valid candidates that differ by a step in one knob, or in two interdependent knobs.
@@ -145,7 +250,15 @@ class CandidateSpaces:
         try:
             constraints = self.spaces[candidate.space].constraints
             start, options = self._split(candidate.pipeline, candidate.knobs)
-            near = {knob.name: near_values(knob, start[knob.name]) for knob in constraints.knobs}
+            near = {}
+            for knob in constraints.knobs:
+                value, low, high = start[knob.name], knob.low or 0, knob.high
+                steps = {value - 1, value, value + 1}
+                if not isinstance(knob, OneOfKnob):
+                    steps |= {value * 2, value // 2} if value else _FIRST_STEPS
+                near[knob.name] = sorted(
+                    step for step in steps if step >= low and (high is None or step <= high)
+                )
             broken = constraints.broken_heuristics(start)
             for assignment in constraints.enumerate_near(
                 start, near, _MOST_CHANGES, _SEARCHING, without=broken
@@ -285,17 +398,6 @@ _VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>
 """The pipelines that the general one may replace."""
 
 
-# --- Sampling of candidates from the spaces of a dispatch, within a time limit, and the steps from a value of a knob
-
-CHECKING: Final[Limits] = Limits(seconds=5.0, solver_seconds=1.0)
-"""The limits of a check of one assignment."""
-
-MOST_ACCUMULATORS: Final = 256
-"""Accumulators of one thread. A thread has 255 registers of 32 bits (CUDA C++ Programming Guide, table "Technical
-Specifications per Compute Capability") or 512 (CDNA3 ISA, 3.6.4), so more than this is spilled; such candidates are
-slow and take longest to compile. The fastest in the recorded tables have up to 160."""
-
-
 def accumulators_per_thread(info: mlir.Attribute) -> int:
     """Return the number of result elements per GPU thread; 0 if the configuration does not specify it."""
     assert isinstance(info, iree_codegen.CompilationInfoAttr)
@@ -307,143 +409,3 @@ def accumulators_per_thread(info: mlir.Attribute) -> int:
         return 0
     tiles: Any = attributes["workgroup"]
     return int(prod(tile.value for tile in tiles if tile.value) // threads)
-
-
-_SECONDS: Final = 2.0
-"""Time limit for one sample of all spaces of a dispatch, for which a device may wait. It is processor time, so that
-busy and idle machines sample the same candidates."""
-
-_STEPS: Final = 1000
-"""Limit on the solver steps before the first assignment of a space; most need 60 to 800."""
-
-BeginDraw = Callable[[int, int], Future[list[Candidate]]]
-"""Begins a draw of a number of candidates with a seed."""
-
-_MOST_REJECTED: Final = 64
-"""The number of consecutive rejected assignments after which a space counts as empty."""
-
-
-class SpaceSampler:
-    """Samples the spaces of a dispatch.
-
-    Args:
-        spaces: the spaces.
-        make: returns the candidate of a space, given its position and an assignment; None if it is invalid or
-            unpromising.
-
-    Attributes:
-        begin_elsewhere: begins a draw in another process; None for draws in this one.
-        reasons: the reasons why spaces have no candidates, by position.
-    """
-
-    def __init__(
-        self, spaces: Sequence[Space], make: Callable[[int, dict[str, int]], Candidate | None]
-    ) -> None:
-        self._spaces = spaces
-        self._make = make
-        self._samples: dict[tuple[int, int], _Sample] = {}
-        self._drawn: dict[tuple[int, int], list[Candidate]] = {}
-        self._begun: dict[tuple[int, int], Future[list[Candidate]]] = {}
-        self.begin_elsewhere: BeginDraw | None = None
-        self.reasons: dict[int, str] = {}
-
-    def sample(self, n: int, seed: int) -> list[Candidate]:
-        """Return `n` candidates drawn evenly from the spaces.
-
-        The time limit may shorten a sample, but keeps at least one candidate if there are any. Without it, the seed
-        determines the sample.
-        """
-        if (n, seed) in self._drawn:
-            return self._drawn[n, seed]
-        # Take the draw of another process, unless it was not begun, is still queued, or failed.
-        drawn: list[Candidate] = []
-        begun = self._begun.pop((n, seed), None)
-        if begun is not None and not begun.cancel():
-            # The draw here meets the same error, or none.
-            with suppress(Exception, CancelledError):
-                drawn = begun.result()
-        if not drawn:
-            limited = self._draw(n, seed, time.thread_time() + _SECONDS)
-            drawn = limited or self._draw(n, seed, inf)
-        self._drawn[n, seed] = drawn
-        return drawn
-
-    def begin(self, n: int, seed: int) -> bool:
-        """Begin a draw for a later call of `sample`: in another process if one exists, else immediately.
-
-        Return whether that call need not wait.
-        """
-        if (n, seed) not in self._drawn and (n, seed) not in self._begun:
-            if self.begin_elsewhere is None:
-                self.sample(n, seed)
-            else:
-                self._begun[n, seed] = self.begin_elsewhere(n, seed)
-        return self.is_drawn(n, seed)
-
-    def is_drawn(self, n: int, seed: int) -> bool:
-        """Return whether `sample` would not wait."""
-        begun = self._begun.get((n, seed))
-        return (n, seed) in self._drawn or (begun is not None and begun.done())
-
-    def _draw(self, n: int, seed: int, deadline: float) -> list[Candidate]:
-        count = len(self._spaces)
-        filled = [
-            number
-            for number in range(count)
-            if self._first(number, 1, seed, deadline, count - number)
-        ]
-        if not filled:
-            return []
-        share = -(-n // len(filled))
-        drawn = [
-            self._first(number, share, seed, deadline, len(filled) - position)
-            for position, number in enumerate(filled)
-        ]
-        mixed = [candidate for group in zip_longest(*drawn) for candidate in group]
-        unlike = {candidate.key: candidate for candidate in mixed if candidate is not None}
-        return list(islice(unlike.values(), n))
-
-    def _first(
-        self, number: int, n: int, seed: int, deadline: float, spaces_left: int
-    ) -> list[Candidate]:
-        """Return the first candidates of a space within its share of the time."""
-        candidates: dict[str, Candidate] = {}
-        now, rejected = time.thread_time(), 0
-        end = now + max(0.0, deadline - now) / spaces_left
-        try:
-            if (number, seed) not in self._samples:
-                limits = Limits(seconds=inf, steps=_STEPS)
-                draws = self._spaces[number].constraints.draws(seed, limits)
-                self._samples[number, seed] = candidates, map(partial(self._make, number), draws)
-            candidates, made = self._samples[number, seed]
-            is_enough = len(candidates) >= n or end <= now or number in self.reasons
-            while not is_enough and rejected < _MOST_REJECTED:
-                candidate = next(made)
-                rejected = rejected + 1 if candidate is None else 0
-                if candidate is not None:
-                    candidates[candidate.key] = candidate
-                    is_enough = len(candidates) >= n or time.thread_time() > end
-        except UndecidedError as failure:
-            self.reasons[number] = failure.reason
-        except StopIteration:
-            pass  # all were drawn
-        return list(islice(candidates.values(), n))
-
-
-_Sample: TypeAlias = tuple[dict[str, Candidate], Iterator[Candidate | None]]
-"""The candidates drawn from one space so far, and further ones in random order."""
-
-
-def near_values(knob: Knob, value: int) -> list[int]:
-    """Return a value of a knob and its neighbors at one step."""
-    if isinstance(knob, OneOfKnob):
-        return [index for index in (value - 1, value, value + 1) if 0 <= index < len(knob.options)]
-    steps = (
-        {value, value * 2, value // 2, value + 1, value - 1}
-        if value
-        else {0, 1, 2, 4, 8, 16, 32, 64}
-    )
-    low = 0 if knob.low is None else knob.low
-    return sorted(
-        step for step in steps if step >= low and (knob.high is None or step <= knob.high)
-    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -40,19 +41,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
-
-
-class JobPool(Protocol):
-    """A pool that runs functions in separate processes, each job under a time limit: local, or on a cluster."""
-
-    def submit(
-        self, function: Callable[[*Ts], T], *arguments: *Ts, seconds: float = 60.0
-    ) -> Future[T]:
-        """Call a function in a worker process; see `Pool.submit`."""
-
-    def close(self) -> None:
-        """End all jobs; see `Pool.close`."""
 
 
 Outcome: TypeAlias = Benchmark | Failure
@@ -87,37 +75,30 @@ class BenchmarkTemplate:
         return self.rewritten if candidate.origin is CandidateOrigin.REWRITING else self.content
 
 
-class CandidateCompiler:
+class CandidateCompiler(ExitStack):
     """Compiles candidates in processes that may crash or be killed.
 
     Args:
         flags: compiler flags, including process-wide ones.
         jobs: the number of parallel compilations; by default, the number of cores.
-        start: creates the pool of processes, given their number, the initializer and its arguments.
+        start: creates a pool of processes, here or on a cluster, given their number, the initializer and its arguments.
     """
 
     def __init__(
         self,
         flags: Sequence[str],
         jobs: int | None = None,
-        start: Callable[[int, Callable[..., object], tuple[Any, ...]], JobPool] = Pool,
+        start: Callable[[int, Callable[..., object], tuple[Any, ...]], Any] = Pool,
     ) -> None:
+        super().__init__()
         self.jobs = jobs or processor_count()
-        self._pool = start(self.jobs, prepare_worker, (tuple(flags),))
-        self._whole_pool = start(_WHOLE_AT_ONCE, prepare_whole_worker, (tuple(flags),))
+        self._pool: Pool = start(self.jobs, prepare_worker, (tuple(flags),))
+        self._whole_pool: Pool = start(_WHOLE_AT_ONCE, prepare_worker, (tuple(flags), True))
+        # Closing kills the processes, including running jobs.
+        self.callback(self._whole_pool.close)
+        self.callback(self._pool.close)
         for _ in range(self.jobs):
             self._pool.submit(do_nothing)  # start all processes in parallel
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Kill the processes, including running jobs."""
-        self._pool.close()
-        self._whole_pool.close()
 
     def submit(
         self, template: BenchmarkTemplate, candidate: Candidate, seconds: float
@@ -136,7 +117,8 @@ class CandidateCompiler:
         self, source: bytes, spec: str, seconds: float
     ) -> Future[Compiled | Failure]:
         """Compile a program at `executable-sources`, such as the benchmark of a task, with a spec or an empty text."""
-        return _then(self._pool.submit(compile_program, source, spec, seconds=seconds), _same)
+        job = self._pool.submit(compile_program, source, spec, seconds=seconds)
+        return _then(job, lambda compiled: compiled)
 
     def submit_whole(
         self, program: SavedProgram, spec: str, seconds: float
@@ -144,14 +126,10 @@ class CandidateCompiler:
         """Compile a program of many dispatches as `submit_program` does, on all processors."""
         arguments = (program.content, spec, program.phase)
         job = self._whole_pool.submit(compile_program, *arguments, seconds=seconds)
-        return _then(job, _same)
+        return _then(job, lambda compiled: compiled)
 
 
 R = TypeVar("R")
-
-
-def _same(compiled: Compiled) -> Compiled:
-    return compiled
 
 
 def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure]:
@@ -206,14 +184,10 @@ class Compiled:
     processor_seconds: float = 0.0
 
 
-def prepare_worker(flags: Sequence[str]) -> None:
-    """Set up a worker process."""
-    set_up_command_line("tuninglink tune", (*flags, *_WORKER_FLAGS, stack_report_flag()))
-
-
-def prepare_whole_worker(flags: Sequence[str]) -> None:
-    """Set up a worker process that compiles whole programs."""
-    set_up_command_line("tuninglink tune", flags)
+def prepare_worker(flags: Sequence[str], is_whole: bool = False) -> None:  # noqa: FBT001, FBT002 - pickled
+    """Set up a worker process that compiles candidates on one core, or whole programs."""
+    own = () if is_whole else (*_WORKER_FLAGS, stack_report_flag())
+    set_up_command_line("tuninglink tune", (*flags, *own))
 
 
 def compile_candidate(template: bytes, candidate: Candidate) -> bytes | str:

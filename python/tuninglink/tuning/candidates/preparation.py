@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from iree.compiler import ir as mlir
 
@@ -66,15 +66,6 @@ class Rewriting:
 
     entry: SpecEntry
     content: bytes
-
-    @property
-    def replaces_scalar_code(self) -> bool:
-        """Whether every configuration of the root op gives scalar code, and the rewriting does not.
-
-        Ops with a name may have vector code. Steps over an image are scalar in both forms.
-        """
-        op = StructuredOp(self.entry.dispatch.root)
-        return op.name == names.GENERIC and set(op.steps.get("strides", ())) == {1}
 
 
 _REPLACING: Final = {names.UKERNEL: "unit"}
@@ -160,8 +151,12 @@ def prepare(
             given.append(other.configuration)
     workload = with_sizes(dispatch, task)
     rewriting = None if selection else _rewriting(task, flags)
-    if rewriting is not None and rewriting.replaces_scalar_code:
-        registry = _NO_PROVIDERS
+    if rewriting is not None:
+        # Every other configuration of such an op gives scalar code. Ops with a name may have vector code. Steps over an
+        # image are scalar in both forms.
+        op = StructuredOp(rewriting.entry.dispatch.root)
+        if op.name == names.GENERIC and set(op.steps.get("strides", ())) == {1}:
+            registry = _NO_PROVIDERS
     spaces = CandidateSpaces(workload, default, given, registry, limits, selection=selection)
     if rewriting is not None:
         spaces.given = (
@@ -175,8 +170,9 @@ def prepare(
     content = configured.template
     if collect(dispatch.function, names.MAP_STORE):
         # The compiler makes it of a pack, unless a spec has configured the root op.
-        spec = _trial(_entry(task, dispatch, form, spaces.default.attributes))
-        content = configure(task.source, flags, spec).template
+        entry = _entry(task, dispatch, form, spaces.default.attributes)
+        trial = load_spec(write_spec("trial", [entry]).encode())
+        content = configure(task.source, flags, trial).template
     rewritten = b"" if rewriting is None else rewriting.content
     template = BenchmarkTemplate(content, task.function, task.layout, task.sized, rewritten)
     matcher = f"{task.target.name}\n{matcher_key(dispatch, form)}"
@@ -188,10 +184,6 @@ def _entry(
     task: TuningTask, dispatch: Workload, form: str, configuration: Mapping[str, str]
 ) -> SpecEntry:
     return SpecEntry(task.label, dispatch, form, configuration, bounds=task.bounds)
-
-
-def _trial(entry: SpecEntry) -> Spec:
-    return load_spec(write_spec("trial", [entry]).encode())
 
 
 def _rewriting(task: TuningTask, flags: Sequence[str]) -> Rewriting | None:
@@ -212,7 +204,8 @@ def _rewriting(task: TuningTask, flags: Sequence[str]) -> Rewriting | None:
     for form in FORMS:
         try:
             entry = SpecEntry(task.label, dispatch, form, configuration, target=task.target)
-            content = configure(task.source, flags, _trial(entry)).template
+            trial = load_spec(write_spec("trial", [entry]).encode())
+            content = configure(task.source, flags, trial).template
         except (NoMatcherError, TuninglinkError):
             continue
         windows: list[mlir.Operation] = []
@@ -281,7 +274,7 @@ _PROCESSORS: Final = 4
 once, as those with wrong defaults do."""
 
 
-class DrawingProcesses:
+class DrawingProcesses(ExitStack):
     """Processes that draw candidates of tasks.
 
     All draws of a task are made by the same process, which continues the last one, so that a run can be repeated.
@@ -292,22 +285,16 @@ class DrawingProcesses:
     """
 
     def __init__(self, flags: Sequence[str], first: tuple[int, int]) -> None:
+        super().__init__()
         self._first = first
         self._flags = tuple(flags)
         count = max(1, min(_PROCESSES, processor_count() // _PROCESSORS))
         self._pools = [Pool(1, prepare_worker, (self._flags,)) for _ in range(count)]
-        self._opened = ExitStack()
         for pool in self._pools:
-            self._opened.callback(pool.close)
+            self.callback(pool.close)
             pool.submit(do_nothing)  # starts the process
         self._pool_of: dict[_Question, Pool] = {}
         self._begun: dict[tuple[_Question, int, int], Future[list[Candidate]]] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._opened.close()  # all of them, even if one fails
 
     def prepare(
         self,
@@ -320,7 +307,7 @@ class DrawingProcesses:
         begin = partial(self.begin, task, limits, selection)
         begin(*self._first)
         prepared = prepare_here()
-        prepared.spaces.sampler.begin_elsewhere = begin
+        prepared.spaces.begin_elsewhere = begin
         prepared.spaces.begin_sample(*self._first)
         return prepared
 

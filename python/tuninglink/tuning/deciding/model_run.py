@@ -535,7 +535,7 @@ class ModelRuns:
         while not samples.are_decided:
             left = max(0.0, end - time.monotonic())
             count = _ROUNDS if len(samples) else _FIRST_ROUNDS
-            rounds = self.device.program_rounds(programs, count, self.seed + len(samples), left)
+            rounds = self.device.rounds(programs, count, self.seed + len(samples), left)
             if isinstance(rounds, Failure):
                 raise ModelRunError(rounds.message)
             samples.add(rounds.samples)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tuninglink.iree import Spills
     from tuninglink.tuning.candidates import Candidate, TunableTask
     from tuninglink.tuning.deciding.winner_checks import SizeComparison
-    from tuninglink.tuning.devices import DeviceDescription, Stage, StageTime, Timing
+    from tuninglink.tuning.devices import DeviceDescription, Stage, Timing, UsedTime
     from tuninglink.tuning.programs import Benchmark, Omission, TuningTask
 
 
@@ -255,7 +255,7 @@ class TuningResult:
     model_note: str
     outputs: OutputComparison | None
     began: float
-    stages: Mapping[Stage, StageTime]
+    stages: Mapping[Stage, UsedTime]
     failure: TuninglinkError | None = None
     wrong_defaults: WrongDefaults = WrongDefaults()
     image: bytes | None = field(default=None, repr=False)

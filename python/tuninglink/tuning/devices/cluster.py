@@ -8,11 +8,11 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
-from typing import Any, Final, Self, TypeVar, TypeVarTuple
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 from distributed import Client, KilledWorker, get_worker
 from distributed.comm import connect
@@ -20,14 +20,18 @@ from distributed.comm import connect
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import error, note
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError, driver_of
-from tuninglink.tuning.devices.device_process import Answer, Device, DeviceProcess, Request
 from tuninglink.tuning.devices.device_set import (
+    DESCRIBE,
     REPEATS,
+    Answer,
+    Device,
     DeviceLostError,
+    DeviceProcess,
     DeviceSet,
+    Request,
 )
-from tuninglink.tuning.devices.times import DeviceUse, Settings, UseMeter
-from tuninglink.tuning.programs import Benchmark, Failure
+from tuninglink.tuning.devices.times import Settings
+from tuninglink.tuning.programs import Failure
 from tuninglink.workers import Pool
 
 Returned = TypeVar("Returned")
@@ -44,35 +48,29 @@ _MOST_DEVICES: Final = 64
 class RemoteDevice(Device):
     """A device of a worker, with one request at a time."""
 
-    def __init__(self, cluster: Cluster, worker: str, key: DeviceKey) -> None:
+    def __init__(
+        self, cluster: Cluster, worker: str, uri: str, settings: Settings, timeout: float
+    ) -> None:
         self._cluster = cluster
         self._worker = worker
-        self._key = key
-        self._meter = UseMeter()
-        self._description = self._submit(describe_device)
-
-    @property
-    def description(self) -> DeviceDescription:
-        return self._description
-
-    @property
-    def use(self) -> DeviceUse:
-        return self._meter.use
+        self._uri = uri
+        self._key = Opened(cluster.session, cluster.versions, (uri, (), settings, timeout))
+        description = self.ask(Request(DESCRIBE, ()))
+        if isinstance(description, Failure):
+            raise DeviceLostError(error(description.message))
+        self.description = description
 
     def ask(self, request: Request[Answer]) -> Answer | Failure:
-        return self._submit(ask_device, request)
-
-    def _submit(self, function: Callable[..., Returned], *arguments: object) -> Returned:
-        """Run a function on the worker while no other uses the device there."""
-        future: Future[Returned] = self._cluster.client.submit(
-            function,
+        """Pass a request to the worker while no other uses the device there."""
+        future: Future[Answer | Failure] = self._cluster.client.submit(
+            ask_device,
             self._key,
-            *arguments,
+            request,
             workers=[self._worker],
-            resources={self._key.uri: 1},
+            resources={self._uri: 1},
             pure=False,
         )
-        with self._meter.question():
+        with self._metered():
             while True:
                 try:
                     return future.result(timeout=_PATIENCE)
@@ -83,12 +81,14 @@ class RemoteDevice(Device):
                     future.cancel()
                 except KilledWorker:
                     pass
-                message = f"worker '{self._worker}' with '{self._key.uri}' is gone"
+                message = f"worker '{self._worker}' with '{self._uri}' is gone"
                 raise DeviceLostError(error(message))
 
 
-class ClusterDevices(DeviceSet):
+class ClusterDevices(DeviceSet, Device):
     """Equal devices of the workers of a cluster. A device that joins takes part from then on.
+
+    As a device, it is the first one of them that is available.
 
     Args:
         uris: the devices, see `Cluster.devices`.
@@ -109,9 +109,7 @@ class ClusterDevices(DeviceSet):
         self._timeout = timeout
         self._places: dict[Device, tuple[str, str]] = {}
         self._refused: set[tuple[str, str]] = set()
-        self._default: Benchmark | None = None
         self._looked = 0.0
-        self._first = _FirstDevice(self)
         self._admit_new()
         if not self._devices:
             self.close()
@@ -122,21 +120,14 @@ class ClusterDevices(DeviceSet):
     @property
     def first(self) -> Device:
         """The first available device, whichever that is."""
-        return self._first
+        return self
 
     @property
-    def at_once(self) -> int:
-        """The current number of devices; new ones are admitted."""
-        if time.monotonic() > self._looked + _PATIENCE:
-            self._admit_new()
-        return len(self._devices)
+    def description(self) -> DeviceDescription:  # type: ignore[override]
+        """The description of the first available device."""
+        return self._devices[0].description
 
-    def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
-        """See `DeviceSet`."""
-        self._default = benchmark
-        return super().measure_default(benchmark, seconds)
-
-    def ask_first(self, request: Request[Answer]) -> Answer | Failure:
+    def ask(self, request: Request[Answer]) -> Answer | Failure:
         """Pass a request to the first device; if it is lost, to the next one."""
         while True:
             device = self._devices[0]
@@ -145,49 +136,35 @@ class ClusterDevices(DeviceSet):
             except DeviceLostError as lost:
                 self._leave(device, lost)
 
-    def _admit_new(self) -> None:
-        """Admit the devices that appeared since the last check."""
-        self._looked = time.monotonic()
-        places = {self._places[device] for device in self._devices} | self._refused
-        for uri in self._uris:
-            for place in self._cluster.devices(uri):
-                if place not in places:
-                    self._admit(*place)
-
-    def _admit(self, worker: str, uri: str) -> None:
-        cluster = self._cluster
-        key = DeviceKey(cluster.session, uri, self._settings, self._timeout, cluster.versions)
-        try:
-            device = RemoteDevice(cluster, worker, key)
-            defaults = [self._default] if self._default is not None else []
-            for default in REPEATS * defaults:
-                if self._measure_once(device, default, _ADMISSION_SECONDS) is not None:
-                    self._refused.add((worker, uri))
-                    return
-        except DeviceLostError:
-            return
-        if self._devices and device.description.name != self._devices[0].description.name:
-            self._refused.add((worker, uri))
-            return
-        self._places[device] = (worker, uri)
-        with self._lock:
-            self._devices.append(device)
-        self._free.put(device)
-
-
-class _FirstDevice(Device):
-    """The first available device of a cluster."""
-
-    def __init__(self, devices: ClusterDevices) -> None:
-        self._devices = devices
-
     @property
-    def description(self) -> DeviceDescription:
-        return self._devices.descriptions[0]
+    def at_once(self) -> int:
+        """The current number of devices; new ones are admitted."""
+        if time.monotonic() > self._looked + _PATIENCE:
+            self._admit_new()
+        return len(self._devices)
 
-    def ask(self, request: Request[Answer]) -> Answer | Failure:
-        """See `Device`."""
-        return self._devices.ask_first(request)
+    def _admit_new(self) -> None:
+        """Admit the devices that appeared since the last check, once they have measured the default."""
+        self._looked = time.monotonic()
+        cluster = self._cluster
+        places = {self._places[device] for device in self._devices} | self._refused
+        for place in [place for uri in self._uris for place in cluster.devices(uri)]:
+            if place in places:
+                continue
+            try:
+                device = RemoteDevice(cluster, *place, self._settings, self._timeout)
+                defaults = [self._default] if self._default is not None else []
+                is_refused = any(
+                    self._measure_once(device, default, _ADMISSION_SECONDS) is not None
+                    for default in REPEATS * defaults
+                )
+            except DeviceLostError:
+                continue
+            if is_refused or (self._devices and device.description.name != self.description.name):
+                self._refused.add(place)
+                continue
+            self._places[device] = place
+            self.add(device)
 
 
 # --- Workers of a cluster: the connection to them, and their jobs --------------------------------
@@ -204,59 +181,44 @@ def versions() -> Versions:
 
 
 @dataclass(frozen=True)
-class PoolKey:
-    """A pool that is the same on all workers."""
+class Opened:
+    """A pool or a device that a tuner opens on workers, the same on all of them.
+
+    Attributes:
+        session: the tuner.
+        versions: the versions of the tuner's software.
+        arguments: the initializer of the processes and its arguments; or those of `DeviceProcess`.
+    """
 
     session: str
-    initializer: Callable[..., object]
-    arguments: tuple[object, ...]
     versions: Versions
-
-
-@dataclass(frozen=True)
-class DeviceKey:
-    """A device of this worker, as a tuner has opened it."""
-
-    session: str
-    uri: str
-    settings: Settings
-    timeout: float
-    versions: Versions
+    arguments: tuple[Any, ...]
 
 
 _lock = threading.Lock()
-_pools: dict[PoolKey, Pool] = {}
-_devices: dict[DeviceKey, DeviceProcess] = {}
+_pools: dict[Opened, Pool] = {}
+_devices: dict[Opened, DeviceProcess] = {}
 
 
 def run_job(
-    key: PoolKey, function: Callable[..., object], arguments: tuple[object, ...], seconds: float
+    key: Opened, function: Callable[..., object], arguments: tuple[object, ...], seconds: float
 ) -> object:
     """Run a job in a process of a pool of this worker, and return its result."""
     _expect(key.versions)
     with _lock:
         if key not in _pools:
-            _pools[key] = Pool(get_worker().state.nthreads, key.initializer, key.arguments)
+            _pools[key] = Pool(get_worker().state.nthreads, *key.arguments)
         pool = _pools[key]
     return pool.submit(function, *arguments, seconds=seconds).result()
 
 
-def describe_device(key: DeviceKey) -> DeviceDescription:
-    """Return the description of a device of this worker; see `ask_device`."""
-    return _opened(key).description
-
-
-def ask_device(key: DeviceKey, request: Request[Answer]) -> Answer | Failure:
+def ask_device(key: Opened, request: Request[Answer]) -> Answer | Failure:
     """Pass a request to a device of this worker. The first request opens the device."""
-    return _opened(key).ask(request)
-
-
-def _opened(key: DeviceKey) -> DeviceProcess:
     _expect(key.versions)
     # Dask runs one request to a device at a time, as the device is a resource.
     if key not in _devices:
-        _devices[key] = DeviceProcess(key.uri, (), key.settings, key.timeout)
-    return _devices[key]
+        _devices[key] = DeviceProcess(*key.arguments)
+    return _devices[key].ask(request)
 
 
 def end_session(session: str) -> None:
@@ -283,7 +245,7 @@ Ts = TypeVarTuple("Ts")
 _CONNECT_SECONDS: Final = 5.0
 
 
-class Cluster:
+class Cluster(ExitStack):
     """Workers of Dask, of which some offer devices as resources.
 
     Args:
@@ -298,6 +260,7 @@ class Cluster:
     """
 
     def __init__(self, address: str) -> None:
+        super().__init__()
         self.session = uuid.uuid4().hex
         self.versions = versions()
         try:
@@ -309,19 +272,14 @@ class Cluster:
             message = f"no scheduler answers at '{address}': {str(failure) or 'timeout'}"
             remedy = note("start one with 'dask scheduler', and workers with 'dask worker'")
             raise TuninglinkError(error(message, notes=[remedy])) from None
+        self.callback(self._end)
         if not self.workers():
             self.close()
             message = f"the scheduler at '{address}' has no workers"
             remedy = note("start some with 'dask worker ADDRESS'")
             raise TuninglinkError(error(message, notes=[remedy]))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def _end(self) -> None:
         """End the tuner's tasks on the workers, and the connection."""
         with suppress(Exception):  # of a worker that is gone, or never had the package
             self.client.run(end_session, self.session, on_error="return")
@@ -352,24 +310,22 @@ class Cluster:
             if resource == uri or ("://" not in uri and driver_of(resource) == uri)
         ]
 
-    def pool(
-        self, workers: int, initializer: Callable[..., object], arguments: tuple[Any, ...]
-    ) -> ClusterPool:
-        """Return a pool whose jobs run on the workers; the arguments are those of `Pool`."""
-        del workers  # as many as there are threads, now and later
-        return ClusterPool(self, initializer, arguments)
-
 
 class ClusterPool:
     """A pool whose processes are on the workers of a cluster: each worker has one for each of its threads.
 
-    A job on a worker that dies runs again on another one.
+    A job on a worker that dies runs again on another one. The arguments after the first are those of `Pool`.
     """
 
     def __init__(
-        self, cluster: Cluster, initializer: Callable[..., object], arguments: tuple[Any, ...]
+        self,
+        cluster: Cluster,
+        workers: int,
+        initializer: Callable[..., object],
+        arguments: tuple[Any, ...],
     ) -> None:
-        key = PoolKey(cluster.session, initializer, arguments, cluster.versions)
+        del workers  # as many as there are threads, now and later
+        key = Opened(cluster.session, cluster.versions, (initializer, arguments))
         self._run = partial(run_job, key)
         self._executor = cluster.client.get_executor(pure=False)
 

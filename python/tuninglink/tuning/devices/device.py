@@ -1,4 +1,4 @@
-"""Devices of the runtime: their list, their descriptions, and how to open them."""
+"""Devices of the runtime: their list, descriptions and sensors, how to open them, and properties of their hardware."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import ctypes
 import os
 import platform
 import re
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import iree.runtime as rt
 
-from tuninglink.errors import Diagnostic, did_you_mean
+from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.mlir import error, note
+from tuninglink.tuning.devices.times import DeviceReading
 from tuninglink.tuning.programs import FatalError
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
@@ -116,14 +120,16 @@ _CHECK_SECONDS: Final = 60.0
 """The time limit for a driver to load and to list its devices; see `DeviceProcess`."""
 
 
-def check_devices(uris: Sequence[str]) -> None:
-    """Check that devices exist, without opening them.
+def check_devices(uris: Sequence[str], flags: Sequence[str] = ()) -> None:
+    """Check devices that a run names, or else the one that runs code for its flags, without opening them.
 
     Vendors' drivers, which may crash or hang, are loaded in a separate process.
 
     Raises:
         DeviceError: the driver or device does not exist.
     """
+    backend = backend_of(flags)
+    uris = uris or ((default_device(backend),) if backend else ())
     with Pool(1) as pool:
         for uri in sorted(uris, key=lambda uri: driver_of(uri) not in LOCAL_DRIVERS):
             driver = driver_of(uri)
@@ -134,10 +140,15 @@ def check_devices(uris: Sequence[str]) -> None:
                     pool.submit(describe, uri, seconds=_CHECK_SECONDS).result()
             except JobTimeoutError:
                 message = f"driver '{driver}' lists no devices within {_CHECK_SECONDS:.0f} s"
-                raise DeviceError(error(message, notes=[_remedy()])) from None
+                raise _driver_error(message) from None
             except WorkerCrashedError as failure:
                 message = f"the process that loads driver '{driver}' ended: {failure}"
-                raise DeviceError(error(message, notes=[_remedy()])) from None
+                raise _driver_error(message) from None
+
+
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_MAX: Final = -4
+"""Parameters of `mallopt` in glibc's `malloc.h`."""
 
 
 def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
@@ -153,29 +164,18 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
     """
     name = driver_of(uri)
     if name == THREADED_DRIVER:
-        _keep_freed_memory()
+        # Let the C library keep freed memory: the system clears each page that a call gets anew, for its results.
+        library = ctypes.CDLL(None)
+        if hasattr(library, "mallopt"):  # not in other C libraries
+            library.mallopt(_M_MMAP_MAX, 0)  # large blocks, too, come from the heap
+            library.mallopt(_M_TRIM_THRESHOLD, -1)  # and stay there
         pinned = ",".join(map(str, cores or physical_cores()))
         rt.flags.parse_flags(f"--task_topology_cpu_ids={pinned}")
     driver, opened = _driver(name), runtime_uri(uri)
     try:
         return driver.create_device_by_uri(opened, allocators=_ALLOCATORS.get(name))
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-        raise DeviceError(
-            error(f"cannot open device '{uri}': {_reason(failure)}", notes=[_remedy()])
-        ) from None
-
-
-_M_TRIM_THRESHOLD: Final = -1
-_M_MMAP_MAX: Final = -4
-"""Parameters of `mallopt` in glibc's `malloc.h`."""
-
-
-def _keep_freed_memory() -> None:
-    """Let the C library keep freed memory: the system clears each page that a call gets anew, for its results."""
-    library = ctypes.CDLL(None)
-    if hasattr(library, "mallopt"):  # not in other C libraries
-        library.mallopt(_M_MMAP_MAX, 0)  # large blocks, too, come from the heap
-        library.mallopt(_M_TRIM_THRESHOLD, -1)  # and stay there
+        raise _driver_error(f"cannot open device '{uri}'", failure) from None
 
 
 def release_memory(device: rt.HalDevice) -> None:
@@ -221,8 +221,7 @@ def _driver(name: str) -> rt.HalDriver:
     try:
         return rt.get_driver(name)
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-        message = f"driver '{name}' cannot be loaded: {_reason(failure)}"
-        raise DeviceError(error(message, notes=[_remedy()])) from None
+        raise _driver_error(f"driver '{name}' cannot be loaded", failure) from None
 
 
 def devices_of(driver: str) -> list[DeviceDescription]:
@@ -235,8 +234,7 @@ def devices_of(driver: str) -> list[DeviceDescription]:
     try:
         available_devices = loaded.query_available_devices()
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-        message = f"driver '{driver}' lists no devices: {_reason(failure)}"
-        raise DeviceError(error(message, notes=[_remedy()])) from None
+        raise _driver_error(f"driver '{driver}' lists no devices", failure) from None
     module = {"cuda": "nvidia", "hip": "amdgpu", "vulkan": "nvidia"}.get(driver, driver)
     file = Path(f"/sys/module/{module}/version")
     version = file.read_text().strip() if file.is_file() else ""
@@ -249,17 +247,58 @@ def devices_of(driver: str) -> list[DeviceDescription]:
     ]
 
 
-def _reason(failure: Exception) -> str:
-    text = " ".join(str(failure).split())
-    match_ = re.search(r"\b([A-Z_]{4,}); (.+?)(?::? Tried:|;? \[|; while |$)", text)
-    return f"{match_[2]} ({match_[1]})" if match_ else text
-
-
-def _remedy() -> Diagnostic:
+def _driver_error(message: str, failure: Exception | None = None) -> DeviceError:
+    """Return the error of a driver, with the remedy and the readable part of the runtime's status."""
+    if failure is not None:
+        text = " ".join(str(failure).split())
+        status = re.search(r"\b([A-Z_]{4,}); (.+?)(?::? Tried:|;? \[|; while |$)", text)
+        message += f": {f'{status[2]} ({status[1]})' if status else text}"
     local = ", ".join(sorted(LOCAL_DRIVERS))
-    return note(
-        f"check the vendor's driver and that no other process holds the device; always there: {local}"
-    )
+    remedy = "check the vendor's driver and that no other process holds the device; always there: "
+    return DeviceError(error(message, notes=[note(remedy + local)]))
+
+
+# --- The devices that run a backend's code
+
+_DEVICE_OF_BACKEND: Final = {
+    "llvm-cpu": "local-task",
+    "vmvx": "local-task",
+    "cuda": "cuda",
+    "rocm": "hip",
+    "vulkan": "vulkan",
+    "metal": "metal",
+}
+"""The driver that runs a backend's code."""
+
+
+def default_device(backend: str) -> str:
+    """Return the device that runs a backend's code.
+
+    Raises:
+        TuninglinkError: no device is known for the backend.
+    """
+    if backend not in _DEVICE_OF_BACKEND:
+        message = (
+            f"no driver is known to run what backend '{backend}' compiles; name one with --device"
+        )
+        raise TuninglinkError(error(message))
+    return _DEVICE_OF_BACKEND[backend]
+
+
+_BACKENDS: Final = {"cuda": "cuda", "hip": "rocm", "rocm": "rocm", "llvm-cpu": "llvm-cpu"}
+"""Backends by the names of devices or backends in flags."""
+
+
+def backend_of(flags: Sequence[str]) -> str:
+    """Return the backend that flags name; empty if they name no backend."""
+    values = {value for flag in flags for value in flag.partition("=")[2].split(",")}
+    return next((backend for name, backend in _BACKENDS.items() if name in values), "")
+
+
+def may_run(driver: str, backend: str) -> bool:
+    """Return whether a driver may run a backend's code; an unknown driver may."""
+    device_driver = _DEVICE_OF_BACKEND.get(backend, driver)
+    return driver == device_driver or {driver, device_driver} <= {"local-task", "local-sync"}
 
 
 # --- Properties of devices that no runtime reports: sizes of caches, and compute units of GPUs ---
@@ -275,24 +314,21 @@ _UNITS: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 def last_level_bytes(uri: str) -> int:
     """Return the size of a device's last-level cache; for a GPU, the largest of all known GPUs."""
-    if driver_of(uri) not in LOCAL_DRIVERS:
-        return _GPU_BYTES
-    return _last_level_cache(0)[0]
+    return shared_cache_bytes([0]) if driver_of(uri) in LOCAL_DRIVERS else _GPU_BYTES
 
 
 def shared_cache_bytes(processors: Iterable[int]) -> int:
     """Return the total size of the last-level caches of processors."""
-    return sum(size for size, _ in set(map(_last_level_cache, processors)))
-
-
-def _last_level_cache(processor: int) -> tuple[int, str]:
-    """Return the size of the last-level cache of a processor, and the processors that share it."""
-    caches = []
-    for file in Path(f"/sys/devices/system/cpu/cpu{processor}/cache").glob("index*/size"):
-        size = file.read_text().strip()
-        shared = file.with_name("shared_cpu_list").read_text()
-        caches.append((int(size[:-1]) * _UNITS[size[-1]], shared))
-    return max(caches, default=(_CPU_BYTES, ""))
+    sizes = {}
+    for processor in processors:
+        caches = []
+        for file in Path(f"/sys/devices/system/cpu/cpu{processor}/cache").glob("index*/size"):
+            size = file.read_text().strip()
+            shared = file.with_name("shared_cpu_list").read_text()
+            caches.append((int(size[:-1]) * _UNITS[size[-1]], shared))
+        size_bytes, shared = max(caches, default=(_CPU_BYTES, ""))
+        sizes[shared] = size_bytes  # several processors may share a cache
+    return sum(sizes.values())
 
 
 _BY_NAME: Final = {
@@ -413,5 +449,198 @@ def known_compute_units(device: str) -> int | None:
 
 def compute_units(device: str) -> int:
     """Return the compute units of a device, by its name, or a typical number."""
-    units = known_compute_units(device)
-    return TYPICAL if units is None else units
+    return known_compute_units(device) or TYPICAL
+
+
+# --- Clock, power and temperature of devices, from NVIDIA's management library and the kernel's files under `/sys`
+
+_NVIDIA_DRIVERS: Final = frozenset({"cuda", "vulkan"})
+_AMD_DRIVERS: Final = frozenset({"hip", "amdgpu"})
+_SYSTEM: Final = Path("/sys")
+
+_IDENTIFIER: Final = "GPU-"
+"""The prefix of the UUID of a GPU, which the runtime and NVIDIA's library write alike."""
+
+
+Sensors = Mapping[str, Callable[[], float | None]]
+"""Functions that return the current value of a quantity of `DeviceReading`; None if the system does not report it."""
+
+
+def read_sensors(sensors: Sensors) -> tuple[DeviceReading, ...]:
+    """Return the current values of the sensors of a device, as one reading; none if all are unknown."""
+    values: dict[str, Any] = {quantity: sensor() for quantity, sensor in sensors.items()}
+    if all(value is None for value in values.values()):
+        return ()
+    clock = values["clock_mhz"]
+    return (DeviceReading(**{**values, "clock_mhz": None if clock is None else int(clock)}),)
+
+
+_SHADER_CLOCK: Final = 1
+"""`NVML_CLOCK_SM` of `nvml.h`."""
+
+_GPU_TEMPERATURE: Final = 0
+"""`NVML_TEMPERATURE_GPU` of `nvml.h`."""
+
+
+def sensors_of(uri: str) -> Sensors:
+    """Return the sensors of a device, whose driver is loaded if the URI gives an index."""
+    driver, _, path = uri.partition("://")
+    if driver in LOCAL_DRIVERS:
+        return processor_sensors()
+    number = int(path) if path.isdecimal() else 0
+    has_identifier = path.startswith(_IDENTIFIER)
+    library = None
+    if driver in _NVIDIA_DRIVERS:
+        with suppress(OSError):
+            library = ctypes.CDLL("libnvidia-ml.so.1")
+    if library is not None and library.nvmlInit_v2() == 0:
+        # The index of a GPU in the library may differ from its index in the driver.
+        paths = [path] if has_identifier else _paths(driver)[number:]
+        handle = ctypes.c_void_p()
+        open_handle = library.nvmlDeviceGetHandleByUUID
+        if not paths or open_handle(paths[0].encode(), ctypes.byref(handle)) != 0:
+            return {}
+        return {
+            quantity: partial(_nvml_value, getattr(library, function), (handle, *arguments), unit)
+            for quantity, function, arguments, unit in (
+                ("clock_mhz", "nvmlDeviceGetClockInfo", (_SHADER_CLOCK,), 1.0),
+                ("power_watts", "nvmlDeviceGetPowerUsage", (), 1e3),
+                ("temperature_celsius", "nvmlDeviceGetTemperature", (_GPU_TEMPERATURE,), 1.0),
+            )
+        }
+    cards = amd_cards() if driver in _AMD_DRIVERS else []
+    if cards and has_identifier:
+        paths = _paths(driver)
+        number = paths.index(path) if path in paths else 0
+    return amd_sensors(cards[number]) if number < len(cards) else {}
+
+
+def _paths(driver: str) -> list[str]:
+    """Return the paths of the URIs of a driver's devices."""
+    with suppress(DeviceError):
+        return [device.uri.partition("://")[2] for device in devices_of(driver)]
+    return []
+
+
+def _nvml_value(
+    function: Callable[..., int], arguments: Sequence[object], unit: float
+) -> float | None:
+    """Return the result of a function of NVIDIA's library; None if it fails."""
+    value = ctypes.c_uint()
+    return value.value / unit if function(*arguments, ctypes.byref(value)) == 0 else None
+
+
+def amd_cards(system: Path = _SYSTEM) -> list[Path]:
+    """Return the folders of AMD's GPUs, in the order of their numbers."""
+    folders = {
+        int(digits): clock.parent
+        for clock in system.glob("class/drm/card[0-9]*/device/pp_dpm_sclk")
+        if (digits := clock.parent.parent.name.removeprefix("card")).isdecimal()
+    }
+    return [folders[number] for number in sorted(folders)]
+
+
+def amd_sensors(folder: Path) -> Sensors:
+    """Return the sensors of a GPU of AMD, from the folder of its device under `/sys/class/drm`."""
+
+    def active_clock() -> float | None:
+        levels = _text_in(folder / "pp_dpm_sclk").splitlines()
+        active = next((level for level in levels if level.endswith("*")), "")
+        digits = "".join(filter(str.isdecimal, active.partition(":")[2]))
+        return int(digits) if digits else None
+
+    power = [*folder.glob("hwmon/*/power1_average"), *folder.glob("hwmon/*/power1_input")]
+    temperature = [*folder.glob("hwmon/*/temp1_input")]
+    return {
+        "clock_mhz": active_clock,
+        "power_watts": partial(_first_number, power, 1e6),
+        "temperature_celsius": partial(_first_number, temperature, 1e3),
+    }
+
+
+_PROCESSOR_TEMPERATURES: Final = (
+    # The kernel's monitors of processors, by their names
+    (
+        "class/hwmon/hwmon*",
+        "name",
+        {"coretemp", "k10temp", "zenpower", "cpu_thermal"},
+        "temp1_input",
+    ),
+    # Thermal zones of processors, by their types
+    ("class/thermal/thermal_zone*", "type", {"x86_pkg_temp", "cpu-thermal", "cpu_thermal"}, "temp"),
+)
+"""Folders, the file that labels one, the labels of processors, and the file with the temperature."""
+
+_LEAST_SECONDS: Final = 0.05
+"""The least time between two readings of the energy counters, which advance in steps of milliseconds."""
+
+
+def processor_sensors(system: Path = _SYSTEM) -> Sensors:
+    """Return the sensors of the processors of this machine, from the kernel's files.
+
+    The energy counters of the packages are mostly readable by the administrator alone. Power is the mean since the
+    previous reading.
+    """
+    packages = [
+        EnergyCounter(folder)
+        for folder in sorted(system.glob("class/powercap/intel-rapl:*"))
+        if folder.name.count(":") == 1
+    ]
+
+    def total_watts() -> float | None:
+        powers = [power for counter in packages if (power := counter.mean_watts()) is not None]
+        return sum(powers) if powers else None
+
+    clock = [system / "devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"]
+    temperature = [
+        folder / file
+        for pattern, label, labels, file in _PROCESSOR_TEMPERATURES
+        for folder in sorted(system.glob(pattern))
+        if _text_in(folder / label) in labels
+    ]
+    return {
+        "clock_mhz": partial(_first_number, clock, 1e3),
+        "power_watts": total_watts,
+        "temperature_celsius": partial(_first_number, temperature, 1e3),
+    }
+
+
+class EnergyCounter:
+    """The energy counter of a package of processors, from its folder under `/sys/class/powercap`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._energy = folder / "energy_uj"
+        self._range = _first_number([folder / "max_energy_range_uj"], 1.0) or 0.0
+        self._before = self._now()
+        self._watts: float | None = None
+
+    def mean_watts(self) -> float | None:
+        """Return the mean power between the last two readings; None if the counter cannot be read."""
+        before, now = self._before, self._now()
+        if before is None or now is None:
+            return None
+        seconds = now[0] - before[0]
+        if seconds >= _LEAST_SECONDS:
+            used = now[1] - before[1]
+            if used < 0:  # the counter has wrapped
+                used += self._range
+            self._before, self._watts = now, used / 1e6 / seconds
+        return self._watts
+
+    def _now(self) -> tuple[float, float] | None:
+        energy = _first_number([self._energy], 1.0)
+        return None if energy is None else (time.monotonic(), energy)
+
+
+def _first_number(files: Iterable[Path], unit: float) -> float | None:
+    """Return the number in the first of the files that has one."""
+    for file in files:
+        with suppress(ValueError):
+            return int(_text_in(file)) / unit
+    return None
+
+
+def _text_in(file: Path) -> str:
+    with suppress(OSError):
+        return file.read_text().strip()
+    return ""

@@ -1,36 +1,38 @@
-"""Equal devices that share the work: first measurements, the scales between them, and the feed of compiled candidates."""
+"""Devices in processes of their own, and sets of equal devices that share the work."""
 
 from __future__ import annotations
 
 import math
+import signal
 import statistics
 import threading
+import time
 from abc import ABC, abstractmethod
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree import WORKER_STACK_BYTES
 from tuninglink.mlir import error
 from tuninglink.tuning.devices.device import (
     COMPILING_DRIVERS,
     THREADED_DRIVER,
     DeviceDescription,
     DeviceError,
-    check_devices,
     driver_of,
-    open_device,
     physical_cores,
 )
-from tuninglink.tuning.devices.device_process import Device, DeviceProcess
-from tuninglink.tuning.devices.running import Loader, MeasurementError
-from tuninglink.tuning.devices.times import DeviceUse, Settings, Timing, mean_use
-from tuninglink.tuning.programs import Benchmark, Failure, FailureKind
+from tuninglink.tuning.devices.measurement import Measurer
+from tuninglink.tuning.devices.numerics import Outputs
+from tuninglink.tuning.devices.running import CallOutputs, MeasurementError
+from tuninglink.tuning.devices.times import Rounds, Settings, Timing, UsedTime
+from tuninglink.tuning.programs import Benchmark, CompiledProgram, Failure, FailureKind
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
@@ -38,6 +40,204 @@ if TYPE_CHECKING:
 
     Job: TypeAlias = "Future[Measurement | Failure]"
 
+Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
+
+_SLACK: Final = 2.0
+"""The factor by which a request may exceed its expected time, in addition to the time limit of the device."""
+
+_ROUNDS_SECONDS: Final = 20.0
+"""Time in which no further round begins, unless the caller gives another."""
+
+
+@dataclass(frozen=True)
+class Request(Generic[Answer]):
+    """Work for the process that holds a device.
+
+    Attributes:
+        work: a function that can be imported by its name; its first argument is the `Measurer` of the process.
+        arguments: its other arguments.
+        expected_seconds: the duration of the work if it depends on the arguments. It extends the time limit.
+        most_seconds: the longest time limit.
+    """
+
+    work: Callable[..., Answer]
+    arguments: tuple[object, ...]
+    expected_seconds: float = 0.0
+    most_seconds: float = math.inf
+
+    def time_limit(self, timeout: float) -> float:
+        """Return the seconds after which the work counts as hanging; `timeout` if its duration is not expected."""
+        return min(timeout + _SLACK * self.expected_seconds, self.most_seconds)
+
+
+DESCRIBE: Final = attrgetter("description")
+"""The work of a request for the description of a device."""
+
+
+class Device(ABC):
+    """A device that serves measurements as requests. A request raises a `DeviceError` if the device is lost.
+
+    Attributes:
+        description: the description of the device.
+    """
+
+    description: DeviceDescription
+    _state: tuple[UsedTime, float | None] = (UsedTime(), None)
+    """The use of the device, and since when the current request runs. A request replaces it as other threads read it."""
+
+    @abstractmethod
+    def ask(self, request: Request[Answer]) -> Answer | Failure:
+        """Return the result of a request, or its failure."""
+
+    @property
+    def use(self) -> UsedTime:
+        """The use of the device so far."""
+        use, began = self._state
+        return use if began is None else use.plus(UsedTime(0.0, time.monotonic() - began))
+
+    @contextmanager
+    def _metered(self) -> Iterator[None]:
+        """Meter a block as a request; the device serves one at a time."""
+        self._state = (self._state[0], time.monotonic())
+        try:
+            yield
+        finally:
+            self._state = (self.use, None)
+
+    def measure(
+        self, benchmark: Benchmark, seconds: float = 0.02, limit_microseconds: float | None = None
+    ) -> Timing | Failure:
+        """Measure one benchmark; see `Measurer.measure`."""
+        return self.ask(Request(Measurer.measure, (benchmark, seconds, limit_microseconds)))
+
+    def rounds(
+        self,
+        programs: Sequence[Benchmark] | Sequence[CompiledProgram],
+        count: int,
+        seed: int,
+        seconds: float = _ROUNDS_SECONDS,
+    ) -> Rounds | Failure:
+        """Measure benchmarks, or whole programs, against each other; see `Measurer.rounds`."""
+        arguments = (tuple(programs), count, seed, seconds)
+        return self.ask(Request(Measurer.rounds, arguments, seconds))
+
+    def program_outputs(
+        self, program: CompiledProgram, most_seconds: float = math.inf
+    ) -> CallOutputs | Failure:
+        """Return the outputs of a call of a program; see `Request.most_seconds`."""
+        return self.ask(
+            Request(Measurer.program_outputs, (program,), _ROUNDS_SECONDS, most_seconds)
+        )
+
+    def compare(
+        self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
+    ) -> Failure | None:
+        """Compare the outputs of two benchmarks; see `Measurer.compare`."""
+        return self.ask(Request(Measurer.compare, (benchmark, reference, reduction)))
+
+    def outputs(self, benchmark: Benchmark) -> Outputs | Failure:
+        """Return the outputs of a benchmark; see `Measurer.outputs`."""
+        return self.ask(Request(Measurer.outputs, (benchmark,)))
+
+
+_BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIMEOUT})
+"""Failures after which the process is gone, or all further work in its context on a GPU fails."""
+
+
+class DeviceProcess(Device, ExitStack):
+    """A device in a separate process, one benchmark at a time.
+
+    If a benchmark hangs or ends the process, only that benchmark is lost: the process is replaced before the next one.
+
+    Args:
+        uri: the device.
+        cores: the processors for a threaded CPU device; see `open_device`.
+        settings: the settings of measurements.
+        timeout: the seconds that a request may take before its benchmark counts as hanging; see `Request`.
+
+    Raises:
+        DeviceError: the device does not exist or cannot be opened.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        cores: Sequence[int] = (),
+        settings: Settings | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        super().__init__()
+        self._arguments = (uri, tuple(cores), settings)
+        self._timeout = timeout
+        self._turn = threading.Lock()
+        try:
+            self.description = self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, request: Request[Answer]) -> Answer | Failure:
+        """See `Device`."""
+        answer: Answer | Failure
+        limit = request.time_limit(self._timeout)
+        with self._turn, self._metered():
+            try:
+                job = self._pool.submit(_answer, request, seconds=limit)
+                answer, loading_seconds = job.result()
+                use, began = self._state
+                self._state = (use.plus(UsedTime(loading_seconds=loading_seconds)), began)
+            except JobTimeoutError as failure:
+                message = f"no answer within {limit:.3g} s; the process of the device was replaced"
+                is_starved = self.description.is_local and failure.is_starved
+                answer = Failure(FailureKind.TIMEOUT, message, is_starved)
+            except WorkerCrashedError as failure:
+                message = str(failure)
+                if self.description.is_local and failure.code == -signal.SIGSEGV:
+                    stack = f"{WORKER_STACK_BYTES >> 10} KiB of stack"
+                    message += f"; IREE's workers have {stack}, which it may overflow"
+                answer = Failure(FailureKind.CRASH, message, failure.is_from_outside)
+        if isinstance(answer, Failure) and answer.kind in _BROKEN:
+            self.close()
+            self._start()
+        return answer
+
+    def _start(self) -> DeviceDescription:
+        """Start a process that opens the device, for which it has a minute."""
+        uri = self._arguments[0]
+        self._pool = Pool(1, _open_device, self._arguments)
+        self.callback(self._pool.close)
+        try:
+            description, _ = self._pool.submit(_answer, Request(DESCRIBE, ())).result()
+        except JobTimeoutError:
+            raise DeviceError(error(f"device '{uri}' does not open: it may be busy")) from None
+        except WorkerCrashedError as failure:
+            message = f"the process that opens device '{uri}' ended: {failure}"
+            raise DeviceError(error(message)) from None
+        assert isinstance(description, DeviceDescription)
+        return description
+
+
+# --- In the process of the device ------------------------------------------------------------------------
+
+_measurer: Measurer
+
+
+def _open_device(uri: str, cores: tuple[int, ...], settings: Settings | None) -> None:
+    global _measurer  # noqa: PLW0603 - what the process is for
+    _measurer = Measurer(uri, cores, settings)
+
+
+def _answer(request: Request[Any]) -> tuple[Any, float]:
+    """Return the response to a request, and the time of loading modules for it, in seconds."""
+    before = _measurer.loading_seconds
+    try:
+        answer = request.work(_measurer, *request.arguments)
+    except MeasurementError as failure:
+        return failure.failure, 0.0
+    return answer, _measurer.loading_seconds - before
+
+
+# --- The first measurement of candidates, and the scales between devices
 
 _HOPELESS: Final = 2.0
 """The slowdown against the best from which a candidate is not worth another sample."""
@@ -54,21 +254,16 @@ class Measurement:
     timing: Timing
 
 
+@dataclass
 class BestTime:
     """The least time of a task's candidates so far, for candidates that wait for a device meanwhile. Thread-safe.
 
-    Args:
-        microseconds: the time on the first device that candidates are compared with at first.
+    Attributes:
+        microseconds: the time on the first device; at first, the one that candidates are compared with.
     """
 
-    def __init__(self, microseconds: float) -> None:
-        self.microseconds = microseconds
-        self._lock = threading.Lock()
-
-    def observe(self, microseconds: float) -> None:
-        """Add the time of a candidate."""
-        with self._lock:
-            self.microseconds = min(self.microseconds, microseconds)
+    microseconds: float
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 def screen(
@@ -95,7 +290,8 @@ def screen(
             return again
         timing = max(timing, again, key=lambda measured: measured.least)
     microseconds = timing.least * scale
-    best.observe(microseconds)
+    with best.lock:
+        best.microseconds = min(best.microseconds, microseconds)
     return Measurement(microseconds, timing)
 
 
@@ -117,73 +313,70 @@ class Scale:
         return 1.0 if self.low <= 1.0 <= self.high else self.median
 
 
-class DefaultTimes:
-    """Times of defaults by device, in the order of measurement."""
+DefaultTimes: TypeAlias = dict[tuple[Hashable, int], list[float]]
+"""Times by device and by the hash of a default, in the order of measurement."""
 
-    def __init__(self) -> None:
-        self._times: defaultdict[tuple[Hashable, int], list[float]] = defaultdict(list)
 
-    def add(self, device: Hashable, default: Hashable, microseconds: float) -> None:
-        """Add the time of a default on a device."""
-        self._times[device, hash(default)].append(microseconds)
+def scale_of(times: DefaultTimes, first: Hashable, device: Hashable) -> Scale:
+    """Return the scale of a device, from all defaults that were measured on it and on the first device.
 
-    def least(self, device: Hashable, default: Hashable) -> float:
-        """Return the least time of a default on a device; a `KeyError` means that it was not measured there."""
-        times = self._times.get((device, hash(default)))
-        if not times:
-            raise KeyError(device)
-        return min(times)
+    The interval is that of the sign test (95 %); of five ratios it reaches from the least to the largest.
+    """
+    ratios = sorted(
+        first_us / device_us
+        for (measured, default), firsts in list(times.items())
+        if measured == first
+        for first_us, device_us in zip(firsts, times.get((device, default), ()), strict=False)
+    )
+    count = len(ratios)
+    if count < REPEATS:
+        return Scale(0.0, statistics.median(ratios or [1.0]), math.inf)
+    outside = max(0, int((count - 2 * math.sqrt(count)) / 2))
+    return Scale(ratios[outside], statistics.median(ratios), ratios[-1 - outside])
 
-    def scale(self, first: Hashable, device: Hashable) -> Scale:
-        """Return the scale of a device, from all defaults that were measured on it and on the first device.
 
-        The interval is that of the sign test (95 %); of five ratios it reaches from the least to the largest.
-        """
-        ratios = sorted(
-            first_us / device_us
-            for (measured, default), times in list(self._times.items())
-            if measured == first
-            for first_us, device_us in zip(
-                times, self._times.get((device, default), ()), strict=False
-            )
-        )
-        count = len(ratios)
-        if count < REPEATS:
-            return Scale(0.0, statistics.median(ratios or [1.0]), math.inf)
-        outside = max(0, int((count - 2 * math.sqrt(count)) / 2))
-        return Scale(ratios[outside], statistics.median(ratios), ratios[-1 - outside])
-
+# --- Equal devices that share the work; times are compared as ratios to each device's own default
 
 _PATIENCE: Final = 1.0
 """The time after which it is looked for lost devices again, in seconds."""
+
+_AHEAD: Final = 6
+"""The number of modules loaded ahead of measurements, for drivers that compile modules."""
 
 
 class DeviceLostError(DeviceError):
     """A device is gone, and with it the pending request."""
 
 
-class DeviceSet(ABC):
+class DeviceSet(ExitStack):
     """Equal devices that share the work: `Devices` on this machine, `ClusterDevices` on others.
 
     If a device is lost, its pending request is retried on another one; losing the last one ends the work.
+
+    Args:
+        most: the largest number of benchmarks that are accepted at once.
+
+    Attributes:
+        ahead: loads benchmarks before a device is free; None if that would save no time.
     """
 
     def __init__(self, most: int) -> None:
+        super().__init__()
         self._devices: list[Device] = []
         self._free: SimpleQueue[Device] = SimpleQueue()
-        self._defaults = DefaultTimes()
+        self._defaults: DefaultTimes = {}
+        self._default: Benchmark | None = None  # the last one
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(most)
+        self.ahead: AheadLoader | None = None
+        # Closing does not wait for running measurements, but ends the processes that run them.
+        self.callback(self._threads.shutdown, wait=False, cancel_futures=True)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop without waiting for running measurements."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+    def add(self, device: Device) -> None:
+        """Let a device take part from now on."""
+        with self._lock:
+            self._devices.append(device)
+        self._free.put(device)
 
     @property
     def first(self) -> Device:
@@ -196,17 +389,23 @@ class DeviceSet(ABC):
         return [device.description for device in self._devices]
 
     @property
-    def use(self) -> DeviceUse:
+    def use(self) -> UsedTime:
         """The average use of the devices so far."""
-        return mean_use([device.use for device in self._devices])
+        devices, mean = self._devices, UsedTime()
+        for device in devices:
+            mean = mean.plus(device.use, 1 / len(devices))
+        return mean
 
     @property
-    @abstractmethod
     def at_once(self) -> int:
         """The number of benchmarks accepted at once: one for each device, and those loaded ahead."""
+        return len(self._devices) + (_AHEAD if self.ahead is not None else 0)
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """Measure the default of a task on each device; return the microseconds of an iteration on the first."""
+        self._default = benchmark
+        if self.ahead is not None:
+            self.ahead.load(benchmark, is_default=True)
         repeats = REPEATS if len(self._devices) > 1 else 1
         for _ in range(repeats):
             for device in list(self._devices):
@@ -217,13 +416,13 @@ class DeviceSet(ABC):
                     continue
                 if failure is not None:
                     return failure
-        return self._defaults.least(self._devices[0], benchmark)
+        return min(self._defaults[self._devices[0], hash(benchmark)])
 
     def _measure_once(self, device: Device, default: Benchmark, seconds: float) -> Failure | None:
         timing = device.measure(default, seconds)
         if isinstance(timing, Failure):
             return timing
-        self._defaults.add(device, default, timing.least)
+        self._defaults.setdefault((device, hash(default)), []).append(timing.least)
         return None
 
     def submit(self, benchmark: Benchmark, best: BestTime) -> Job:
@@ -234,26 +433,25 @@ class DeviceSet(ABC):
         return self._threads.submit(self._measure, benchmark, best)
 
     def _measure(self, benchmark: Benchmark, best: BestTime) -> Measurement | Failure:
+        if self.ahead is not None and (failure := self.ahead.load(benchmark)) is not None:
+            return failure
         while True:
-            device = self._next_free()
-            try:
-                scale = self._defaults.scale(self._devices[0], device)
-                return screen(device, benchmark, best, scale.factor)
-            except DeviceLostError as lost:
-                self._leave(device, lost)
-            finally:
-                self._free.put(device)
-
-    def _next_free(self) -> Device:
-        while True:
+            # Wait for the next free device that is not lost.
             try:
                 device = self._free.get(timeout=_PATIENCE)
             except Empty:
                 if not self._devices:
                     raise DeviceLostError(error("all devices are gone")) from None
                 continue
-            if device in self._devices:
-                return device
+            if device not in self._devices:
+                continue
+            try:
+                scale = scale_of(self._defaults, self._devices[0], device)
+                return screen(device, benchmark, best, scale.factor)
+            except DeviceLostError as lost:
+                self._leave(device, lost)
+            finally:
+                self._free.put(device)
 
     def _leave(self, device: Device, lost: DeviceLostError) -> None:
         """Continue without a device; if it was the last one, raise its error."""
@@ -262,82 +460,6 @@ class DeviceSet(ABC):
         if not self._devices:
             raise lost
 
-
-class Feed:
-    """The queue of compiled candidates for the devices: those that spill come last. Thread-safe.
-
-    Args:
-        devices: measure them.
-        default_us: the time of the compiler's choice; infinity if slower candidates may win.
-        done: receives each candidate with the job that measured it, from any thread.
-
-    Attributes:
-        measuring: the number of candidates being measured.
-    """
-
-    def __init__(
-        self,
-        devices: DeviceSet,
-        default_us: float,
-        done: Callable[[Candidate, Benchmark, Job], None],
-    ) -> None:
-        self._devices = devices
-        self._done = done
-        self._lock = threading.RLock()
-        self.measuring = 0
-        self._ready: list[tuple[Candidate, Benchmark]] = []
-        self._is_open = False
-        self._is_pumping = False
-        self._best = BestTime(default_us)
-
-    @property
-    def ready(self) -> int:
-        """The number of candidates waiting for a device."""
-        return len(self._ready)
-
-    def open(self) -> None:
-        """Start to hand candidates to devices."""
-        self._is_open = True
-        self._pump()
-
-    def close(self) -> None:
-        """Stop handing candidates to devices; running measurements continue."""
-        self._is_open = False
-
-    def put(self, candidate: Candidate, benchmark: Benchmark) -> None:
-        """Add a candidate, and hand it to a device if one is free."""
-        with self._lock:
-            self._ready.append((candidate, benchmark))
-            self._ready.sort(key=lambda ready: bool((spills := ready[1].spills) and spills.words))
-        self._pump()
-
-    def clear(self) -> None:
-        """Drop the waiting candidates."""
-        with self._lock:
-            self._ready.clear()
-
-    def _pump(self) -> None:
-        with self._lock:
-            if self._is_pumping:
-                return  # a job was already done
-            self._is_pumping = True
-            try:
-                while self._is_open and self._ready and self.measuring < self._devices.at_once:
-                    candidate, benchmark = self._ready.pop(0)
-                    self.measuring += 1
-                    job = self._devices.submit(benchmark, self._best)
-                    job.add_done_callback(partial(self._finish, candidate, benchmark))
-            finally:
-                self._is_pumping = False
-
-    def _finish(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
-        with self._lock:
-            self.measuring -= 1
-        self._done(candidate, benchmark, job)
-        self._pump()
-
-
-# --- Equal devices that share the work; times are compared as ratios to each device's own default
 
 _FACTOR: Final = 20.0
 _LEAST_SECONDS: Final = 3.0
@@ -350,109 +472,31 @@ class AheadLoader:
     def __init__(self, uri: str, workers: int, timeout: float) -> None:
         self._timeout = timeout
         self._limit = min(_LEAST_SECONDS, timeout)
-        self._pool = Pool(workers, _open, (uri,))
+        self.pool = Pool(workers, _open_device, (uri, (), None))
         for _ in range(workers):
-            self._pool.submit(do_nothing)  # all processes start now, at once
+            self.pool.submit(do_nothing)  # all processes start now, at once
 
-    def close(self) -> None:
-        """End the processes."""
-        self._pool.close()
+    def load(self, benchmark: Benchmark, *, is_default: bool = False) -> Failure | None:
+        """Load a benchmark; return the failure of one that takes too long. The measurement reports all others.
 
-    def load_default(self, benchmark: Benchmark) -> None:
-        """Load a default, which determines the time limit for loading its candidates."""
-        with suppress(JobTimeoutError, WorkerCrashedError, CancelledError):
-            seconds = max(_LEAST_SECONDS, _FACTOR * self._load(benchmark, self._timeout))
-            self._limit = min(seconds, self._timeout)
-
-    def load(self, benchmark: Benchmark) -> Failure | None:
-        """Load a benchmark; return the failure of one that takes too long. The measurement reports all others."""
+        A default determines the time limit for loading its candidates.
+        """
+        limit = self._timeout if is_default else self._limit
         try:
-            self._load(benchmark, self._limit)
+            job = self.pool.submit(_answer, Request(Measurer.load, (benchmark,)), seconds=limit)
+            _, seconds = job.result()
         except JobTimeoutError as failure:
             message = f"the driver did not compile it within {failure.seconds:.3g} s"
             return Failure(FailureKind.COMPILE_TIMEOUT, message, failure.is_starved)
         except (WorkerCrashedError, CancelledError):
-            pass
+            return None
+        if is_default:
+            self._limit = min(max(_LEAST_SECONDS, _FACTOR * seconds), self._timeout)
         return None
-
-    def _load(self, benchmark: Benchmark, seconds: float) -> float:
-        job = self._pool.submit(_load, benchmark.image, benchmark.function, seconds=seconds)
-        return job.result()
-
-
-_loader: Loader | None = None
-
-
-def _open(uri: str) -> None:
-    global _loader  # noqa: PLW0603 - what the process is for
-    _loader = Loader(open_device(uri), kept=0)
-
-
-def _load(image: bytes, function: str) -> float:
-    """Load a module, and return the loading time in seconds."""
-    assert _loader is not None
-    before = _loader.seconds
-    with suppress(MeasurementError):
-        _loader.load(image, function)
-    return _loader.seconds - before
-
-
-_AHEAD: Final = 6
-"""The number of modules loaded ahead of measurements, for drivers that compile modules."""
-
-_DEVICE_OF_BACKEND: Final = {
-    "llvm-cpu": "local-task",
-    "vmvx": "local-task",
-    "cuda": "cuda",
-    "rocm": "hip",
-    "vulkan": "vulkan",
-    "metal": "metal",
-}
-"""The driver that runs a backend's code."""
-
-
-def default_device(backend: str) -> str:
-    """Return the device that runs a backend's code.
-
-    Raises:
-        TuninglinkError: no device is known for the backend.
-    """
-    if backend not in _DEVICE_OF_BACKEND:
-        message = (
-            f"no driver is known to run what backend '{backend}' compiles; name one with --device"
-        )
-        raise TuninglinkError(error(message))
-    return _DEVICE_OF_BACKEND[backend]
-
-
-_BACKENDS: Final = {"cuda": "cuda", "hip": "rocm", "rocm": "rocm", "llvm-cpu": "llvm-cpu"}
-"""Backends by the names of devices or backends in flags."""
-
-
-def backend_of(flags: Sequence[str]) -> str:
-    """Return the backend that flags name; empty if they name no backend."""
-    values = {value for flag in flags for value in flag.partition("=")[2].split(",")}
-    return next((backend for name, backend in _BACKENDS.items() if name in values), "")
-
-
-def check_named_devices(uris: Sequence[str], flags: Sequence[str]) -> None:
-    """Check the devices that a run names, or that run code for its flags, before anything is compiled.
-
-    Raises:
-        DeviceError: the driver or the device does not exist.
-    """
-    backend = backend_of(flags)
-    check_devices(uris or ((default_device(backend),) if backend else ()))
-
-
-def may_run(driver: str, backend: str) -> bool:
-    """Return whether a driver may run a backend's code; an unknown driver may."""
-    device_driver = _DEVICE_OF_BACKEND.get(backend, driver)
-    return driver == device_driver or {driver, device_driver} <= {"local-task", "local-sync"}
 
 
 class Devices(DeviceSet):
-    """Devices of one kind, each in a separate process.
+    """Devices of one kind on this machine, each in a separate process.
 
     Args:
         uris: the devices.
@@ -465,11 +509,6 @@ class Devices(DeviceSet):
     """
 
     def __init__(self, uris: Sequence[str], settings: Settings, timeout: float) -> None:
-        compiles = driver_of(uris[0]) in COMPILING_DRIVERS
-        self._at_once = len(uris) + (_AHEAD if compiles else 0)
-        super().__init__(self._at_once)
-        self._opened = ExitStack()
-        self._ahead: AheadLoader | None = None
         # Threaded CPU devices divide the cores among themselves.
         cores: list[int] = []
         if len(uris) > 1 and THREADED_DRIVER in uris:
@@ -478,43 +517,93 @@ class Devices(DeviceSet):
                 needed = f"{len(uris)} devices '{THREADED_DRIVER}' need as many cores"
                 raise TuninglinkError(error(f"{needed}; there are {len(cores)}"))
         share = len(cores) // len(uris)
+        compiles = driver_of(uris[0]) in COMPILING_DRIVERS
+        super().__init__(len(uris) + (_AHEAD if compiles else 0))
         try:
             for number, uri in enumerate(uris):
                 own = cores[number * share : (number + 1) * share]
                 process = DeviceProcess(uri, own, settings, timeout)
-                self._opened.callback(process.close)
-                self._devices.append(process)
-                self._free.put(process)
-            # They must be equal to share the work.
-            first = self._devices[0].description.name
-            for uri, name in zip(uris, [own.name for own in self.descriptions], strict=True):
+                self.callback(process.close)
+                self.add(process)
+                # They must be equal to share the work.
+                first, name = self.first.description.name, process.description.name
                 if name != first:
                     names = f"device '{uri}' is a {name}, and '{uris[0]}' is a {first}"
                     message = f"{names}; devices that share the work must be equal"
                     raise TuninglinkError(error(message))
             if compiles:  # not before: what opens a device at the same time delays it
-                self._ahead = AheadLoader(uris[0], _AHEAD, timeout)
-                self._opened.callback(self._ahead.close)
+                self.ahead = AheadLoader(uris[0], _AHEAD, timeout)
+                self.callback(self.ahead.pool.close)
         except BaseException:
             self.close()
             raise
 
-    def close(self) -> None:
-        """End the processes."""
-        self._opened.close()
-        super().close()
 
-    @property
-    def at_once(self) -> int:
-        """See `DeviceSet`."""
-        return self._at_once
+# --- The feed of compiled candidates
 
-    def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
-        """See `DeviceSet`."""
-        if self._ahead is not None:
-            self._ahead.load_default(benchmark)
-        return super().measure_default(benchmark, seconds)
 
-    def _measure(self, benchmark: Benchmark, best: BestTime) -> Measurement | Failure:
-        failure = None if self._ahead is None else self._ahead.load(benchmark)
-        return super()._measure(benchmark, best) if failure is None else failure
+class Feed:
+    """The queue of compiled candidates for the devices: those that spill come last. Thread-safe.
+
+    Args:
+        devices: measure them.
+        default_us: the time of the compiler's choice; infinity if slower candidates may win.
+        done: receives each candidate with the job that measured it, from any thread.
+
+    Attributes:
+        is_open: whether candidates are handed to devices. Running measurements continue after it is closed.
+        measuring: the number of candidates being measured.
+        ready: the candidates waiting for a device.
+    """
+
+    def __init__(
+        self,
+        devices: DeviceSet,
+        default_us: float,
+        done: Callable[[Candidate, Benchmark, Job], None],
+    ) -> None:
+        self._devices = devices
+        self._done = done
+        self._lock = threading.RLock()
+        self.measuring = 0
+        self.ready: list[tuple[Candidate, Benchmark]] = []
+        self.is_open = False
+        self._is_pumping = False
+        self._best = BestTime(default_us)
+
+    def open(self) -> None:
+        """Start to hand candidates to devices."""
+        self.is_open = True
+        self._pump()
+
+    def put(self, candidate: Candidate, benchmark: Benchmark) -> None:
+        """Add a candidate, and hand it to a device if one is free."""
+        with self._lock:
+            self.ready.append((candidate, benchmark))
+            self.ready.sort(key=lambda ready: bool((spills := ready[1].spills) and spills.words))
+        self._pump()
+
+    def clear(self) -> None:
+        """Drop the waiting candidates."""
+        with self._lock:
+            self.ready.clear()
+
+    def _pump(self) -> None:
+        with self._lock:
+            if self._is_pumping:
+                return  # a job was already done
+            self._is_pumping = True
+            try:
+                while self.is_open and self.ready and self.measuring < self._devices.at_once:
+                    candidate, benchmark = self.ready.pop(0)
+                    self.measuring += 1
+                    job = self._devices.submit(benchmark, self._best)
+                    job.add_done_callback(partial(self._finish, candidate, benchmark))
+            finally:
+                self._is_pumping = False
+
+    def _finish(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
+        with self._lock:
+            self.measuring -= 1
+        self._done(candidate, benchmark, job)
+        self._pump()

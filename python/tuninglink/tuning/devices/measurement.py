@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import ctypes
+import math
+import random
 import time
-from collections.abc import Hashable, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from functools import cache, lru_cache, partial
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 import iree.runtime as rt
+import numpy as np
 from numpy.typing import NDArray
 
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
     SYNCHRONOUS_DRIVER,
-    DeviceError,
-    devices_of,
+    describe,
     driver_of,
+    last_level_bytes,
     open_device,
+    read_sensors,
     release_memory,
-)
-from tuninglink.tuning.devices.loading import (
-    BenchmarkLoader,
-    CallOutputs,
-    LoadedProgram,
-    Subject,
-    interleave,
-    parameter_indexes,
+    sensors_of,
 )
 from tuninglink.tuning.devices.numerics import (
     Outputs,
@@ -37,27 +33,48 @@ from tuninglink.tuning.devices.numerics import (
     difference,
     find_violation,
     outputs_of,
-    perturbed_patterns,
+    patterns,
 )
 from tuninglink.tuning.devices.running import (
-    DispatchTrace,
+    CallOutputs,
+    LoadedProgram,
     Loader,
-    ValueTracer,
     bytes_on_host,
+    parameter_indexes,
     place_inputs,
+    to_host,
+    worker_thread,
 )
-from tuninglink.tuning.devices.times import (
-    DeviceReading,
-    Rounds,
-    Settings,
-    Timing,
-    WorkerThread,
-    wall_seconds,
+from tuninglink.tuning.devices.times import Caches, DeviceReading, Rounds, Settings, Timing
+from tuninglink.tuning.programs import (
+    Benchmark,
+    BufferLayout,
+    CompiledProgram,
+    Failure,
+    ParameterSource,
+    SizedFunction,
 )
-from tuninglink.tuning.programs import Benchmark, CompiledProgram, Failure, ParameterSource
 
 _MOST_PROGRAMS: Final = 6
 """The number of programs that stay loaded while unused, three copies of two. Each may hold large weights."""
+
+_LOCAL_COPIES: Final = 3
+"""Copies of a module that take turns on a CPU: byte-equal code differs by several percent from place to place."""
+
+_MOST_COPIED_BYTES: Final = 16 << 20
+"""The maximum size of modules that are copied: larger ones are mostly constants, which need not be in memory several times."""
+
+_MOST_BUFFER_BYTES: Final = 4 << 30
+"""The maximum size of a buffer of many sets, in bytes."""
+
+_COLD_FACTOR: Final = 4
+"""Sets that rotate are this many times the last-level cache."""
+
+_KEPT_PATTERNS: Final = 16
+"""The layouts whose inputs are kept. Those of one have a few megabytes."""
+
+_OVERHEAD_CALLS: Final = 5
+"""The number of empty batches whose least time is the overhead of a call."""
 
 _LEAST_SAMPLES: Final = 3
 _MOST_SAMPLES: Final = 100
@@ -68,9 +85,38 @@ _FIRST_FACTOR: Final = 3.0
 _FIRST_US: Final = 20_000.0
 """A first iteration is too slow beyond both this multiple of the limit and this number of microseconds."""
 
+FEWEST_ROUNDS: Final = 3
+"""The number of rounds that always run: fewer give no useful interval."""
+
+_OUTPUTS: Final = " outputs"
+_INPUTS: Final = " inputs"
+"""The text after the name of a dispatch in traces of `--iree-flow-trace-dispatch-tensors`."""
+
+
+@dataclass(frozen=True)
+class TracedTensor:
+    """A tensor that was traced, in a file that is named for the hash of its bytes: equal contents are kept once."""
+
+    path: Path
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def array(self) -> NDArray[Any]:
+        """Return the elements of the tensor."""
+        return np.fromfile(self.path, np.uint8).view(self.dtype).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class DispatchTrace:
+    """One execution of a dispatch: the name of its function, and the tensors that it reads and writes."""
+
+    name: str
+    inputs: tuple[TracedTensor, ...]
+    outputs: tuple[TracedTensor, ...]
+
 
 class Measurer:
-    """Measures benchmarks on a device that it holds. What cannot be loaded or run raises a `MeasurementError`.
+    """Measures benchmarks and programs on a device that it holds. What cannot be loaded or run raises a `MeasurementError`.
 
     Args:
         uri: the device.
@@ -84,15 +130,23 @@ class Measurer:
     def __init__(
         self, uri: str, cores: Sequence[int] = (), settings: Settings | None = None
     ) -> None:
+        self.description = describe(uri, cores)
+        self._uri = uri
         self._settings = settings or Settings()
         self._device = open_device(uri, cores)
         self._sensors = sensors_of(uri)
-        timer = WorkerThread() if driver_of(uri) == SYNCHRONOUS_DRIVER else wall_seconds
-        self._loader = Loader(self._device, timer=timer)
-        self._programs = Loader(self._device, _MOST_PROGRAMS, timer)
-        self._parameters = lru_cache(1)(self._parameter_module)
-        self._benchmarks = BenchmarkLoader(uri, self._device, self._loader, self._settings)
+        thread = worker_thread() if driver_of(uri) == SYNCHRONOUS_DRIVER else None
+        self._loader = Loader(self._device, thread=thread)
+        self._programs = Loader(self._device, _MOST_PROGRAMS, thread)
+        # Data that benchmarks or programs share
+        self._patterns = lru_cache(_KEPT_PATTERNS)(partial(patterns, seed=self._settings.seed))
+        self._parameters: dict[tuple[rt.VmInstance, ParameterSource], rt.VmModule] = {}
         self._expected: dict[Benchmark, Outputs] = {}
+        self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
+        self._repetitions: dict[tuple[SizedFunction, ...], Repetition] = {}
+        # The least seconds of an empty batch, as other work on the machine only increases a time. Too large an overhead
+        # would make slow candidates seem fast.
+        self._overheads: dict[BufferLayout, float] = {}
 
     @property
     def loading_seconds(self) -> float:
@@ -109,12 +163,11 @@ class Measurer:
             seconds: the time limit of sampling; three samples are taken in any case, unless they take over a second.
             limit_microseconds: the time of an iteration above which no batch is run.
         """
-        subject = self._benchmarks.subject(benchmark)
+        subject = self._subject(benchmark)
         once = subject.sample(1)
         if limit_microseconds is not None:
             # A single iteration is as uncertain as the overhead of the call.
-            overhead = self._benchmarks.overheads[benchmark.layout]
-            limit = limit_microseconds + overhead.seconds * 1e6
+            limit = limit_microseconds + self._overheads[benchmark.layout] * 1e6
             if limit < once < max(_FIRST_FACTOR * limit, _FIRST_US):
                 # The first iteration also pays for code and pages that are not there yet.
                 once = subject.sample(1)
@@ -123,8 +176,8 @@ class Measurer:
                 few = max(1, int(self._settings.sample_seconds * 1e6 / once))
                 once = subject.sample(few) if few > 1 else once
                 if few == 1 or once > limit_microseconds:
-                    return Timing((once,), few, self._readings())
-        batch = subject.fitting_batch()
+                    return Timing((once,), few, read_sensors(self._sensors))
+        batch, _ = subject.batches()
         samples: list[float] = []
         began = time.perf_counter()
         while len(samples) < _MOST_SAMPLES:
@@ -132,74 +185,162 @@ class Measurer:
             if samples and taken >= (_ENOUGH_SECONDS if len(samples) < _LEAST_SAMPLES else seconds):
                 break
             samples.append(subject.sample(batch))
-        return Timing(tuple(samples), batch, self._readings())
+        return Timing(tuple(samples), batch, read_sensors(self._sensors))
 
     def rounds(
-        self, benchmarks: Sequence[Benchmark], count: int, seed: int, seconds: float
+        self, programs: Sequence[Benchmark | CompiledProgram], count: int, seed: int, seconds: float
     ) -> Rounds:
-        """Measure benchmarks against each other: each runs once per round; see `interleave`.
+        """Measure benchmarks, or whole programs, against each other: each runs once per round, in random order.
+
+        All have equal batches, since times from unequal batches are not quite comparable. The exception is one that is
+        several times as slow as another: the inaccuracy does not matter there, and a smaller batch saves time.
 
         Args:
-            benchmarks: the benchmarks, all of the same layout.
+            programs: benchmarks of the same layout; or programs, whose samples are times of a call.
             count: the number of rounds.
             seed: fixes the order within the rounds, and which copies of the modules run.
             seconds: the time after which no further round begins, unless there are too few.
         """
-        subjects = [
-            self._benchmarks.subject(benchmark, self._benchmarks.copies(benchmark.image, seed))
-            for benchmark in benchmarks
-        ]
-        return self._rounds(subjects, count, seed, seconds)
-
-    def program_rounds(
-        self, programs: Sequence[CompiledProgram], count: int, seed: int, seconds: float
-    ) -> Rounds:
-        """Measure whole programs against each other, as `rounds` does benchmarks; samples are times of a call."""
-        release_memory(self._device)
-        subjects = []
-        for program in programs:
-            copies = self._benchmarks.copies(program.image, seed)
-            loaded = [self._load(program, self._programs, copy) for copy in copies]
-            subjects.append(Subject(loaded, self._settings.sample_seconds))
-        return self._rounds(subjects, count, seed, seconds)
-
-    def _rounds(self, subjects: Sequence[Subject], count: int, seed: int, seconds: float) -> Rounds:
+        if any(isinstance(program, CompiledProgram) for program in programs):
+            release_memory(self._device)
+        subjects = [self._subject(program, seed) for program in programs]
+        chance = random.Random(seed)  # noqa: S311 - no secret
+        fitting, longest = zip(*(subject.batches() for subject in subjects), strict=True)
+        batches = tuple(min(max(fitting), most) for most in longest)
+        rounds: list[tuple[float, ...]] = []
         readings: list[DeviceReading] = []
-        samples, batches = interleave(
-            subjects, count, seed, seconds, lambda: readings.extend(self._readings())
-        )
-        return Rounds(samples, batches, tuple(readings))
+        end = time.monotonic() + seconds
+        while len(rounds) < count and (len(rounds) < FEWEST_ROUNDS or time.monotonic() < end):
+            samples = [0.0] * len(subjects)
+            for index in chance.sample(range(len(subjects)), len(subjects)):
+                copy = chance.randrange(len(subjects[index].copies))
+                samples[index] = subjects[index].sample(batches[index], copy)
+            rounds.append(tuple(samples))
+            readings += read_sensors(self._sensors)
+        return Rounds(tuple(rounds), batches, tuple(readings))
 
-    def _readings(self) -> tuple[DeviceReading, ...]:
-        reading = self._sensors.read()
-        return (reading,) if reading else ()
+    def _subject(self, program: Benchmark | CompiledProgram, seed: int | None = None) -> Subject:
+        """Load a benchmark or a program to be sampled; with a seed, in the copies that take turns."""
+        copies: Sequence[Hashable] = [None]
+        is_copied = (
+            driver_of(self._uri) in LOCAL_DRIVERS and len(program.image) <= _MOST_COPIED_BYTES
+        )
+        if seed is not None and is_copied:
+            copies = [(seed, position) for position in range(_LOCAL_COPIES)]
+        seconds = self._settings.sample_seconds
+        if isinstance(program, CompiledProgram):
+            loaded = [self._load_program(program, self._programs, copy) for copy in copies]
+            return Subject([one.sample for one in loaded], 1, seconds)
+        if not program.measured:
+            sampled = [self._load(program, copy, [program.layout]) for copy in copies]
+            return Subject(sampled, self._sets(program.layout), seconds)
+        # A benchmark of a dynamic dispatch runs at several sizes, one after another. An iteration takes the mean of
+        # their times.
+        layouts = [function.layout for function in program.measured]
+        least_batch = max(map(self._sets, layouts))
+        weights = [function.weight for function in program.measured]
+        sampled = []
+        for copy in copies:
+            functions = [
+                self._load(program.at(function), copy, layouts) for function in program.measured
+            ]
+            if program.measured not in self._repetitions:
+                # Those of the first one count for all: times of unequal batches are not comparable.
+                times = []
+                for function, layout in zip(functions, layouts, strict=True):
+                    function(self._sets(layout))  # it pays for code and pages
+                    times.append(function(self._sets(layout)))
+                self._repetitions[program.measured] = repetition(times, weights, seconds)
+            repeated = self._repetitions[program.measured]
+            sampled.append(partial(_mean_sample, functions, repeated.counts, weights))
+        return Subject(sampled, least_batch, seconds / repeated.stretch)
+
+    def load(self, benchmark: Benchmark) -> None:
+        """Load a benchmark and release it: a driver that compiles modules keeps the result for other processes."""
+        self._loader.load(benchmark.image, benchmark.function, anew=True)
+
+    def _sets(self, layout: BufferLayout) -> int:
+        """Return the number of sets of a benchmark, which is also the smallest batch that shows its time."""
+        if self._settings.caches is Caches.WARM:
+            return 1
+        if self._settings.caches is Caches.PROGRAM:
+            return layout.program_sets
+        cache_bytes = self._settings.last_level_bytes or last_level_bytes(self._uri)
+        copies = _COLD_FACTOR * cache_bytes // layout.stride + 1
+        return layout.variants * max(2, min(copies, _MOST_BUFFER_BYTES // layout.stride))
 
     def _load(
+        self, benchmark: Benchmark, copy: Hashable, layouts: Collection[BufferLayout]
+    ) -> Sample:
+        """Load a benchmark on its buffer; release all other buffers except those of `layouts`."""
+        layout = benchmark.layout
+        function = self._loader.load(benchmark.image, benchmark.function, copy)
+        sets = self._sets(layout)
+        key = (layout, layout.copies(sets))
+        if key not in self._buffers:
+            for other in [buffer for buffer in self._buffers if buffer[0] not in layouts]:
+                del self._buffers[other]
+            release_memory(self._device)
+            contents = self._patterns(layout)
+            self._buffers[key] = place_inputs(self._device, layout, contents, key[1])
+        # A batch begins with the first set. A batch that does not reach the last set would leave some sets in the caches.
+        arguments = (self._buffers[key], sets, layout.stride)
+        empty = min(function.run((*arguments, 0))[0] for _ in range(_OVERHEAD_CALLS))
+        self._overheads[layout] = min(self._overheads.get(layout, math.inf), empty)
+
+        def sample(batch: int) -> float:
+            seconds = function.run((*arguments, batch))[0] - self._overheads[layout]
+            return max(seconds, 1e-9) / batch * 1e6
+
+        return sample
+
+    def _load_program(
         self, program: CompiledProgram, loader: Loader, copy: Hashable = None
     ) -> LoadedProgram:
         libraries: tuple[rt.VmModule, ...] = ()
         if program.parameters.parameters or program.parameters.files:
-            libraries = (self._parameters(loader.instance, program.parameters),)
+            # Keep the parameters of the last program, which may be large.
+            key = loader.instance, program.parameters
+            if key not in self._parameters:
+                indexes = parameter_indexes(program.parameters, self._settings.seed)
+                providers = [index.create_provider(scope=scope) for scope, index in indexes.items()]
+                module = rt.create_io_parameters_module(loader.instance, *providers)
+                self._parameters = {key: module}
+            libraries = (self._parameters[key],)
         load = partial(loader.load, program.image, program.function, copy, libraries)
         return LoadedProgram(self._device, load, program, self._settings.seed)
-
-    def _parameter_module(self, instance: rt.VmInstance, source: ParameterSource) -> rt.VmModule:
-        indexes = parameter_indexes(source, self._settings.seed)
-        providers = [index.create_provider(scope=scope) for scope, index in indexes.items()]
-        return rt.create_io_parameters_module(instance, *providers)
 
     def program_outputs(self, program: CompiledProgram) -> CallOutputs:
         """Run a program once from its initial state."""
         release_memory(self._device)
-        return self._load(program, self._programs).outputs()
+        return self._load_program(program, self._programs).outputs()
 
     def program_traces(
         self, program: CompiledProgram, directory: str
     ) -> tuple[tuple[NDArray[Any], ...], list[DispatchTrace]]:
         """Run once a program compiled with `--iree-flow-trace-dispatch-tensors`; tensors go to files in a directory."""
-        tracer = ValueTracer(self._device, directory)
-        loaded = self._load(program, Loader(self._device, 1, sink=tracer.sink))
-        return loaded.outputs().arrays, tracer.dispatches()
+        traces: list[DispatchTrace] = []
+        inputs: dict[str, tuple[TracedTensor, ...]] = {}
+
+        def receive(key: str, views: Sequence[rt.HalBufferView]) -> None:
+            tensors = []
+            for view in views:
+                array = to_host(self._device, view)
+                content = array.tobytes()
+                path = Path(directory) / blake2b(content, digest_size=16).hexdigest()
+                if not path.exists():
+                    path.write_bytes(content)
+                tensors.append(TracedTensor(path, array.dtype, array.shape))
+            if key.endswith(_INPUTS):
+                inputs[key.removesuffix(_INPUTS)] = tuple(tensors)
+            elif key.endswith(_OUTPUTS):
+                name = key.removesuffix(_OUTPUTS)
+                function = name.rpartition("::")[2]
+                traces.append(DispatchTrace(function, inputs.get(name, ()), tuple(tensors)))
+
+        sink = rt.HalModuleDebugSink(receive)
+        loaded = self._load_program(program, Loader(self._device, 1, sink=sink))
+        return loaded.outputs().arrays, traces
 
     def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
         """Compare the outputs of two benchmarks on the same inputs.
@@ -229,223 +370,107 @@ class Measurer:
     def outputs(self, benchmark: Benchmark, *, is_perturbed: bool = False) -> Outputs:
         """Return the outputs of one iteration of a benchmark on fresh inputs, possibly moved by about one rounding."""
         layout = benchmark.layout
-        contents = self._benchmarks.patterns(layout)
+        contents = self._patterns(layout)
         if is_perturbed:
-            contents = perturbed_patterns(layout, self._settings.seed)
+            contents = patterns(layout, self._settings.seed, perturbed=True)
         buffer = place_inputs(self._device, layout, contents)
-        call = self._loader.load(benchmark.image, benchmark.function)
-        call((buffer, 1, layout.stride, 1))
+        function = self._loader.load(benchmark.image, benchmark.function)
+        function.run((buffer, 1, layout.stride, 1))
         after = bytes_on_host(self._device, buffer)[: buffer_length(layout)]
-        violation = find_violation(layout, contents, after)
-        return Outputs(
-            {index: binding.copy() for index, binding in outputs_of(layout, after).items()},
-            None if violation is None else str(violation),
-        )
+        bindings = {index: output.copy() for index, output in outputs_of(layout, after).items()}
+        return Outputs(bindings, find_violation(layout, contents, after))
 
 
-# --- Clock, power and temperature of devices, from NVIDIA's management library and the kernel's files under `/sys`
+# --- Sampling of loaded programs: the size of batches, and means over sizes
 
-_NVIDIA_DRIVERS: Final = frozenset({"cuda", "vulkan"})
-_AMD_DRIVERS: Final = frozenset({"hip", "amdgpu"})
-_SYSTEM: Final = Path("/sys")
+Sample = Callable[[int], float]
+"""Runs a batch of a loaded program, and returns the microseconds of an iteration."""
 
-_IDENTIFIER: Final = "GPU-"
-"""The prefix of the UUID of a GPU, which the runtime and NVIDIA's library write alike."""
+_LARGEST_BATCH: Final = 1 << 20
+_LARGEST_STEP: Final = 16
+"""The maximum growth of batches during the search for their size."""
 
+_SLOW: Final = 8.0
+"""An iteration that takes this many samples is slow: its first-time costs do not matter."""
 
-class Sensors:
-    """The sensors of a device; these are those of one that reports nothing."""
-
-    def read(self) -> DeviceReading:
-        """Return the current values; None for those that the system does not report."""
-        return DeviceReading()
+_LONGEST: Final = 4.0
+"""The factor by which a sample may be longer than necessary so that batches are equal."""
 
 
-def sensors_of(uri: str) -> Sensors:
-    """Return the sensors of a device, whose driver is loaded if the URI gives an index."""
-    driver, _, path = uri.partition("://")
-    if driver in LOCAL_DRIVERS:
-        return ProcessorSensors()
-    number = int(path) if path.isdecimal() else 0
-    if driver in _NVIDIA_DRIVERS and (library := _nvml()) is not None:
-        # The index of a GPU in the library may differ from its index in the driver.
-        listed = [path] if path.startswith(_IDENTIFIER) else _listed(driver)[number:]
-        return NvidiaSensors(library, listed[0]) if listed else Sensors()
-    cards = amd_cards() if driver in _AMD_DRIVERS else []
-    if cards and path.startswith(_IDENTIFIER):
-        paths = _listed(driver)
-        number = paths.index(path) if path in paths else 0
-    return AmdSensors(cards[number]) if number < len(cards) else Sensors()
+@dataclass
+class Subject:
+    """A sampled program, in one or several copies that differ only in their place in memory.
 
-
-def _listed(driver: str) -> list[str]:
-    """Return the paths of the URIs of a driver's devices."""
-    with suppress(DeviceError):
-        return [device.uri.partition("://")[2] for device in devices_of(driver)]
-    return []
-
-
-_SHADER_CLOCK: Final = 1
-"""`NVML_CLOCK_SM` of `nvml.h`."""
-
-_GPU_TEMPERATURE: Final = 0
-"""`NVML_TEMPERATURE_GPU` of `nvml.h`."""
-
-
-@cache
-def _nvml() -> ctypes.CDLL | None:
-    try:
-        library = ctypes.CDLL("libnvidia-ml.so.1")
-    except OSError:
-        return None
-    return library if library.nvmlInit_v2() == 0 else None
-
-
-class NvidiaSensors(Sensors):
-    """The sensors of a GPU of NVIDIA."""
-
-    def __init__(self, library: ctypes.CDLL, identifier: str) -> None:
-        self._library = library
-        self._handle = ctypes.c_void_p()
-        result = library.nvmlDeviceGetHandleByUUID(identifier.encode(), ctypes.byref(self._handle))
-        self._is_known = result == 0
-
-    def read(self) -> DeviceReading:
-        """See `Sensors`."""
-        power = self._value("nvmlDeviceGetPowerUsage")
-        return DeviceReading(
-            clock_mhz=self._value("nvmlDeviceGetClockInfo", _SHADER_CLOCK),
-            power_watts=None if power is None else power / 1e3,
-            temperature_celsius=self._value("nvmlDeviceGetTemperature", _GPU_TEMPERATURE),
-        )
-
-    def _value(self, function: str, *arguments: int) -> int | None:
-        """Return the result of a function of the library for the GPU; None if it fails."""
-        if not self._is_known:
-            return None
-        value = ctypes.c_uint()
-        result = getattr(self._library, function)(self._handle, *arguments, ctypes.byref(value))
-        return value.value if result == 0 else None
-
-
-def amd_cards(system: Path = _SYSTEM) -> list[Path]:
-    """Return the folders of AMD's GPUs, in the order of their numbers."""
-    folders = {
-        int(digits): clock.parent
-        for clock in system.glob("class/drm/card[0-9]*/device/pp_dpm_sclk")
-        if (digits := clock.parent.parent.name.removeprefix("card")).isdecimal()
-    }
-    return [folders[number] for number in sorted(folders)]
-
-
-class AmdSensors(Sensors):
-    """The sensors of a GPU of AMD, from the folder of its device under `/sys/class/drm`."""
-
-    def __init__(self, folder: Path) -> None:
-        self._clock = folder / "pp_dpm_sclk"
-        self._power = [*folder.glob("hwmon/*/power1_average"), *folder.glob("hwmon/*/power1_input")]
-        self._temperature = [*folder.glob("hwmon/*/temp1_input")]
-
-    def read(self) -> DeviceReading:
-        """See `Sensors`."""
-        levels = _text_in(self._clock).splitlines()
-        active = next((level for level in levels if level.endswith("*")), "")
-        digits = "".join(filter(str.isdecimal, active.partition(":")[2]))
-        return DeviceReading(
-            clock_mhz=int(digits) if digits else None,
-            power_watts=_first_number(self._power, 1e6),
-            temperature_celsius=_first_number(self._temperature, 1e3),
-        )
-
-
-_PROCESSOR_MONITORS: Final = frozenset({"coretemp", "k10temp", "zenpower", "cpu_thermal"})
-"""The names of the kernel's monitors of processors."""
-
-_PROCESSOR_ZONES: Final = frozenset({"x86_pkg_temp", "cpu-thermal", "cpu_thermal"})
-"""The types of thermal zones of processors."""
-
-_LEAST_SECONDS: Final = 0.05
-"""The least time between two readings of the energy counters, which advance in steps of milliseconds."""
-
-
-class ProcessorSensors(Sensors):
-    """The sensors of the processors of this machine, from the kernel's files.
-
-    The energy counters of the packages are mostly readable by the administrator alone. Power is the mean since the
-    previous reading.
+    Attributes:
+        copies: run the copies.
+        least_batch: the smallest batch that shows the time of an iteration.
+        sample_seconds: the duration of a sample.
     """
 
-    def __init__(self, system: Path = _SYSTEM) -> None:
-        self._clock = system / "devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"
-        self._temperature = [
-            folder / file
-            for pattern, label, names, file in (
-                ("class/hwmon/hwmon*", "name", _PROCESSOR_MONITORS, "temp1_input"),
-                ("class/thermal/thermal_zone*", "type", _PROCESSOR_ZONES, "temp"),
-            )
-            for folder in sorted(system.glob(pattern))
-            if _text_in(folder / label) in names
-        ]
-        self._packages = [
-            EnergyCounter(folder)
-            for folder in sorted(system.glob("class/powercap/intel-rapl:*"))
-            if folder.name.count(":") == 1
-        ]
+    copies: Sequence[Sample]
+    least_batch: int
+    sample_seconds: float
+    _microseconds: float = math.inf
 
-    def read(self) -> DeviceReading:
-        """See `Sensors`."""
-        clock = _number_in(self._clock, 1e3)
-        powers = [
-            power for counter in self._packages if (power := counter.mean_watts()) is not None
-        ]
-        return DeviceReading(
-            clock_mhz=None if clock is None else int(clock),
-            power_watts=sum(powers) if powers else None,
-            temperature_celsius=_first_number(self._temperature, 1e3),
+    def sample(self, batch: int, copy: int = 0) -> float:
+        """Run a batch and return the microseconds of an iteration."""
+        microseconds = self.copies[copy](batch)
+        if batch >= self.least_batch:
+            self._microseconds = min(self._microseconds, microseconds)
+        return microseconds
+
+    def batches(self) -> tuple[int, int]:
+        """Return the number of iterations in a sample, and the largest one that another subject may ask for.
+
+        A single iteration mostly measures the call, so the batch grows until it measures the iterations. It grows by
+        steps, since a batch that seems to take no time may only have run in a quiet moment of a busy machine.
+        """
+        batch, enough = self.least_batch, self.sample_seconds * 1e6
+        if math.isinf(self._microseconds):
+            self.sample(batch)
+        taken = self._microseconds * batch
+        if taken < _SLOW * enough:
+            taken = min(taken, self.sample(batch) * batch)
+            while taken < enough / 2 and batch < _LARGEST_BATCH:
+                batch = math.ceil(batch * min(enough / max(taken, 0.001), _LARGEST_STEP))
+                taken = self.sample(batch) * batch
+            self._microseconds = taken / batch
+        fitting, longest = (
+            max(min(math.ceil(us / self._microseconds), _LARGEST_BATCH), self.least_batch)
+            for us in (enough, _LONGEST * enough)
         )
+        # Run the copies that have not run, unless they are slow.
+        if self._microseconds * self.least_batch < _SLOW * enough:
+            for copy in range(1, len(self.copies)):
+                self.sample(self.least_batch, copy)
+        return fitting, longest
 
 
-class EnergyCounter:
-    """The energy counter of a package of processors, from its folder under `/sys/class/powercap`."""
-
-    def __init__(self, folder: Path) -> None:
-        self._energy = folder / "energy_uj"
-        self._range = _number_in(folder / "max_energy_range_uj", 1.0) or 0.0
-        self._before = self._now()
-        self._watts: float | None = None
-
-    def mean_watts(self) -> float | None:
-        """Return the mean power between the last two readings; None if the counter cannot be read."""
-        before, now = self._before, self._now()
-        if before is None or now is None:
-            return None
-        seconds = now[0] - before[0]
-        if seconds >= _LEAST_SECONDS:
-            used = now[1] - before[1]
-            if used < 0:  # the counter has wrapped
-                used += self._range
-            self._before, self._watts = now, used / 1e6 / seconds
-        return self._watts
-
-    def _now(self) -> tuple[float, float] | None:
-        energy = _number_in(self._energy, 1.0)
-        return None if energy is None else (time.monotonic(), energy)
+def _mean_sample(
+    samples: Sequence[Sample], repeats: Sequence[int], weights: Sequence[int], batch: int
+) -> float:
+    """Run a batch at each of several sizes; return the microseconds of an iteration."""
+    times = [sample(batch * count) for sample, count in zip(samples, repeats, strict=True)]
+    return weighted_mean(times, weights)
 
 
-def _first_number(files: list[Path], unit: float) -> float | None:
-    numbers = (_number_in(file, unit) for file in files)
-    return next((number for number in numbers if number is not None), None)
+@dataclass(frozen=True)
+class Repetition:
+    """The repetitions of a benchmark at each of its sizes, so that short ones are measured as exactly as long ones."""
+
+    counts: tuple[int, ...]
+    stretch: float
 
 
-def _number_in(file: Path, unit: float) -> float | None:
-    try:
-        return int(_text_in(file)) / unit
-    except ValueError:
-        return None
+def repetition(times: Sequence[float], weights: Sequence[int], sample_seconds: float) -> Repetition:
+    """Return the repetitions of a benchmark at each of its sizes, which `sample_seconds` limit."""
+    longest = min(max(times), sample_seconds * 1e6)
+    counts = tuple(max(1, round(longest / time)) for time in times)
+    whole = sum(count * time for count, time in zip(counts, times, strict=True))
+    return Repetition(counts, whole / weighted_mean(times, weights))
 
 
-def _text_in(file: Path) -> str:
-    try:
-        return file.read_text().strip()
-    except OSError:
-        return ""
+def weighted_mean(times: Sequence[float], weights: Sequence[int]) -> float:
+    """Return the weighted geometric mean of times."""
+    total = sum(weight * math.log(time) for time, weight in zip(times, weights, strict=True))
+    return math.exp(total / sum(weights))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import ml_dtypes
@@ -103,12 +103,12 @@ def compare(
     """
     dtype = element_type(binding.element_type)
     if dtype is None:
-        return _exact(actual, expected, (len(actual),))
+        return within(actual, expected, None, (len(actual),))
     count = math.prod(binding.shape)
     size = count * dtype.itemsize
     result, reference = (content[:size].view(dtype) for content in (actual, expected))
     if not is_float(binding.element_type):
-        return _exact(result, reference, binding.shape)
+        return within(result, reference, None, binding.shape)
     if np.array_equal(actual[:size], expected[:size]):
         # Twenty times as fast as with tolerances.
         return ElementDifferences(agrees=True, count=count)
@@ -151,13 +151,17 @@ class Tolerance:
 
 
 def within(
-    actual: np.ndarray, expected: np.ndarray, tolerance: Tolerance, shape: tuple[int, ...]
+    actual: np.ndarray, expected: np.ndarray, tolerance: Tolerance | None, shape: tuple[int, ...]
 ) -> ElementDifferences:
-    """Compare elements of equal types, each with its own tolerance."""
+    """Compare elements of equal types, each with its own tolerance; without tolerances, they must be equal."""
     bits = np.dtype(f"u{expected.itemsize}")
     wrong, worst, most, allowed = 0, -1, 1.0, 0.0
     for part in _blocks(len(expected)):
         different = np.flatnonzero(actual[part].view(bits) != expected[part].view(bits))
+        if tolerance is None:
+            worst = part.start + int(different[0]) if len(different) and not wrong else worst
+            wrong += len(different)
+            continue
         values, reference = (
             content[part][different].astype(np.float64) for content in (actual, expected)
         )
@@ -182,28 +186,13 @@ def within(
         return ElementDifferences(agrees=True, count=len(expected))
     return ElementDifferences(
         agrees=False,
-        index=_position(worst, shape),
+        index=tuple(map(int, np.unravel_index(worst, shape))) if shape else (),
         expected=float(expected[worst]),
         actual=float(actual[worst]),
         tolerance=allowed,
         wrong=wrong,
         count=len(expected),
     )
-
-
-def _exact(
-    actual_values: np.ndarray, expected_values: np.ndarray, shape: tuple[int, ...]
-) -> ElementDifferences:
-    different = actual_values != expected_values
-    worst = int(np.argmax(different))
-    wrong = int(np.count_nonzero(different))
-    place = _position(worst, shape)
-    expected, actual = float(expected_values[worst]), float(actual_values[worst])
-    return ElementDifferences(wrong == 0, place, expected, actual, 0.0, wrong, len(expected_values))
-
-
-def _position(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(coordinate) for coordinate in np.unravel_index(index, shape)) if shape else ()
 
 
 _SENSITIVITY: Final = 8.0
@@ -294,30 +283,6 @@ _PERIOD: Final = 1_048_583
 _LARGEST_INTEGER: Final = 3
 
 
-def _width(name: str) -> int:
-    dtype = element_type(name)
-    return dtype.itemsize if dtype else 1
-
-
-@dataclass(frozen=True)
-class OutOfBoundsWrite:
-    """A write out of the bounds of the bindings.
-
-    Attributes:
-        offset: the first changed byte, from the start of the buffer.
-        count: the number of changed bytes.
-        neighbor: the last binding that starts before the byte, or None.
-    """
-
-    offset: int
-    count: int
-    neighbor: int | None
-
-    def __str__(self) -> str:
-        where = "before binding 0" if self.neighbor is None else f"after binding {self.neighbor}"
-        return f"{self.count} bytes written out of bounds, the first at byte {self.offset}, {where}"
-
-
 def buffer_length(layout: BufferLayout, sets: int = 1) -> int:
     """Return the bytes of the buffer of a benchmark: the sets, and a guard at the end."""
     return layout.stride * sets + layout.guard
@@ -349,29 +314,39 @@ class Pattern:
         return self.element_type if element_type(self.element_type) is not None else "bytes"
 
 
-def patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Return the initial content of each binding: a pattern for the whole binding, and patterns for parts of it."""
-    contents = []
+_LEAST_PERTURBATION: Final = 2.0**-18
+"""Relative change of f32 and f64 inputs: 64 units in the last place of f32, more than device functions are off by."""
+
+
+def patterns(layout: BufferLayout, seed: int, *, perturbed: bool = False) -> list[list[Pattern]]:
+    """Return the initial content of each binding: a pattern for the whole binding, and patterns for parts of it.
+
+    If it is perturbed, each floating-point input is moved by about one rounding.
+    """
+    contents: list[list[Pattern]] = []
     for index, binding in enumerate(layout.bindings):
-        whole = _pattern(binding.element_type, 0, binding.byte_length, (seed, index), binding)
-        parts = [
-            _pattern(
-                part.element_type,
-                part.offset,
-                part.byte_length,
-                (seed, index, part.offset),
-                binding,
-            )
+        places: list[tuple[str, int, int, tuple[int, ...]]]
+        places = [(binding.element_type, 0, binding.byte_length, (seed, index))]
+        places += [
+            (part.element_type, part.offset, part.byte_length, (seed, index, part.offset))
             for part in binding.parts
         ]
-        contents.append([whole, *parts])
+        is_moved = perturbed and binding.access is not Access.WRITE
+        contents.append([])
+        for name, start, length, own_seed in places:
+            dtype = element_type(name)
+            width = dtype.itemsize if dtype else 1
+            count = length // width
+            drawn = random_bytes(name, min(count, _PERIOD), own_seed, binding.largest_integer)
+            if is_moved and dtype is not None and is_float(name) and name != SCALE:
+                values = drawn.view(dtype)
+                eps = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
+                random = np.random.default_rng((seed, index, 1))
+                signs = random.integers(0, 2, len(values), np.int8) * 2 - 1
+                factors = 1 + signs * max(eps, _LEAST_PERTURBATION)
+                drawn = (values.astype(np.float64) * factors).astype(dtype).view(np.uint8)
+            contents[-1].append(Pattern(name, start, count * width, drawn))
     return contents
-
-
-def _pattern(name: str, start: int, length: int, seed: Sequence[int], binding: Binding) -> Pattern:
-    count = length // _width(name)
-    content = random_bytes(name, min(count, _PERIOD), seed, binding.largest_integer)
-    return Pattern(name, start, count * _width(name), content)
 
 
 def initial_bytes(
@@ -408,8 +383,8 @@ _BLOCK: Final = 1 << 18
 
 def find_violation(
     layout: BufferLayout, contents: Sequence[Sequence[Pattern]], after: Bytes
-) -> OutOfBoundsWrite | None:
-    """Return the write out of bounds that the first set shows, or None.
+) -> str | None:
+    """Return the write out of bounds that the first set shows, in words, or None.
 
     Bindings that a dispatch only reads count as out of bounds, too.
     """
@@ -432,18 +407,19 @@ def find_violation(
         return None
     starts = [index for index, binding in enumerate(layout.bindings) if binding.offset <= first]
     neighbor = max(starts, key=lambda index: layout.bindings[index].offset, default=None)
-    return OutOfBoundsWrite(first, count, neighbor)
+    where = "before binding 0" if neighbor is None else f"after binding {neighbor}"
+    return f"{count} bytes written out of bounds, the first at byte {first}, {where}"
 
 
 def random_bytes(
     name: str, count: int, seed: Sequence[int], largest_integer: int = _LARGEST_INTEGER
 ) -> Bytes:
     """Return elements of a type that are random and not zero."""
+    dtype = element_type(name)
     if count > _PERIOD:
         pattern = random_bytes(name, _PERIOD, seed, largest_integer)
-        return np.tile(pattern, -(-count // _PERIOD))[: count * _width(name)]
+        return np.tile(pattern, -(-count // _PERIOD))[: count * (dtype.itemsize if dtype else 1)]
     random = np.random.default_rng(seed)
-    dtype = element_type(name)
     if dtype is None:
         return random.integers(1, 256, count, np.uint8)
     if dtype == np.bool_:
@@ -460,27 +436,3 @@ def random_bytes(
         # Integers of this width may be indices: small and positive, if there is such an index.
         values = random.integers(min(1, largest_integer), largest_integer + 1, count, dtype)
     return np.ascontiguousarray(values.astype(dtype)).view(np.uint8)
-
-
-_LEAST_PERTURBATION: Final = 2.0**-18
-"""Relative change of f32 and f64 inputs: 64 units in the last place of f32, more than device functions are off by."""
-
-
-def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Return the content of each binding with each floating-point input moved by about one rounding; see `patterns`."""
-    contents = patterns(layout, seed)
-    for position, binding in enumerate(layout.bindings):
-        if binding.access is Access.WRITE:
-            continue
-        for number, part in enumerate(contents[position]):
-            dtype = element_type(part.element_type)
-            if dtype is None or not is_float(part.element_type) or part.element_type == SCALE:
-                continue
-            values = part.content.view(dtype)
-            eps = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
-            random = np.random.default_rng((seed, position, 1))
-            signs = random.integers(0, 2, len(values), np.int8) * 2 - 1
-            factors = 1 + signs * max(eps, _LEAST_PERTURBATION)
-            moved = (values.astype(np.float64) * factors).astype(dtype).view(np.uint8)
-            contents[position][number] = replace(part, content=moved)
-    return contents

@@ -1,76 +1,76 @@
-"""Loaded modules, and benchmarks that are ready to run batches."""
+"""Loaded modules and programs, and arrays to and from a device, in the process that holds it."""
 
 from __future__ import annotations
 
 import math
 import os
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import zip_longest
-from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import iree.runtime as rt
 import numpy as np
 from numpy.typing import NDArray
 
-from tuninglink.tuning.devices.numerics import CANARY, Pattern, buffer_length
-from tuninglink.tuning.devices.times import CallTimer, wall_seconds
-from tuninglink.tuning.programs import BufferLayout, Failure, FailureKind, element_type
-
-_OVERHEAD_CALLS: Final = 5
-
-
-class Overhead:
-    """The running minimum of the time of an empty batch, in seconds.
-
-    Other work on the machine only increases a time. Too large an overhead would make slow candidates seem fast.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = math.inf
-
-    def observe(self, seconds: float) -> None:
-        """Add an observation."""
-        self.seconds = min(self.seconds, seconds)
+from tuninglink.iree import WORKER_STACK_BYTES
+from tuninglink.tuning.devices.numerics import CANARY, Pattern, buffer_length, random_bytes
+from tuninglink.tuning.programs import (
+    BufferLayout,
+    CompiledProgram,
+    Failure,
+    FailureKind,
+    ParameterSource,
+    ProgramInput,
+    element_type,
+    is_float,
+)
 
 
 class MeasurementError(Exception):
     """A benchmark cannot be loaded or run."""
 
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
+    def __init__(self, kind: FailureKind, message: str) -> None:
+        super().__init__(message)
+        self.failure = Failure(kind, message)
 
 
-class Runnable(Protocol):
-    """A subject that can be measured in batches."""
+_OWN_STACK_BYTES: Final = 12 << 10
+"""The stack that the interpreter needs in a thread beyond that of IREE's task system, in bytes."""
 
-    least_batch: int
-    """The smallest batch that shows the time of an iteration."""
 
-    def sample(self, batch: int) -> float:
-        """Run a batch and return the microseconds of an iteration."""
+def worker_thread() -> ThreadPoolExecutor:
+    """Start a thread with as much stack as a worker of `local-task`, whose processor time counts.
+
+    `local-sync` runs dispatches in the thread that calls it. Its processor time does not depend on other work on the
+    machine, and code that would overflow the stack of a worker does so here, too.
+    """
+    thread = ThreadPoolExecutor(1)
+    before = threading.stack_size(WORKER_STACK_BYTES + _OWN_STACK_BYTES)
+    try:
+        thread.submit(int).result()  # the thread starts here
+    finally:
+        threading.stack_size(before)
+    return thread
 
 
 _MOST_LOADED: Final = 24
 """Modules that stay loaded: those of a race. Some devices compile a module further when it is loaded."""
 
 
+@dataclass(frozen=True)
 class LoadedFunction:
-    """A function of a module in a context, which holds the module's state."""
+    """A function of a module in a context, which holds the module's state; and the thread that calls it, if any."""
 
-    def __init__(self, context: rt.VmContext, function: rt.VmFunction, timer: CallTimer) -> None:
-        self._context = context
-        self._function = function
-        self._timer = timer
-
-    def __call__(self, arguments: Sequence[Any]) -> float:
-        return self.run(arguments)[0]
+    context: rt.VmContext
+    function: rt.VmFunction
+    thread: ThreadPoolExecutor | None
 
     def run(
         self, arguments: Sequence[Any], wait: Callable[[], object] | None = None
@@ -85,16 +85,20 @@ class LoadedFunction:
             else:
                 values.push_ref(argument)
         results = rt.VmVariantList(1)
+        clock = time.perf_counter if self.thread is None else time.thread_time
 
-        def call() -> None:
-            self._context.invoke(self._function, values, results)
+        def call() -> float:
+            before = clock()
+            self.context.invoke(self.function, values, results)
             if wait is not None:
                 wait()
+            return clock() - before
 
         try:
-            return self._timer(call), results
+            seconds = call() if self.thread is None else self.thread.submit(call).result()
         except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-            raise MeasurementError(Failure(FailureKind.RUN, str(failure))) from None
+            raise MeasurementError(FailureKind.RUN, str(failure)) from None
+        return seconds, results
 
 
 class Loader:
@@ -103,7 +107,7 @@ class Loader:
     Args:
         device: the device.
         kept: the number of modules that stay loaded.
-        timer: runs calls and times them.
+        thread: runs calls and times them; None for the calling thread, whose waiting counts, too.
         sink: receives the tensors that programs trace; None leaves them to the runtime.
 
     Attributes:
@@ -115,12 +119,12 @@ class Loader:
         self,
         device: rt.HalDevice,
         kept: int = _MOST_LOADED,
-        timer: CallTimer = wall_seconds,
+        thread: ThreadPoolExecutor | None = None,
         sink: rt.HalModuleDebugSink | None = None,
     ) -> None:
         self.instance = rt.VmInstance()
         self.seconds = 0.0
-        self._timer = timer
+        self._thread = thread
         self._hal = rt.create_hal_module(self.instance, device, debug_sink=sink)
         self._mapped = lru_cache(kept)(self._map)
         self._opened = lru_cache(kept)(self._open)
@@ -150,14 +154,13 @@ class Loader:
         try:
             module, context = (self._open if anew else self._opened)(image, copy, libraries)
         except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-            raise MeasurementError(Failure(FailureKind.LOAD, str(failure))) from None
+            raise MeasurementError(FailureKind.LOAD, str(failure)) from None
         finally:
             self.seconds += time.perf_counter() - began
         loaded = module.lookup_function(function)
         if loaded is None:
-            message = f"the module has no function '{function}'"
-            raise MeasurementError(Failure(FailureKind.LOAD, message))
-        return LoadedFunction(context, loaded, self._timer)
+            raise MeasurementError(FailureKind.LOAD, f"the module has no function '{function}'")
+        return LoadedFunction(context, loaded, self._thread)
 
     def _open(
         self, image: bytes, copy: Hashable, libraries: tuple[rt.VmModule, ...]
@@ -174,34 +177,7 @@ class Loader:
             return rt.VmModule.mmap(self.instance, f"/proc/self/fd/{file.fileno()}")
 
 
-class LoadedBenchmark:
-    """A benchmark on its buffer.
-
-    A batch begins with the first set. A batch that does not reach the last set would leave some sets in the caches.
-    """
-
-    def __init__(
-        self,
-        call: Callable[[Sequence[Any]], float],
-        buffer: rt.HalBuffer,
-        sets: int,
-        stride: int,
-        overhead: Overhead,
-    ) -> None:
-        self.least_batch = sets
-        self._call = call
-        self._arguments = (buffer, sets, stride)
-        self._overhead = overhead
-        for _ in range(_OVERHEAD_CALLS):
-            overhead.observe(call((*self._arguments, 0)))
-
-    def sample(self, batch: int) -> float:
-        """Run a batch; the overhead of the call does not count."""
-        seconds = self._call((*self._arguments, batch)) - self._overhead.seconds
-        return max(seconds, 1e-9) / batch * 1e6
-
-
-# --- Arrays to and from buffers of a device, and the tensors that a program traces, kept in files
+# --- Arrays to and from buffers of a device
 
 _HAL_TYPES: Final = {
     "f64": "FLOAT_64",
@@ -222,15 +198,6 @@ _HAL_TYPES: Final = {
 }
 
 
-def hal_type(name: str) -> Any:
-    """Return the runtime's equivalent of an MLIR element type."""
-    hal_type = getattr(rt.HalElementType, _HAL_TYPES.get(name.lstrip("su"), ""), None)
-    if hal_type is None:
-        message = f"inputs of type '{name}' cannot be made"
-        raise MeasurementError(Failure(FailureKind.LOAD, message))
-    return hal_type
-
-
 def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
     """Copy bytes to a new buffer of a device; a `MeasurementError` means too little free memory."""
     with _allocation(len(data)):
@@ -244,11 +211,12 @@ def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
 
 @contextmanager
 def _allocation(length: int) -> Iterator[None]:
+    """Report the failure of a block to allocate a number of bytes."""
     try:
         yield
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         message = f"cannot allocate {length} bytes on the device: {failure}"
-        raise MeasurementError(Failure(FailureKind.RUN, message)) from None
+        raise MeasurementError(FailureKind.RUN, message) from None
 
 
 def place_inputs(
@@ -354,67 +322,132 @@ def bytes_on_host(device: rt.HalDevice, buffer: rt.HalBuffer) -> NDArray[np.uint
         return np.array(mapped.asarray([buffer.byte_length()], np.dtype(np.uint8)))
 
 
-_OUTPUTS: Final = " outputs"
-_INPUTS: Final = " inputs"
-"""The text after the name of a dispatch in traces of `--iree-flow-trace-dispatch-tensors`."""
+# --- Whole programs: their inputs, parameters and outputs
 
 
-@dataclass(frozen=True)
-class TracedTensor:
-    """A tensor that was traced, in a file that is named for the hash of its bytes: equal contents are kept once."""
-
-    path: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-
-    def array(self) -> NDArray[Any]:
-        """Return the elements of the tensor."""
-        return np.fromfile(self.path, np.uint8).view(self.dtype).reshape(self.shape)
-
-    def has_same_bytes(self, other: TracedTensor) -> bool:
-        """Return whether the bytes of another tensor are equal."""
-        return Path(self.path).name == Path(other.path).name
+def input_bytes(
+    argument: ProgramInput, number: int, seed: int, integers: tuple[int, int]
+) -> NDArray[np.uint8]:
+    """Return the elements of the argument at a position; random integers are from the first to the second of two."""
+    if argument.content is not None:
+        return np.frombuffer(argument.content, np.uint8)
+    count = math.prod(argument.shape)
+    dtype = element_type(argument.element_type)
+    if dtype is None or dtype.kind != "i" or dtype.itemsize == 1:
+        return random_bytes(argument.element_type, count, (seed, number))
+    low, high = integers
+    generator = np.random.default_rng((seed, number))
+    return generator.integers(low, high, count, dtype, endpoint=True).view(np.uint8)
 
 
-@dataclass(frozen=True)
-class DispatchTrace:
-    """One execution of a dispatch: the name of its function, and the tensors that it reads and writes."""
+def parameter_indexes(source: ParameterSource, seed: int) -> dict[str, rt.ParameterIndex]:
+    """Return the parameters of a program by scope; a `MeasurementError` means that a file cannot be read."""
+    indexes: defaultdict[str, rt.ParameterIndex] = defaultdict(rt.ParameterIndex)
+    try:
+        for file in source.files:
+            indexes[file.scope].load(file.path)
+    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
+        raise MeasurementError(FailureKind.LOAD, f"cannot read parameters: {failure}") from None
+    for number, parameter in enumerate(source.parameters if source.is_synthetic else ()):
+        kind, shape = parameter.element_type, parameter.shape
+        values = random_bytes(kind, math.prod(shape), (seed, number))
+        dtype = element_type(kind)
+        if dtype is not None and is_float(kind) and len(shape) > 1:
+            # Of such a scale that a product has the magnitude of its other factor.
+            scale = 1 / math.sqrt(math.prod(shape[1:]) or 1)
+            values = (values.view(dtype).astype(np.float32) * scale).astype(dtype).view(np.uint8)
+        rt.parameter_index_add_numpy_ndarray(indexes[parameter.scope], parameter.key, values)
+    return dict(indexes)
 
-    name: str
-    inputs: tuple[TracedTensor, ...]
-    outputs: tuple[TracedTensor, ...]
+
+@dataclass(frozen=True, eq=False)
+class CallOutputs:
+    """The outputs of a call of a program.
+
+    Attributes:
+        arrays: its results, and then the arguments that it writes to, in order.
+        seconds: the time of the call, without loading the program.
+    """
+
+    arrays: tuple[NDArray[Any], ...]
+    seconds: float
 
 
-class ValueTracer:
-    """Receives the tensors that a program traces, in the order in which it runs."""
+class LoadedProgram:
+    """A function of a program with its inputs.
 
-    def __init__(self, device: rt.HalDevice, directory: str) -> None:
+    A call of a stateful program is timed in a fresh context, after a warm-up call: every call starts from the same
+    state.
+    """
+
+    def __init__(
+        self,
+        device: rt.HalDevice,
+        load: Callable[..., LoadedFunction],
+        program: CompiledProgram,
+        seed: int,
+    ) -> None:
         self._device = device
-        self._directory = Path(directory)
-        self._events: list[tuple[str, tuple[TracedTensor, ...]]] = []
-        self.sink = rt.HalModuleDebugSink(self._receive)
+        self._load = load
+        self._program = program
+        self._seed = seed
+        self._inputs = self._arguments()
+        self._function = load()
 
-    def _receive(self, key: str, views: Sequence[rt.HalBufferView]) -> None:
-        self._events.append((key, tuple(map(self._keep, views))))
+    def sample(self, batch: int) -> float:
+        """Call the function `batch` times; return the microseconds of a call."""
+        if self._program.is_stateful:
+            function = self._load(anew=True)
+            self._call(function, self._inputs)
+            return self._call(function, self._inputs)[0] * 1e6
+        if any(argument.is_updated for argument in self._program.inputs):
+            self._inputs = self._arguments()
+        return sum(self._call(self._function, self._inputs)[0] for _ in range(batch)) / batch * 1e6
 
-    def _keep(self, view: rt.HalBufferView) -> TracedTensor:
-        array = to_host(self._device, view)
-        content = array.tobytes()
-        path = self._directory / blake2b(content, digest_size=16).hexdigest()
-        if not path.exists():
-            path.write_bytes(content)
-        return TracedTensor(str(path), array.dtype, array.shape)
+    def outputs(self) -> CallOutputs:
+        """Return the outputs of a call in a fresh context."""
+        function = self._load(anew=True)
+        inputs = self._arguments()
+        seconds, results = self._call(function, inputs)
+        values = []
+        for number in range(results.size):
+            value = results.get_variant(number)
+            is_reference = isinstance(value, rt.VmRef)
+            values.append(
+                results.get_as_object(number, rt.HalBufferView) if is_reference else value
+            )
+        pairs = zip(inputs, self._program.inputs, strict=True)
+        values += [value for value, argument in pairs if argument.is_updated]
+        arrays = (
+            to_host(self._device, value)
+            if isinstance(value, rt.HalBufferView)
+            else np.asarray(value)
+            for value in values
+        )
+        return CallOutputs(tuple(arrays), seconds)
 
-    def dispatches(self) -> list[DispatchTrace]:
-        """Return the executions of dispatches so far."""
-        traces = []
-        inputs: dict[str, tuple[TracedTensor, ...]] = {}
-        for key, tensors in self._events:
-            if key.endswith(_INPUTS):
-                inputs[key.removesuffix(_INPUTS)] = tensors
-            elif key.endswith(_OUTPUTS):
-                name = key.removesuffix(_OUTPUTS)
-                traces.append(
-                    DispatchTrace(name.rpartition("::")[2], inputs.get(name, ()), tensors)
-                )
-        return traces
+    def _call(
+        self, function: LoadedFunction, inputs: Sequence[Any]
+    ) -> tuple[float, rt.VmVariantList]:
+        if not self._program.has_fences:
+            return function.run(inputs)
+        done = rt.HalFence.create_at(self._device.create_semaphore(0), 1)
+        return function.run([*inputs, rt.HalFence(0), done], done.wait)
+
+    def _arguments(self) -> list[Any]:
+        values: list[Any] = []
+        for number, argument in enumerate(self._program.inputs):
+            name = argument.element_type
+            data = input_bytes(argument, number, self._seed, self._program.integers)
+            if argument.is_scalar:
+                dtype = element_type(name)
+                assert dtype is not None
+                value = data.view(dtype)[0]
+                values.append(float(value) if is_float(name) else int(value))
+                continue
+            kind = getattr(rt.HalElementType, _HAL_TYPES.get(name.lstrip("su"), ""), None)
+            if kind is None:
+                raise MeasurementError(FailureKind.LOAD, f"inputs of type '{name}' cannot be made")
+            buffer = to_device(self._device, data)
+            values.append(rt.HalBufferView(buffer, list(argument.shape), kind))
+        return values

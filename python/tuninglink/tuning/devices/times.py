@@ -1,19 +1,14 @@
-"""Devices: the processes that hold them, measurement in these processes, and the times of benchmarks, as data."""
+"""The times of benchmarks and of the stages of a run, and the conditions of measurements, as data."""
 
 from __future__ import annotations
 
 import statistics
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from enum import Enum
-from typing import Final, Protocol
-
-from tuninglink.iree import WORKER_STACK_BYTES
-from tuninglink.plain_data import FLAT, named
+from typing import Final
 
 PROTOCOL_VERSION: Final = 1
 """The version of the measuring protocol. It changes when the same kernel would get another time."""
@@ -53,9 +48,6 @@ class DeviceReading:
     power_watts: float | None = None
     temperature_celsius: float | None = None
 
-    def __bool__(self) -> bool:
-        return self != DeviceReading()
-
 
 @dataclass(frozen=True)
 class ReadingRange:
@@ -77,15 +69,14 @@ class Conditions:
     @classmethod
     def of(cls, readings: Iterable[DeviceReading]) -> Conditions | None:
         """Return the ranges of readings; None without a value."""
-        taken = [reading for reading in readings if reading]
-        ranges = {}
+        ranges, taken = {}, list(readings)
         for quantity in (item.name for item in fields(DeviceReading)):
             values = [getattr(reading, quantity) for reading in taken]
             reported = [value for value in values if value is not None]
             if reported:
                 bounds = min(reported), statistics.median(reported), max(reported)
                 ranges[quantity] = ReadingRange(*bounds)
-        return cls(**ranges) if taken else None
+        return cls(**ranges) if ranges else None
 
 
 @dataclass(frozen=True)
@@ -146,46 +137,6 @@ def duration(microseconds: float) -> str:
     return f"{microseconds:.4g} us"
 
 
-_OWN_STACK_BYTES: Final = 12 << 10
-"""The stack that the interpreter needs in a thread beyond that of IREE's task system, in bytes."""
-
-
-CallTimer = Callable[[Callable[[], object]], float]
-"""Runs a call and returns the seconds that it took."""
-
-
-def wall_seconds(call: Callable[[], object]) -> float:
-    """Run a call in this thread and return the seconds that passed."""
-    before = time.perf_counter()
-    call()
-    return time.perf_counter() - before
-
-
-class WorkerThread:
-    """A thread with as much stack as a worker of `local-task`, whose processor time counts.
-
-    `local-sync` runs dispatches in the thread that calls it. Its processor time does not depend on other work on the
-    machine, and code that would overflow the stack of a worker does so here, too.
-    """
-
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1)
-        before = threading.stack_size(WORKER_STACK_BYTES + _OWN_STACK_BYTES)
-        try:
-            self._thread.submit(int).result()  # the thread starts here
-        finally:
-            threading.stack_size(before)
-
-    def __call__(self, call: Callable[[], object]) -> float:
-        return self._thread.submit(_processor_seconds, call).result()
-
-
-def _processor_seconds(call: Callable[[], object]) -> float:
-    before = time.thread_time()
-    call()
-    return time.thread_time() - before
-
-
 # --- The use of a run's time: its stages, and the device use in each
 
 
@@ -208,79 +159,26 @@ class Stage(Enum):
 
 
 @dataclass(frozen=True)
-class DeviceUse:
-    """The time that devices were in use; the mean of several devices.
+class UsedTime:
+    """The time of a stage; or the time that devices were in use, which has no `seconds`.
 
     Attributes:
-        busy_seconds: the time spent on requests.
+        seconds: the total duration.
+        device_seconds: the time spent on requests to devices; the mean of several devices.
         loading_seconds: the part of it spent on loading modules.
     """
 
-    busy_seconds: float = field(default=0.0, metadata=named("device_seconds"))
+    seconds: float = 0.0
+    device_seconds: float = 0.0
     loading_seconds: float = 0.0
 
-    def __add__(self, other: DeviceUse) -> DeviceUse:
-        return DeviceUse(
-            self.busy_seconds + other.busy_seconds, self.loading_seconds + other.loading_seconds
+    def plus(self, other: UsedTime, factor: float = 1.0) -> UsedTime:
+        """Return the sum of this time and a multiple of another one."""
+        return UsedTime(
+            self.seconds + factor * other.seconds,
+            self.device_seconds + factor * other.device_seconds,
+            self.loading_seconds + factor * other.loading_seconds,
         )
-
-    def __sub__(self, other: DeviceUse) -> DeviceUse:
-        return self + DeviceUse(-other.busy_seconds, -other.loading_seconds)
-
-
-def mean_use(uses: Sequence[DeviceUse]) -> DeviceUse:
-    """Return the mean of the use of several devices."""
-    total, count = sum(uses, DeviceUse()), max(1, len(uses))
-    return DeviceUse(total.busy_seconds / count, total.loading_seconds / count)
-
-
-@dataclass(frozen=True)
-class StageTime:
-    """The time of a stage.
-
-    Attributes:
-        seconds: its total duration.
-        use: the device use during the stage.
-    """
-
-    seconds: float = 0.0
-    use: DeviceUse = field(default=DeviceUse(), metadata=FLAT)
-
-    def __add__(self, other: StageTime) -> StageTime:
-        return StageTime(self.seconds + other.seconds, self.use + other.use)
-
-
-class Used(Protocol):
-    """An object that meters its use."""
-
-    @property
-    def use(self) -> DeviceUse:
-        """The use since opening."""
-
-
-class UseMeter:
-    """A meter of the use of one device, which serves one request at a time. Other threads may read it."""
-
-    def __init__(self) -> None:
-        self._state: tuple[DeviceUse, float | None] = (DeviceUse(), None)
-
-    @contextmanager
-    def question(self) -> Iterator[None]:
-        """Meter a block as a request."""
-        self._state = (self._state[0], time.monotonic())
-        try:
-            yield
-        finally:
-            self._state = (self.use, None)
-
-    def loaded(self, seconds: float) -> None:
-        use, began = self._state
-        self._state = (use + DeviceUse(0.0, seconds), began)
-
-    @property
-    def use(self) -> DeviceUse:
-        use, began = self._state
-        return use if began is None else use + DeviceUse(time.monotonic() - began)
 
 
 class Timeline:
@@ -288,47 +186,36 @@ class Timeline:
 
     Args:
         clock: returns the time in seconds.
+
+    Attributes:
+        device_use: returns the use of the devices of the run so far; none before they are opened.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._devices: Used | None = None
+        self.device_use: Callable[[], UsedTime] = UsedTime
         self._stages: list[Stage] = [Stage.OTHER]
-        self._times: dict[Stage, StageTime] = {}
-        self._use = DeviceUse()
-        self.began = self._since = clock()
-
-    def watch(self, devices: Used) -> None:
-        """Include the use of devices from now on."""
-        self._devices = devices
+        self._times: dict[Stage, UsedTime] = {}
+        self.began = clock()
+        self._until = UsedTime(self.began)
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[None]:
         """Attribute the time of a block to a stage instead of the enclosing one."""
-        self._close()
+        self.times()
         self._stages.append(stage)
         try:
             yield
         finally:
-            self._close()
+            self.times()
             self._stages.pop()
 
-    @property
-    def times(self) -> Mapping[Stage, StageTime]:
-        """The time of each stage so far, in the order in which they first ended."""
-        self._close()
-        return dict(self._times)
-
-    @property
-    def total(self) -> StageTime:
-        """The time of all stages so far."""
-        return sum(self.times.values(), StageTime())
-
-    def _close(self) -> None:
-        """Add the time since the last call to the current stage."""
-        now = self._clock()
-        use = self._devices.use if self._devices is not None else DeviceUse()
+    def times(self) -> dict[Stage, UsedTime]:
+        """Return the time of each stage so far, in the order in which they first ended."""
+        # Add the time since the last call to the current stage.
+        now = self.device_use().plus(UsedTime(self._clock()))
         stage = self._stages[-1]
-        result = StageTime(now - self._since, use - self._use)
-        self._times[stage] = self._times.get(stage, StageTime()) + result
-        self._since, self._use = now, use
+        since = now.plus(self._until, -1.0)
+        self._times[stage] = self._times.get(stage, UsedTime()).plus(since)
+        self._until = now
+        return dict(self._times)

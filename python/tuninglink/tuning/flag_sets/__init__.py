@@ -5,6 +5,7 @@ from tuninglink.lazy import lazy_imports
 with lazy_imports(globals()):
     from tuninglink.tuning.flag_sets.choice import (
         FlagChoice as FlagChoice,
+        Listener as Listener,
         TunedSet as TunedSet,
         choose_flags as choose_flags,
         finalists as finalists,
@@ -17,7 +18,6 @@ with lazy_imports(globals()):
         FlagsResult as FlagsResult,
         SetResult as SetResult,
     )
-    from tuninglink.tuning.flag_sets.listener import Listener as Listener
     from tuninglink.tuning.flag_sets.sets import (
         CHANNELS_LAST as CHANNELS_LAST,
         DEFAULT as DEFAULT,

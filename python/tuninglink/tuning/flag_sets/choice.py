@@ -1,4 +1,4 @@
-"""The choice of flags for tuning a program: a comparison of sets of flags before tuning."""
+"""The choice of flags for tuning a program, by comparing sets of flags; and the callbacks of a tuner's progress."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +29,6 @@ from tuninglink.tuning.flag_sets.comparison import (
     SetResult,
     compiled_by,
 )
-from tuninglink.tuning.flag_sets.listener import Listener
 from tuninglink.tuning.flag_sets.sets import (
     DEFAULT,
     NONE,
@@ -42,7 +41,24 @@ from tuninglink.tuning.flag_sets.sets import (
 from tuninglink.tuning.references import ProgramReference
 
 if TYPE_CHECKING:
+    from tuninglink.errors import Diagnostic
+    from tuninglink.tuning.candidates import TunableTask
+    from tuninglink.tuning.deciding import (
+        Budget,
+        ModelVerdict,
+        TaskResult,
+        TrialResult,
+        WrongDefaults,
+    )
+    from tuninglink.tuning.devices import DeviceDescription, Timeline
     from tuninglink.tuning.flag_sets.sets import Job
+    from tuninglink.tuning.programs import (
+        DispatchedProgram,
+        Failure,
+        Omission,
+        OutputVerdict,
+        TuningTask,
+    )
 
 
 _PART: Final = 0.1
@@ -71,6 +87,72 @@ _REFERENCE_PART: Final = 0.4
 _LEAST_REFERENCE: Final = 5.0
 _MOST_REFERENCE: Final = 120.0
 """The largest fraction of a comparison for computing the reference, and the bounds on its seconds."""
+
+
+class Listener:
+    """A listener to the steps of a tuner. The base class ignores all events.
+
+    `tune` pickles it for the process that tunes dispatches.
+    """
+
+    def noticed(self, diagnostic: Diagnostic) -> None:
+        """Handle a remark or a warning."""
+
+    def during(self, activity: str) -> AbstractContextManager[object]:  # noqa: ARG002
+        """Return a context for an activity without further events, such as `compiling model.mlir`."""
+        return nullcontext()
+
+    def interrupts(self, budget: Budget) -> AbstractContextManager[object]:  # noqa: ARG002
+        """Return a context in which interrupts stop a budget; by default, they have their usual effect."""
+        return nullcontext()
+
+    def comparing_sets(self) -> None:
+        """Handle the start of a comparison of sets of flags, alone or with the specs tuned under them."""
+
+    def sets_compared(self, result: FlagsResult) -> None:
+        """Handle the end of such a comparison."""
+
+    def tuning_under(self, flag_set: FlagSet) -> None:
+        """Handle the start of tuning dispatches under a set of flags."""
+
+    def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
+        """Handle the dispatches of a program, once the devices are open."""
+
+    def omitted(self, omission: Omission) -> None:
+        """Handle the omission of dispatches."""
+
+    def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
+        """Handle the start of a task; the time of a default that fails is infinite."""
+
+    def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:
+        """Handle a trial."""
+
+    def racing(self, prepared: TunableTask, finalists: int) -> None:
+        """Handle the start of a race."""
+
+    def specializing(self, prepared: TunableTask, ranges: int) -> None:
+        """Handle the start of tuning a dynamic task for ranges of sizes."""
+
+    def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
+        """Handle a compiler default that computes a wrong result."""
+
+    def default_fails(self, task: TuningTask, failure: Failure) -> None:
+        """Handle a compiler default that does not compile, or fails on the device."""
+
+    def ended(self, result: TaskResult) -> None:
+        """Handle the result of a task."""
+
+    def comparing(self, entries: int) -> None:
+        """Handle the start of whole-program runs, given the number of entries of the spec."""
+
+    def compared(self, verdict: ModelVerdict) -> None:
+        """Handle the end of whole-program runs, failed ones included."""
+
+    def repaired(self, wrong: WrongDefaults) -> None:
+        """Handle the numbers of replaced and unreplaced wrong defaults, if there are any."""
+
+    def finished(self, timeline: Timeline) -> None:
+        """Handle the end of tuning."""
 
 
 @dataclass(frozen=True)
@@ -124,20 +206,24 @@ class FlagChoice:
 
         Late sets are compared, too, alone and with the spec of the user's flags.
         """
-        late = [each for each in self.late if isinstance(self._program(each), CompiledSource)]
+        late = [
+            flag_set
+            for flag_set in self.late
+            if isinstance(self._program(flag_set), CompiledSource)
+        ]
         bases, alone = [base for base in self.bases if base.flags], late
         if not self.result.reason:
             alone = [*finalists(self.result, self.seconds, self._compile_seconds), *late]
         if not alone and (self.result.reason or not bases):
             return []
-        specs = [each for each in tuned if each.entries]
-        with_specs = {each.flag_set for each in specs}
+        specs = [pair for pair in tuned if pair.entries]
+        with_specs = {pair.flag_set for pair in specs}
         alone = [*alone, *(base for base in bases if base not in with_specs)]
         specs += [
-            replace(each, flag_set=flag_set, image=None)
-            for each in specs
+            replace(pair, flag_set=flag_set, image=None)
+            for pair in specs
             for flag_set in late
-            if each.flag_set == DEFAULT
+            if pair.flag_set == DEFAULT
         ]
         # What was tuned comes first: there may be no time for all.
         return [*specs, *map(TunedSet, dict.fromkeys(alone))]
@@ -174,22 +260,22 @@ class FlagChoice:
     def compare_tuned(self, tuned: Sequence[TunedSet], seconds: float) -> FlagsResult:
         """Compare sets, each with the spec tuned under it, by whole-program times."""
         self.listener.comparing_sets()
-        results = [SetResult(each.flag_set, entries=each.entries) for each in tuned]
+        results = [SetResult(pair.flag_set, entries=pair.entries) for pair in tuned]
         try:
             with (
                 SetCompiler(self.options) as compiler,
                 _device(self.uri, self.options) as device,
             ):
                 jobs = []
-                for each in tuned:
-                    alone = self._program(each.flag_set)
-                    if not each.entries:
-                        jobs.append(self.jobs[each.flag_set])
-                    elif each.image is not None and isinstance(alone, CompiledSource):
+                for pair in tuned:
+                    alone = self._program(pair.flag_set)
+                    if not pair.entries:
+                        jobs.append(self.jobs[pair.flag_set])
+                    elif pair.image is not None and isinstance(alone, CompiledSource):
                         jobs.append(Future())
-                        jobs[-1].set_result(replace(alone, image=each.image))
+                        jobs[-1].set_result(replace(alone, image=pair.image))
                     else:
-                        jobs.append(compiler.submit(each.flag_set, each.spec))
+                        jobs.append(compiler.submit(pair.flag_set, pair.spec))
                 comparison = FlagComparison(
                     device,
                     self.judge,
@@ -258,7 +344,7 @@ def _compare(
     backends = compiler.backends(seconds)
     if backends and backends[0] != backend:
         (backend, *_), sets = backends, _sets(backends[0], options)
-        jobs = {DEFAULT: jobs[DEFAULT], **{each: compiler.submit(each) for each in sets}}
+        jobs = {DEFAULT: jobs[DEFAULT], **{other: compiler.submit(other) for other in sets}}
     uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
     is_local = driver_of(uri) in LOCAL_DRIVERS
     if not sets or (is_local and backends is None):
@@ -299,7 +385,7 @@ def _compare(
     if options.only_flags or (isinstance(default, str) and default != NOT_COMPILED):
         late = ()
     results = tuple(
-        replace(each, note=_LATE) if each.flag_set in late else each for each in result.results
+        replace(timed, note=_LATE) if timed.flag_set in late else timed for timed in result.results
     )
     result = replace(result, results=results)
     # A set that avoids wrong defaults is tuned, though it was not compiled in time.

@@ -81,11 +81,6 @@ class SetResult:
         return self.speedup.low if self.speedup is not None else 0.0
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """The sort key of acceptable sets: correct results come before speed."""
-        return self.avoided, self.median
-
-    @property
     def repairs(self) -> bool:
         """Whether the set avoids wrong defaults and may be as fast as the user's flags."""
         return self.avoided > 0 and self.median >= NEAR
@@ -384,11 +379,23 @@ class FlagComparison:
             and not (results[number].is_rejected or results[number].is_slower)
         ]
         has_specs = any(result.entries is not None for result in results)
-        best = (
-            _fastest_pair(finalists, is_rough=is_rough)
-            if has_specs
-            else self._best_shown(finalists, noise)
-        )
+        # Of several sets that are equal to the default, the fastest one may have an interval above 1. A set without specs
+        # must gain enough, and more than the default against itself, unless it avoids wrong defaults.
+        certain = max(1.0, noise.high)
+        bar, low, behind = max(1 + self._min_gain, certain), math.sqrt(certain), 0.0
+        if has_specs:
+            # Sets with specs have been shown to be faster. A spec counts only if it is hardly slower than the fastest set
+            # alone.
+            alone = max([1.0, *(result.median for result in finalists if not result.entries)])
+            bar, low, behind = 1.0, 0.0, 0.0 if is_rough else _NOT_BEHIND * alone
+        shown = [
+            result
+            for result in finalists
+            if (result.repairs or (result.median > bar and result.low > low))
+            and (not result.entries or result.low >= behind)
+        ]
+        # Correct results come before speed.
+        best = max(shown, key=lambda result: (result.avoided, result.median), default=None)
         least = max(1 + self._min_gain, best.median if best else 0.0)
         for number, result in enumerate(results):
             if result is not best and result.may_win(least) and not result.note:
@@ -456,7 +463,7 @@ class FlagComparison:
                 for function in self._functions
             ]
             more = max(_ROUNDS, count // 2) if count else _FIRST_ROUNDS
-            rounds = self._device.program_rounds(programs, more, self._seed + count, self._left)
+            rounds = self._device.rounds(programs, more, self._seed + count, self._left)
             if isinstance(rounds, Failure):
                 raise ModelRunError(rounds.message)
             count += len(rounds.samples)
@@ -533,21 +540,6 @@ class FlagComparison:
             f"{sizes}: {speedup}" for sizes, speedup in speedups.items() if speedup.high < 1.0
         )
 
-    def _best_shown(
-        self, results: Sequence[SetResult], noise: ConfidenceInterval
-    ) -> SetResult | None:
-        """Return the fastest set whose gain suffices and is larger than that of the default against itself."""
-        # Of several sets that are equal to the default, the fastest one may have an interval above 1. Sets that avoid
-        # wrong defaults need no gain, and come first.
-        certain = max(1.0, noise.high)
-        bar, low = max(1 + self._min_gain, certain), math.sqrt(certain)
-        shown = [
-            result
-            for result in results
-            if result.repairs or (result.median > bar and result.low > low)
-        ]
-        return max(shown, key=lambda result: result.rank, default=None)
-
 
 def compiled_by(job: Job, deadline: float) -> CompiledSource | str:
     """Wait for a compilation, and return the program or the reason for having none."""
@@ -556,12 +548,3 @@ def compiled_by(job: Job, deadline: float) -> CompiledSource | str:
         return job.result(left)
     except (TimeoutError, CancelledError):
         return NOT_COMPILED
-
-
-def _fastest_pair(results: Sequence[SetResult], *, is_rough: bool) -> SetResult | None:
-    """Return the fastest set. One with a spec counts only if it is hardly slower than the fastest set alone."""
-    alone = max([1.0, *(result.median for result in results if not result.entries)])
-    bar = 0.0 if is_rough else _NOT_BEHIND * alone
-    ahead = [result for result in results if not result.entries or result.low >= bar]
-    faster = [result for result in ahead if result.median > 1.0 or result.repairs]
-    return max(faster, key=lambda result: result.rank, default=None)

@@ -10,11 +10,11 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import Phase, SavedProgram, compiler_run, has_encodings
 from tuninglink.errors import CompileError, TuninglinkError
@@ -25,7 +25,7 @@ from tuninglink.plain_data import HIDDEN
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
 from tuninglink.specs import plug_ins
-from tuninglink.tuning.candidates import compile_program, prepare_whole_worker
+from tuninglink.tuning.candidates import compile_program, prepare_worker
 from tuninglink.tuning.programs import ProgramCalls, form_dispatches
 from tuninglink.workers import (
     JobTimeoutError,
@@ -81,17 +81,6 @@ class FlagSet:
             for flag in self.flags
             if not _EARLY.match(flag) or (is_late_level and _flag_name(flag) == "iree-opt-level")
         )
-
-    def suits(self, program: str) -> bool:
-        """Return whether the set may apply to a program, from the bytes of its file: text, bytecode or ONNX."""
-        path = Path(program)
-        if not self.word or not path.is_file() or not path.stat().st_size:
-            return True
-        with (
-            path.open("rb") as file,
-            mmap(file.fileno(), 0, access=ACCESS_READ) as content,
-        ):
-            return content.find(self.word.encode()) >= 0
 
 
 _EARLY: Final = re.compile("--iree-(opt|input|preprocessing|global-opt|dispatch-creation|flow)-")
@@ -195,12 +184,31 @@ def flag_sets(
     """
     if source == NONE:
         return []
-    sets = (
-        read_flag_sets(Path(source)) if source else [*_SETS.get(backend, ()), *_plug_ins(backend)]
-    )
-    return [
-        flag_set for flag_set in sets if not flag_set.conflicts(flags) and flag_set.suits(program)
-    ]
+    if source:
+        sets = read_flag_sets(Path(source))
+    else:
+        sets = [*_SETS.get(backend, ())]
+        for plug_in in plug_ins(GROUP):
+            try:
+                sets += plug_in.load()(backend)
+            except Exception as failure:  # noqa: BLE001 - plug-ins may raise anything
+                message = f"the flag sets of plug-in '{plug_in.name}' cannot be used: {failure}"
+                raise TuninglinkError(error(message)) from None
+    path, suitable = Path(program), []
+    has_content = path.is_file() and path.stat().st_size > 0
+    for flag_set in sets:
+        if flag_set.conflicts(flags):
+            continue
+        # Look for the word in the bytes of the program: text, bytecode or ONNX.
+        if flag_set.word and has_content:
+            with (
+                path.open("rb") as file,
+                mmap(file.fileno(), 0, access=ACCESS_READ) as content,
+            ):
+                if content.find(flag_set.word.encode()) < 0:
+                    continue
+        suitable.append(flag_set)
+    return suitable
 
 
 def read_flag_sets(path: Path) -> list[FlagSet]:
@@ -231,17 +239,6 @@ def read_flag_sets(path: Path) -> list[FlagSet]:
             remedy = note("expected NAME: --flag --flag=value …")
             raise TuninglinkError(error(f"{path}:{number}: not a set of flags", notes=[remedy]))
         sets.append(FlagSet(name[1] if name else " ".join(words), tuple(words)))
-    return sets
-
-
-def _plug_ins(backend: str) -> list[FlagSet]:
-    sets: list[FlagSet] = []
-    for plug_in in plug_ins(GROUP):
-        try:
-            sets += plug_in.load()(backend)
-        except Exception as failure:  # noqa: BLE001 - plug-ins may raise anything
-            message = f"the flag sets of plug-in '{plug_in.name}' cannot be used: {failure}"
-            raise TuninglinkError(error(message)) from None
     return sets
 
 
@@ -304,7 +301,7 @@ class CompiledSource:
     saved: SavedProgram | None = field(default=None, repr=False)
 
 
-class SetCompiler:
+class SetCompiler(ExitStack):
     """Compiles a program under sets of flags.
 
     A set that forms the same dispatches as an earlier one, and has the same flags for their code, is not compiled
@@ -315,25 +312,22 @@ class SetCompiler:
     """
 
     def __init__(self, options: TuneOptions) -> None:
+        super().__init__()
         self._options = options
         self._threads = ThreadPoolExecutor(options.settings.jobs or processor_count())
         self._formed: list[tuple[FlagSet, Future[FormedSource]]] = []
         self._lock = Lock()
-        self._pools = ExitStack()
+        self._pools: list[Pool] = []
         self._is_stopped = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+        self.callback(self.stop)
 
     def stop(self) -> None:
         """End all compilations, which then have the result `NOT_COMPILED` or are cancelled."""
         with self._lock:
             self._is_stopped = True
         self._threads.shutdown(wait=False, cancel_futures=True)
-        self._pools.close()
+        for pool in self._pools:
+            pool.close()
 
     def submit(self, flag_set: FlagSet, spec: str = "") -> Job:
         """Compile the program under a set of flags.
@@ -379,11 +373,11 @@ class SetCompiler:
         flags = (*self._options.flags, *flag_set.flags)
         # The first sets are the most promising ones, and are compiled first.
         niceness = min(_MOST_NICENESS, _NICENESS + _NICER * len(earlier)) if earlier else 0
-        pool = Pool(1, prepare_set_worker, (flags, niceness))
+        pool = Pool(1, prepare_worker, (flags, True))
         with self._lock:
             if self._is_stopped:
                 return NOT_COMPILED
-            self._pools.callback(pool.close)
+            self._pools.append(pool)
         try:
             try:
                 pool.submit(do_nothing).result()
@@ -391,7 +385,9 @@ class SetCompiler:
                 return "the compiler rejects the flags"
             # Form the dispatches, and compare them with those of the earlier sets.
             began = time.monotonic()
-            source = pool.submit(form_source, self._options, seconds=_MOST_SECONDS).result()
+            source = pool.submit(
+                form_source, self._options, niceness, seconds=_MOST_SECONDS
+            ).result()
             if isinstance(source, str):
                 return source
             formed.set_result(source)
@@ -427,20 +423,19 @@ def _formed_in(job: Future[FormedSource], seconds: float) -> FormedSource | None
 
 
 _opened = ExitStack()
-_formed: tuple[float, Invocation, Phase, ProgramCalls | None, SavedProgram, bool, int]
-"""The program of this process with its dispatches: the start of its compilation, the compiler and its phase, the calls, the
-program, whether the compiler chooses the layout of operands, and the number of dispatches that are miscompiled."""
+_formed: tuple[float, Invocation, Phase, SavedProgram, CompiledSource]
+"""The program of this process with its dispatches: the start of its compilation, the compiler and its phase, the program, and
+what is known of its compilation so far."""
 
 
-def prepare_set_worker(flags: Sequence[str], niceness: int) -> None:
-    """Set up a process that compiles a program under flags."""
-    os.nice(niceness)
-    prepare_whole_worker(flags)
+_CUDA: Final = "cuda"
+"""The backend for which miscompilations are known."""
 
 
-def form_source(options: TuneOptions) -> FormedSource | str:
+def form_source(options: TuneOptions, niceness: int) -> FormedSource | str:
     """Form the dispatches of a program in this process; return what they are, or the first error."""
     global _formed  # noqa: PLW0603 - what the process is for
+    os.nice(niceness)
     began = time.monotonic()
     try:
         run = _opened.enter_context(compiler_run(options.input, ()))
@@ -461,15 +456,22 @@ def form_source(options: TuneOptions) -> FormedSource | str:
             run.advance(phase, phase := Phase.EXECUTABLE_CONFIGURATIONS)
         except CompileError as failure:
             return failure.diagnostics[0].message
-        wrong_defaults = _miscompiled(run)
-    _formed = began, run, phase, calls, saved, is_tiled, wrong_defaults
+        # The code of a dispatch may be known to be miscompiled.
+        for op in find_root_ops(run.module):
+            for root in op.roots:
+                configuration = read_configuration(root, op.function)
+                workload = read_workload(root, op.function)
+                if configuration is not None and miscompilation(workload, configuration):
+                    wrong_defaults += 1
+    known = CompiledSource(b"", calls, 0.0, is_tiled, wrong_defaults)
+    _formed = began, run, phase, saved, known
     code = hashlib.sha256(str(text).encode()).hexdigest()
     return FormedSource(code, backends, wrong_defaults)
 
 
 def finish_source(spec: str, is_default: bool) -> CompiledSource | str:  # noqa: FBT001 - pickled
     """Generate the code of the program in this process, with a spec or without."""
-    began, run, phase, calls, saved, is_tiled, wrong_defaults = _formed
+    began, run, phase, saved, known = _formed
     try:
         if spec:
             compiled = compile_program(saved.content, spec, saved.phase)
@@ -484,21 +486,4 @@ def finish_source(spec: str, is_default: bool) -> CompiledSource | str:  # noqa:
     finally:
         _opened.close()
     seconds, kept = time.monotonic() - began, saved if is_default else None
-    return CompiledSource(image, calls, seconds, is_tiled, wrong_defaults, kept)
-
-
-_CUDA: Final = "cuda"
-"""The backend for which miscompilations are known."""
-
-
-def _miscompiled(run: Invocation) -> int:
-    """Return the number of dispatches of a configured program whose code is known to be miscompiled."""
-    configured = [
-        (read_workload(root, op.function), read_configuration(root, op.function))
-        for op in find_root_ops(run.module)
-        for root in op.roots
-    ]
-    return sum(
-        configuration is not None and bool(miscompilation(workload, configuration))
-        for workload, configuration in configured
-    )
+    return replace(known, image=image, seconds=seconds, saved=kept)

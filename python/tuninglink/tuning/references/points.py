@@ -15,7 +15,7 @@ from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree import SizeEvaluator
 from tuninglink.mlir import collect, names, thread_context
-from tuninglink.tuning.devices import Expected, elements, patterns, perturbed_patterns, tolerance
+from tuninglink.tuning.devices import Expected, elements, patterns, tolerance
 from tuninglink.tuning.programs import (
     DISPATCH,
     Access,
@@ -98,11 +98,10 @@ def compare_points(
     evaluators, comparisons = [], []
     try:
         # The second evaluation, of perturbed inputs with reversed loops, shows which differences are rounding.
-        for is_reversed, draw in ((False, patterns), (True, perturbed_patterns)):
+        for perturbed in (False, True):
             module = mlir.Module.parse(task.source, thread_context()).operation
-            evaluators.append(
-                PointEvaluator(module, layout, draw(layout, seed), is_reversed=is_reversed)
-            )
+            contents = patterns(layout, seed, perturbed=perturbed)
+            evaluators.append(PointEvaluator(module, layout, contents, is_reversed=perturbed))
         for number, output in enumerate(evaluators[0].outputs):
             target = output.target
             dtype = element_type(target.part.element_type)

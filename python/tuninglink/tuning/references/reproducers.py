@@ -25,7 +25,6 @@ from tuninglink.tuning.candidates import apply_candidate, apply_specs
 from tuninglink.tuning.devices import (
     SYNCHRONOUS_DRIVER,
     THREADED_DRIVER,
-    buffer_length,
     patterns,
 )
 from tuninglink.tuning.programs import (
@@ -196,7 +195,7 @@ class Reproducers:
                 (parts[0][0], binding.offset, binding.access is not Access.READ)
                 for binding, (*_, parts) in zip(task.layout.bindings, rows, strict=True)
             ],
-            length=buffer_length(task.layout),
+            length=task.layout.stride + task.layout.guard,
             stride=task.layout.stride,
             device=repr(device),
         )

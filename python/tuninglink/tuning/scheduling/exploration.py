@@ -142,7 +142,7 @@ class Exploration:
                 is_idle = not (self._feed.measuring and meanwhile())
                 self._await(min(_PATIENCE, budget.remaining) if is_idle else 0.0)
         finally:
-            self._feed.close()
+            self._feed.is_open = False
         if not self._schedule.may_measure(len(self._compiling)):
             self._cancel()  # running compilations would disturb the next task
             while self._compiling:
@@ -167,7 +167,7 @@ class Exploration:
 
     def _ask(self, budget: Budget) -> None:
         feed = self._feed
-        room = self._schedule.room(len(self._compiling), feed.ready, feed.measuring)
+        room = self._schedule.room(len(self._compiling), len(feed.ready), feed.measuring)
         if budget.trials is not None:
             room = min(room, budget.trials - self._asked)
         if room <= 0 or self.is_exhausted:
@@ -181,7 +181,7 @@ class Exploration:
         self._asked += len(candidates)
         self._pending += len(candidates)
         if not self._schedule.may_measure(len(candidates)):
-            feed.close()
+            feed.is_open = False
         # Add recorded results, and compile the other candidates.
         for candidate in candidates:
             recorded = self._recorded.get(candidate.key)

@@ -214,8 +214,8 @@ class TaskRun:
         """Whether the first candidates need not be drawn."""
         if self._prepared is None:
             return False
-        sampler = self._prepared.spaces.sampler
-        is_drawn = sampler.is_drawn(FIRST_CANDIDATES, self._context.settings.seed)
+        spaces = self._prepared.spaces
+        is_drawn = spaces.is_drawn(FIRST_CANDIDATES, self._context.settings.seed)
         return is_drawn or len(self._related) >= MOST_RELATED
 
     @property

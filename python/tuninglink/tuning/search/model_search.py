@@ -33,8 +33,6 @@ from tuninglink.tuning.devices import COMPUTE_UNITS, TYPICAL
 from tuninglink.tuning.search.search import (
     FIRST_CANDIDATES,
     MOST_CANDIDATES,
-    CandidatePool,
-    MeasuredProblem,
     NeighborSearch,
     RandomSearch,
     Search,
@@ -214,18 +212,7 @@ def _gpu_features(problem: SearchProblem, candidate: Candidate, threads: int) ->
             thread[side] *= max(1, knobs.get(f"thread[{loop}]", 1))
             workgroups *= -(-(extent or 1) // part)
     batch, m, n, k = tile.values()
-    # Divide the tile among subgroups: by the knob, else by the intrinsic's aspect.
-    per_subgroup = max(1.0, m * n / subgroups)
-    sides = map(side_of, problem.roles)
-    counts = [
-        knobs.get(f"{SUBGROUP_BASIS}[{loop}]") for loop, side in enumerate(sides) if side == "m"
-    ]
-    if has_intrinsics and any(counts):
-        rows = max(1.0, m / math.prod(filter(None, counts)))
-    else:
-        rows = math.sqrt(per_subgroup * (_aspect(problem, knobs) or m / n))
-    rows = min(rows, m)
-    columns = per_subgroup / rows
+    rows, columns = _subgroup_tile(problem, knobs, (m, n), subgroups, has_intrinsics=has_intrinsics)
     # Count what a thread and a compute unit hold.
     scores = batch * m * k if problem.kind == "attention" else 0
     accumulators = (batch * m * n + scores) / threads
@@ -268,18 +255,36 @@ def _gpu_features(problem: SearchProblem, candidate: Candidate, threads: int) ->
     }
 
 
-def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
-    """Return the ratio of rows to columns of a subgroup; None if no knobs determine it."""
+def _subgroup_tile(
+    problem: SearchProblem,
+    knobs: Mapping[str, int],
+    tile: tuple[int, int],
+    subgroups: int,
+    *,
+    has_intrinsics: bool,
+) -> tuple[float, float]:
+    """Return the rows and columns of a subgroup, by the knobs that divide the tile, else by the intrinsic's aspect."""
+    m, n = tile
+    per_subgroup = max(1.0, m * n / subgroups)
+    counts = []
     sides = {"m": 1.0, "n": 1.0}
     has_tiles = False
     for loop, role in enumerate(problem.roles):
         side = side_of(role)
+        if side == "m":
+            counts.append(knobs.get(f"{SUBGROUP_BASIS}[{loop}]"))
         if side in sides and f"subgroup[{loop}]" in knobs:
             sides[side] *= max(1, knobs[f"subgroup[{loop}]"])
             has_tiles = True
-    # The intrinsics of a warp have twice as many rows as columns, those of a wavefront as many.
-    intrinsic = 2 if knobs.get(SUBGROUP_SIZE) == 32 else 1  # noqa: PLR2004
-    return sides["m"] / sides["n"] * intrinsic if has_tiles else None
+    if has_intrinsics and any(counts):
+        rows = max(1.0, m / math.prod(filter(None, counts)))
+    else:
+        # The intrinsics of a warp have twice as many rows as columns, those of a wavefront as many.
+        intrinsic = 2 if knobs.get(SUBGROUP_SIZE) == 32 else 1  # noqa: PLR2004
+        aspect = sides["m"] / sides["n"] * intrinsic if has_tiles else m / n
+        rows = math.sqrt(per_subgroup * aspect)
+    rows = min(rows, m)
+    return rows, per_subgroup / rows
 
 
 def load_trees() -> Any:
@@ -307,28 +312,27 @@ _COLUMNS: Final = 0.5
 """The part of the columns that a split chooses from."""
 
 
-class Ensemble:
-    """Extremely randomized trees on bootstrap samples; scikit-learn's own forests mostly copy the trees' parameters."""
+def ensemble(table: Table, values: Values, seed: int) -> Callable[[Table], Values]:
+    """Return what extremely randomized trees guess, which are fitted to bootstrap samples of a table.
 
-    def __init__(self, table: Table, values: Values, seed: int) -> None:
-        random = np.random.default_rng(seed)
-        rows = len(values)
-        leaf = 1 if rows < _FEW else 2
-        seeds = random.integers(0, 1 << 31, _TREES)
-        counts = random.multinomial(rows, np.full(rows, 1 / rows), _TREES).astype(np.float64)
-        targets = np.ascontiguousarray(values.reshape(-1, 1))
-        self._trees = []
-        sklearn = load_trees()
-        with sklearn.config_context(skip_parameter_validation=True):
-            for number, weights in zip(seeds, counts, strict=True):
-                tree = sklearn.tree.ExtraTreeRegressor(
-                    min_samples_leaf=leaf, max_features=_COLUMNS, random_state=int(number)
-                )
-                tree.fit(table, targets, sample_weight=weights, check_input=False)
-                self._trees.append(tree.tree_)
-
-    def guesses(self, table: Table) -> Values:
-        return np.stack([tree.predict(table)[:, 0] for tree in self._trees])
+    scikit-learn's own forests mostly copy the trees' parameters.
+    """
+    random = np.random.default_rng(seed)
+    rows = len(values)
+    leaf = 1 if rows < _FEW else 2
+    seeds = random.integers(0, 1 << 31, _TREES)
+    counts = random.multinomial(rows, np.full(rows, 1 / rows), _TREES).astype(np.float64)
+    targets = np.ascontiguousarray(values.reshape(-1, 1))
+    trees = []
+    sklearn = load_trees()
+    with sklearn.config_context(skip_parameter_validation=True):
+        for number, weights in zip(seeds, counts, strict=True):
+            tree = sklearn.tree.ExtraTreeRegressor(
+                min_samples_leaf=leaf, max_features=_COLUMNS, random_state=int(number)
+            )
+            tree.fit(table, targets, sample_weight=weights, check_input=False)
+            trees.append(tree.tree_)
+    return lambda unknown: np.stack([tree.predict(unknown)[:, 0] for tree in trees])
 
 
 def _table(described: Sequence[Mapping[str, float]], columns: Sequence[str]) -> Table:
@@ -337,32 +341,6 @@ def _table(described: Sequence[Mapping[str, float]], columns: Sequence[str]) -> 
 
 _DOUBT: Final = 4
 """The number of other problems at which their correction counts half: they may differ from this one."""
-
-
-def _corrections(
-    measured: Sequence[MeasuredProblem], seed: int
-) -> Callable[[Sequence[Mapping[str, float]]], Values]:
-    """Learn corrections of the estimates of candidates from the errors of estimates for other problems.
-
-    Problems differ by a constant, so residuals are relative to that of the fastest candidate of their problem.
-    """
-    rows, residuals = [], []
-    for problem in measured:
-        described = [features(problem.problem, candidate) for candidate, _ in problem.times]
-        times = np.log2([microseconds for _, microseconds in problem.times])
-        result = times - [row.get("estimate", 0.0) for row in described]
-        residuals.append(result - result[np.argmin(times)])
-        rows += described
-    columns = sorted({name for row in rows for name in row})
-    ensemble = Ensemble(_table(rows, columns), np.concatenate(residuals), seed)
-    weight = len(measured) / (len(measured) + _DOUBT)
-
-    def correct(described: Sequence[Mapping[str, float]]) -> Values:
-        mean: Values = ensemble.guesses(_table(described, columns)).mean(axis=0)
-        return weight * mean
-
-    return correct
-
 
 _FIRST: Final = 8
 """Fast configurations of other environments come first, then this number of the best by the estimate, and as many by
@@ -411,18 +389,10 @@ class ModelSearch(Search):
     """
 
     name: ClassVar[str] = "model"
+    tries_known_first: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        pool: CandidatePool,
-        seed: int,
-        default_microseconds: float | None,
-        known: Sequence[tuple[Candidate, float | None]] = (),
-        measured: Sequence[MeasuredProblem] = (),
-    ) -> None:
-        timed = [pair for pair in known if pair[1] is not None]
-        super().__init__(pool, seed, default_microseconds, timed, measured)
-        self._elsewhere = [candidate for candidate, microseconds in known if microseconds is None]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._ranking: tuple[int, list[Candidate]] | None = None
         self._further: list[Candidate] = []
         self._estimated: dict[str, float] = {}
@@ -452,8 +422,18 @@ class ModelSearch(Search):
     def _ranked(self) -> list[Candidate]:
         """Return untried candidates, best first; the ranking is updated after enough new measurements."""
         if self._ranking is None or self._tried >= self._ranking[0] + max(_NEW, self._tried // 10):
-            candidates = self._candidates()
-            rest = [candidate for candidate in candidates if candidate.key not in self._asked]
+            # Take those drawn and, of the best few, neighbors.
+            count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES
+            may_wait = not self.is_pending or self._pool.begin_sample(count, self._seed)
+            drawn = self.drawn(count if may_wait else FIRST_CANDIDATES)
+            is_dry = self._tried > _DRY * (len(drawn) + len(self._further))
+            if is_dry and self._tried >= _SETTLED:
+                self._further += self.further()
+            candidates = [*drawn, *self._further]
+            for fast in self.best(_EXAMINED):
+                candidates += self._neighbors(fast)
+            unlike = {candidate.key: candidate for candidate in candidates}.values()
+            rest = [candidate for candidate in unlike if candidate.key not in self._asked]
             if len(self._times) < _FEWEST or not rest:
                 self._chance.shuffle(rest)
             else:
@@ -467,7 +447,7 @@ class ModelSearch(Search):
         """The candidates that are tried before a model exists."""
         sampled = list(self.drawn(FIRST_CANDIDATES))
         estimated = fastest_first(self._pool.problem, sampled)
-        first = [*self._elsewhere, *estimated[:_FIRST]]
+        first = [*self._known, *estimated[:_FIRST]]
         if self._transfer is not None:
             order = np.argsort(self._estimates(sampled), kind="stable")[:_FIRST]
             first += [sampled[position] for position in order]
@@ -478,54 +458,40 @@ class ModelSearch(Search):
             first += self._chance.sample(quarter, min(len(quarter), _FIRST))
         return list({candidate.key: candidate for candidate in first}.values())
 
-    def _candidates(self) -> list[Candidate]:
-        count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES
-        may_wait = not self.is_pending or self._pool.begin_sample(count, self._seed)
-        drawn = self.drawn(count if may_wait else FIRST_CANDIDATES)
-        if self._tried > _DRY * (len(drawn) + len(self._further)) and self._tried >= _SETTLED:
-            self._further += self.further()
-        result = {candidate.key: candidate for candidate in (*drawn, *self._further)}
-        for fast in self.best(_EXAMINED):
-            result |= {neighbor.key: neighbor for neighbor in self._neighbors(fast)}
-        return list(result.values())
-
     # --- The model -------------------------------------------------------------------------------------------
 
     def _scores(self, rest: Sequence[Candidate]) -> np.ndarray:
         """Return the optimistic logarithm of the time of candidates, worse for those that may not compile."""
         measured = [candidate for candidate, _ in self._times.values()]
         failed = list(self._failed.values())
-        spills = self._spilled_words([*measured, *failed, *rest])
-        table = self._table([*measured, *failed, *rest])
+        every = [*measured, *failed, *rest]
+        table = self._table(every)
+        # Add the logarithms of the words that candidates spill, as those that were compiled predict them.
+        spills = np.zeros(len(every))
+        compiled = [candidate for candidate, _ in self._spills.values()]
+        words = np.array([amount for _, amount in self._spills.values()])
+        if words.any():
+            known = self._table([*compiled, *every])
+            guess = ensemble(known[: len(compiled)], words, self._seed)
+            spills = guess(known[len(compiled) :]).mean(axis=0)
+            for position, candidate in enumerate(every):
+                spills[position] = self._spills.get(candidate.key, (0, spills[position]))[1]
         if spills.any():
             table = np.column_stack([table, spills.astype(np.float32)])
         timed, unknown = table[: len(measured)], table[len(measured) + len(failed) :]
         times = np.log2([microseconds for _, microseconds in self._times.values()])
         cost = _SPILL_POWER * spills
         residuals = times - _TRUST * self._estimates(measured) - cost[: len(measured)]
-        guesses = Ensemble(timed, residuals, self._seed).guesses(unknown)
+        guesses = ensemble(timed, residuals, self._seed)(unknown)
         expected = guesses.mean(axis=0) + _TRUST * self._estimates(rest)
         expected += cost[len(cost) - len(rest) :]
         scores: np.ndarray = expected - _OPTIMISM * guesses.std(axis=0)
         if failed:  # Lower those that are like failed ones by the probability that they can be compiled and run.
             outcomes = np.repeat([1.0, 0.0], [len(measured), len(failed)])
-            judge = Ensemble(table[: len(outcomes)], outcomes, self._seed)
-            probability = judge.guesses(unknown).mean(axis=0)
+            guess = ensemble(table[: len(outcomes)], outcomes, self._seed)
+            probability = guess(unknown).mean(axis=0)
             scores -= np.log2(np.maximum(probability, _LEAST_PROBABILITY))
         return scores
-
-    def _spilled_words(self, candidates: Sequence[Candidate]) -> np.ndarray:
-        """Return the logarithms of the words that candidates spill, as those that were compiled predict them."""
-        compiled = list(self._spills.values())
-        words = np.array([amount for _, amount in compiled])
-        if not words.any():
-            return np.zeros(len(candidates))
-        table = self._table([*(candidate for candidate, _ in compiled), *candidates])
-        judge = Ensemble(table[: len(compiled)], words, self._seed)
-        guesses: np.ndarray = judge.guesses(table[len(compiled) :]).mean(axis=0)
-        for position, candidate in enumerate(candidates):
-            guesses[position] = self._spills.get(candidate.key, (0, guesses[position]))[1]
-        return guesses
 
     def _table(self, candidates: Sequence[Candidate]) -> Table:
         described = [self._features(candidate) for candidate in candidates]
@@ -548,7 +514,26 @@ class ModelSearch(Search):
 
     @cached_property
     def _transfer(self) -> Callable[[Sequence[Mapping[str, float]]], Values] | None:
-        return _corrections(self._measured, self._seed) if self._measured else None
+        """Corrections of the estimates of candidates, learned from the errors of estimates for other problems."""
+        if not self._measured:
+            return None
+        rows, residuals = [], []
+        for problem in self._measured:
+            described = [features(problem.problem, candidate) for candidate, _ in problem.times]
+            times = np.log2([microseconds for _, microseconds in problem.times])
+            result = times - [row.get("estimate", 0.0) for row in described]
+            # Problems differ by a constant, so residuals are relative to that of the fastest candidate.
+            residuals.append(result - result[np.argmin(times)])
+            rows += described
+        columns = sorted({name for row in rows for name in row})
+        guess = ensemble(_table(rows, columns), np.concatenate(residuals), self._seed)
+        weight = len(self._measured) / (len(self._measured) + _DOUBT)
+
+        def correct(described: Sequence[Mapping[str, float]]) -> Values:
+            mean: Values = guess(_table(described, columns)).mean(axis=0)
+            return weight * mean
+
+        return correct
 
 
 # --- Searches, which choose the next candidates, by name: built-in ones, and those of plug-ins ---

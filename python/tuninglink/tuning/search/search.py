@@ -6,13 +6,13 @@ import math
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 if TYPE_CHECKING:
     from tuninglink.iree import Spills
-    from tuninglink.tuning.candidates import Candidate, SearchProblem
+    from tuninglink.tuning.candidates import Candidate, CandidateSpaces, SearchProblem
 
 
 @dataclass(frozen=True)
@@ -21,34 +21,6 @@ class MeasuredProblem:
 
     problem: SearchProblem
     times: tuple[tuple[Candidate, float], ...]
-
-
-class CandidatePool(Protocol):
-    """The candidates of a problem."""
-
-    @property
-    def problem(self) -> SearchProblem:
-        """The problem of the candidates."""
-
-    @property
-    def default(self) -> Candidate | None:
-        """The compiler's own choice, if known."""
-
-    @property
-    def given(self) -> Sequence[Candidate]:
-        """Candidates from specs."""
-
-    def sample(self, n: int, seed: int) -> Sequence[Candidate]:
-        """Return up to `n` candidates that are spread over the spaces."""
-
-    def begin_sample(self, n: int, seed: int) -> bool:
-        """Begin a draw for a later call of `sample`; return whether that call need not wait."""
-
-    def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
-        """Return the candidates that differ by a step, the nearest first."""
-
-    def variants(self, candidate: Candidate) -> Sequence[Candidate]:
-        """Return the candidates that differ in one option that is independent of the knobs."""
 
 
 # --- Knobs that wrong results share, as rules for the rest of a run: candidates with them are not proposed again
@@ -75,19 +47,22 @@ def _covers(rule: _Rule, candidate: Candidate) -> bool:
     )
 
 
+@dataclass
 class WrongKnobs:
     """Rules for the values of knobs that at least two wrong candidates of a pipeline have, and no right one.
 
     Several may be left, of which one is the cause: they are lifted one by one, the least plausible first, when trials
     are right without them.
+
+    Attributes:
+        rules: the rules, the most plausible first.
     """
 
-    def __init__(self) -> None:
-        self._wrong: dict[str, Candidate] = {}
-        self._right: dict[str, Candidate] = {}
-        self._rules: list[_Rule] = []
-        self._lifted: set[_Rule] = set()
-        self._trials = 0
+    rules: list[_Rule] = field(default_factory=list)
+    _wrong: dict[str, Candidate] = field(default_factory=dict)
+    _right: dict[str, Candidate] = field(default_factory=dict)
+    _lifted: set[_Rule] = field(default_factory=set)
+    _trials: int = 0
 
     def add(self, candidate: Candidate, known: Iterable[Candidate], *, is_right: bool) -> None:
         """Add a candidate whose result was checked; `known` yields the other candidates."""
@@ -101,20 +76,17 @@ class WrongKnobs:
         if self._wrong:
             self._find_rules(known)
 
-    def excludes(self, candidate: Candidate) -> bool:
-        return any(_covers(rule, candidate) for rule in self._rules)
-
     def lift(self) -> bool:
         """Lift the least plausible rule; return whether there was one."""
-        if self._rules:
-            self._lifted.add(self._rules.pop())
+        if self.rules:
+            self._lifted.add(self.rules.pop())
             return True
         return False
 
     def count(self, trials: int) -> None:
         """Count trials; lift a rule among several after enough of them."""
         self._trials += trials
-        if self._trials >= _KEPT and len(self._rules) > 1:
+        if self._trials >= _KEPT and len(self.rules) > 1:
             self._trials = 0
             self.lift()
 
@@ -163,12 +135,12 @@ class WrongKnobs:
             if covered in largest and rule not in self._lifted
         )
         # Take them while enough candidates are left.
-        self._rules = []
+        self.rules = []
         for *_, rule in ranked:
             pipeline = rule[0]
             rest = [candidate for candidate in left[pipeline] if not _covers(rule, candidate)]
             if len(rest) >= counts[pipeline] * _REMAINING ** len(explained[rule]):
-                self._rules.append(rule)
+                self.rules.append(rule)
                 left[pipeline] = rest
 
 
@@ -197,7 +169,7 @@ class Search(ABC):
     The same pool, seed and times give the same candidates.
 
     Args:
-        pool: the candidates to choose from.
+        pool: the candidates to choose from. Those of a recorded table may lack the default.
         seed: determines all random choices.
         default_microseconds: the time of the compiler's own choice, where it is known.
         known: candidates worth trying first, such as winners of similar problems, with their earlier times on this
@@ -206,13 +178,15 @@ class Search(ABC):
 
     Attributes:
         name: its name on the command line.
+        tries_known_first: whether known candidates without a time come first, whatever the search proposes.
     """
 
     name: ClassVar[str]
+    tries_known_first: ClassVar[bool] = True
 
     def __init__(
         self,
-        pool: CandidatePool,
+        pool: CandidateSpaces,
         seed: int,
         default_microseconds: float | None,
         known: Sequence[tuple[Candidate, float | None]] = (),
@@ -232,8 +206,8 @@ class Search(ABC):
         self._draws = 0
         self._next_variants = _FIRST_VARIANTS
         self._variants: list[Candidate] = []
-        self._first = [candidate for candidate, microseconds in known if microseconds is None]
-        self._first += pool.given
+        self._known = [candidate for candidate, microseconds in known if microseconds is None]
+        self._first = [*(self._known if self.tries_known_first else ()), *pool.given]
         for candidate, microseconds in known:
             if microseconds is not None:
                 self._asked.add(candidate.key)
@@ -275,13 +249,14 @@ class Search(ABC):
     def reject(self, candidate: Candidate) -> None:
         """Record that a candidate's result is wrong. What it shares with other wrong ones is not proposed again."""
         self.tell(candidate, None)
-        self._wrong.add(candidate, self._known_candidates(), is_right=False)
+        self.confirm(candidate, is_right=False)
 
-    def confirm(self, candidate: Candidate) -> None:
+    def confirm(self, candidate: Candidate, *, is_right: bool = True) -> None:
         """Record that a candidate's result is right, as the default's is unless rejected: its knobs are not to blame."""
-        self._wrong.add(candidate, self._known_candidates(), is_right=True)
+        self._wrong.add(candidate, self._known_candidates(), is_right=is_right)
 
     def _known_candidates(self) -> Iterator[Candidate]:
+        # A generator, since candidates are drawn only if a rule is to be found.
         known = [self.drawn(FIRST_CANDIDATES), *self._known_neighbors.values()]
         yield from {candidate.key: candidate for some in known for candidate in some}.values()
 
@@ -318,12 +293,6 @@ class Search(ABC):
                 return new
         return []
 
-    def _at_random(self) -> list[Candidate]:
-        for count in (FIRST_CANDIDATES, MOST_CANDIDATES):
-            if new := [candidate for candidate in self.drawn(count) if self.is_new(candidate)]:
-                return new
-        return self.further()
-
     def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         if candidate.key not in self._known_neighbors:
             self._known_neighbors[candidate.key] = self._pool.neighbors(candidate)
@@ -336,8 +305,9 @@ class Search(ABC):
     @property
     def is_pending(self) -> bool:
         """Whether the times of candidates are missing."""
-        default = self._pool.default
-        told = {*self._times, *self._failed, *([default.key] if default is not None else [])}
+        told = {*self._times, *self._failed}
+        if self._pool.default is not None:
+            told.add(self._pool.default.key)
         return not self._asked <= told
 
     def best(self, count: int) -> list[Candidate]:
@@ -347,7 +317,8 @@ class Search(ABC):
 
     def is_new(self, candidate: Candidate) -> bool:
         """Return whether a candidate was not returned before, and no rule excludes it."""
-        return candidate.key not in self._asked and not self._wrong.excludes(candidate)
+        is_wrong = any(_covers(rule, candidate) for rule in self._wrong.rules)
+        return candidate.key not in self._asked and not is_wrong
 
     def _new(self, candidates: Iterable[Candidate], count: int) -> list[Candidate]:
         new: list[Candidate] = []
@@ -367,7 +338,10 @@ class RandomSearch(Search):
 
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
         """Return all drawn candidates, and draw more once these were tried."""
-        return self._at_random()
+        for drawn in (FIRST_CANDIDATES, MOST_CANDIDATES):
+            if new := [candidate for candidate in self.drawn(drawn) if self.is_new(candidate)]:
+                return new
+        return self.further()
 
 
 _CLIMBERS: Final = 3
@@ -377,16 +351,16 @@ _FIRST_SAMPLE: Final = 8
 """The number of random candidates whose best is the starting point if there is no default."""
 
 
-class NeighborSearch(Search):
+class NeighborSearch(RandomSearch):
     """A search of the neighbors of the compiler's choice, then those of the best few, then random candidates."""
 
     name: ClassVar[str] = "neighbors"
 
-    def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - whatever is near
+    def propose(self, count: int) -> Sequence[Candidate]:
         """Return new neighbors of the best few candidates, or else new random candidates."""
         if self._tried >= _FIRST_SAMPLE or self._pool.default is not None:
             for fast in self.best(_CLIMBERS):
                 near = [neighbor for neighbor in self._neighbors(fast) if self.is_new(neighbor)]
                 if near:
                     return near
-        return self._at_random()[: max(1, _FIRST_SAMPLE - len(self._times))]
+        return super().propose(count)[: max(1, _FIRST_SAMPLE - len(self._times))]
