@@ -166,13 +166,29 @@ class Checker:
             target = replace(target, intrinsics=Target.from_attribute(attribute).intrinsics)
         check_configurations(spec, sink, target)
         check_ranges(spec, sink)
-        entries = self._entries(spec, sink)
+        # The ops of the model that each entry configures; None without a model that compiles.
+        in_model: Mapping[tuple[str, str], Sequence[ModelMatch]] | None = None
+        if self._model is not None:
+            # Compilations need a quarter of the modules of this command.
+            from tuninglink.checking.model_matches import matches_in  # noqa: PLC0415
+
+            checks = ConfigurationChecks(ProviderRegistry(sink.emit), self._limits)
+            try:
+                in_model = matches_in(self._model, spec, checks, sink.emit)
+            except CompileError as failure:
+                for diagnostic in failure.diagnostics:
+                    sink.emit(replace(diagnostic, rule=Rule.MODEL))
+        entries = self._entries(spec, in_model, sink)
         report = SpecReport(spec.source, spec.kind_words, tuple(diagnostics), tuple(entries))
         self.progress.begin("")
         return report
 
-    def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> Sequence[EntryReport]:
-        in_model = self._check_model(spec, diagnostics)
+    def _entries(
+        self,
+        spec: Spec,
+        in_model: Mapping[tuple[str, str], Sequence[ModelMatch]] | None,
+        diagnostics: DiagnosticSink,
+    ) -> Sequence[EntryReport]:
         self.progress.begin(spec.source, spec.kind_words, len(spec.entries))
         # Every process warns about the same plug-ins.
         warn = once(diagnostics).emit
@@ -221,23 +237,6 @@ class Checker:
                 programs.append(answers.program if is_asked else None)
                 self.progress.entries[position] = report
         return self._compiled(reports, programs, flags) if wants_programs else reports
-
-    def _check_model(
-        self, spec: Spec, diagnostics: DiagnosticSink
-    ) -> Mapping[tuple[str, str], Sequence[ModelMatch]] | None:
-        """Return the ops of the model that each entry configures; None without a model that compiles."""
-        if self._model is None:
-            return None
-        # Compilations need a quarter of the modules of this command.
-        from tuninglink.checking.model_matches import matches_in  # noqa: PLC0415
-
-        checks = ConfigurationChecks(ProviderRegistry(diagnostics.emit), self._limits)
-        try:
-            return matches_in(self._model, spec, checks, diagnostics.emit)
-        except CompileError as failure:
-            for diagnostic in failure.diagnostics:
-                diagnostics.emit(replace(diagnostic, rule=Rule.MODEL))
-            return None
 
     def _compiled(
         self, reports: Sequence[EntryReport], programs: Sequence[str | None], flags: Sequence[str]

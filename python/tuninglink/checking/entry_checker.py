@@ -400,7 +400,18 @@ class ConfigurationChecks:
             reason = "it sets no lowering_config, so there is nothing to check"
             return Answer(Verdict.NOT_DECIDED, reason)
         configuration = self._first_equal(configuration)
-        key = self._key(dispatch, configuration)
+        # Equal dispatches share a key, in this process and in others.
+        if dispatch.family is not None:
+            # The operands determine the sizes of the other values.
+            types = ", ".join(str(operand.type) for operand in dispatch.root.operands)
+            parts = (self._digest(dispatch.family), self._digest(configuration), types.encode())
+            key = blake2b(b"".join(parts), digest_size=_DIGEST_SIZE).digest()
+        else:
+            # The local scope leaves other functions of the module alone.
+            text = str(dispatch.function.get_asm(use_local_scope=True))
+            if names.EXECUTABLE_TARGET not in dispatch.function.attributes:
+                text += str(dispatch.target)
+            key = _digest(text)
         answer = self._answers.get(key)
         if answer is None:
             outcome = verify_configuration(dispatch, configuration, self._registry, self._limits)
@@ -429,19 +440,6 @@ class ConfigurationChecks:
             # The outcome would keep the constraints alive.
             self._answers[key] = replace(answer, outcome=None)
         return answer
-
-    def _key(self, dispatch: Workload, configuration: Configuration) -> bytes:
-        """Return a key that equal dispatches share, in this process and in others."""
-        if dispatch.family is not None:
-            # The operands determine the sizes of the other values.
-            types = ", ".join(str(operand.type) for operand in dispatch.root.operands)
-            parts = (self._digest(dispatch.family), self._digest(configuration), types.encode())
-            return blake2b(b"".join(parts), digest_size=_DIGEST_SIZE).digest()
-        # The local scope leaves other functions of the module alone.
-        text = str(dispatch.function.get_asm(use_local_scope=True))
-        if names.EXECUTABLE_TARGET not in dispatch.function.attributes:
-            text += str(dispatch.target)
-        return _digest(text)
 
 
 def configurations_in_words(spec: Spec, target: Target, warn: Callable[[Diagnostic], None]) -> str:

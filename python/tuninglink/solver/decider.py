@@ -292,11 +292,15 @@ class Decider:
     def terms(self) -> list[Term] | None:
         """The conditions of the assertions, or None if one is too large for the search."""
         conditions = self.expressions()
-        return conditions if all(map(_is_small, conditions)) else None
+        is_small = all(
+            condition.depth <= _MOST_DEPTH and condition.tree_size <= _MOST_NODES
+            for condition in conditions
+        )
+        return conditions if is_small else None
 
     def value(self, expression: Term, assignment: Mapping[str, int]) -> int | None:
         """Return the value of an expression, None if the assignment does not determine it."""
-        if not _is_small(expression):
+        if expression.depth > _MOST_DEPTH or expression.tree_size > _MOST_NODES:
             return None
         try:
             return evaluate(expression, assignment)
@@ -436,7 +440,3 @@ class Decider:
             except UndecidedError:
                 minimal = False
         return core, given, minimal
-
-
-def _is_small(term: Term) -> bool:
-    return term.depth <= _MOST_DEPTH and term.tree_size <= _MOST_NODES

@@ -96,12 +96,10 @@ def find_domains(
                 if name in domains
                 else _candidates(name, bounds[name], alone, fixed)
             )
-            test = _test(alone, name, None, fixed, bounds, calls=len(candidates))
-            domain = [value for value in candidates if test(value, 0)]
+            domain = _kept(candidates, alone, name, ("", (0,)), fixed=fixed, bounds=bounds)
             for other, terms in pairs.items():
-                options = domains[other]
-                test = _test(terms, name, other, fixed, bounds, calls=len(domain) * len(options))
-                domain = [value for value in domain if any(test(value, each) for each in options)]
+                options = (other, domains[other])
+                domain = _kept(domain, terms, name, options, fixed=fixed, bounds=bounds)
             domains[name] = domain
             if not domain:
                 return None
@@ -111,36 +109,35 @@ def find_domains(
             return domains
 
 
-def _test(
+def _kept(
+    candidates: Sequence[int],
     terms: Sequence[Term],
     name: str,
-    other: str | None,
+    other: tuple[str, Sequence[int]],
+    *,
     fixed: Mapping[str, int],
     bounds: Bounds,
-    *,
-    calls: int,
-) -> Callable[[int, int], bool]:
-    """Return a predicate on the values of two variables that is true if `terms` may hold."""
+) -> list[int]:
+    """Return the values of a variable for which `terms` may hold with one of the values of another variable."""
+    other_name, options = other
+    compiled = None
+    if len(candidates) * len(options) >= _WORTH_COMPILING:
+        lines = conjunction(terms, {name: 0, other_name: 1}, bounds)
+        compiled = compile_function([*lines, "return True"])
     values = dict(fixed)
-
-    def interpreted(value: int, option: int) -> bool:
+    kept = []
+    for value in candidates:
         values[name] = value
-        if other is not None:
-            values[other] = option
-        return may_hold(terms, values)
-
-    if calls < _WORTH_COMPILING:
-        return interpreted
-    lines = conjunction(terms, {name: 0, other or "": 1}, bounds)
-    compiled = compile_function([*lines, "return True"])
-
-    def fast(value: int, option: int) -> bool:
-        try:
-            return bool(compiled([value, option]))
-        except ZeroDivisionError:
-            return interpreted(value, option)
-
-    return fast
+        for option in options:
+            values[other_name] = option
+            try:
+                holds = compiled([value, option]) if compiled else may_hold(terms, values)
+            except ZeroDivisionError:
+                holds = may_hold(terms, values)
+            if holds:
+                kept.append(value)
+                break
+    return kept
 
 
 def may_hold(assertions: Iterable[Term], values: Mapping[str, int]) -> bool:
