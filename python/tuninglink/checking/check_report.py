@@ -224,7 +224,8 @@ _FEWER_REGISTERS: Final = (
 
 def _findings(report: EntryReport) -> Iterator[Diagnostic]:
     """Yield the faults of an entry and the questions about it that were not decided."""
-    is_valid, compiled, compiles = report.is_valid, report.compiles, _compiles(report)
+    is_valid, compiled = report.is_valid, report.compiles
+    compiles = compiled is not None and compiled.verdict is Verdict.PROVEN
     for question, answer in report.answers.items():
         if answer is not None and answer.verdict is Verdict.REFUTED:
             if question == "reachable" and report.matches.verdict is Verdict.REFUTED:
@@ -238,7 +239,8 @@ def _findings(report: EntryReport) -> Iterator[Diagnostic]:
     if is_valid is not None:
         # The compiler's report of the stack that the code needs, and that it compiles, replace the estimates.
         answer = replace(is_valid, crash="", slow="") if compiles else is_valid
-        yield from _objections(report, answer, place=report.knob_place)
+        is_safe = compiles or answer.verdict is Verdict.PROVEN
+        yield from _objections(report, answer, is_safe=is_safe, place=report.knob_place)
     if compiled is not None and compiles and compiled.crash:
         message = f"{_CRASHING}: {compiled.crash}"
         yield _finding(Rule.STACK_OVERFLOW, report, message, compiled.details)
@@ -262,7 +264,8 @@ def _findings(report: EntryReport) -> Iterator[Diagnostic]:
         elif answer.verdict is Verdict.NOT_DECIDED:
             message = f"was not decided (valid){where}: {answer.reason}"
             yield _finding(Rule.UNDECIDED, report, message, notes)
-        yield from _objections(report, answer, where, place_note)
+        is_safe = compiles or answer.verdict is Verdict.PROVEN
+        yield from _objections(report, answer, where, place_note, is_safe=is_safe)
 
 
 def _objections(
@@ -270,6 +273,8 @@ def _objections(
     answer: Answer,
     where: str = "",
     notes: Sequence[str] = (),
+    *,
+    is_safe: bool,
     place: Place | None = None,
 ) -> Iterator[Diagnostic]:
     """Yield what the answer about a configuration has against it, although it is not refuted."""
@@ -282,7 +287,6 @@ def _objections(
         if objection:
             severity = None
             if rule is Rule.DISCOURAGED:
-                is_safe = answer.verdict is Verdict.PROVEN or _compiles(report)
                 severity = Severity.REMARK if is_safe else Severity.WARNING
             # The details are about broken rules.
             details = () if rule is Rule.WRONG_RESULT else answer.details
@@ -304,10 +308,6 @@ def _finding(
     fix = () if place is None else report.fix
     severity = severity or Severity(rule.severity)
     return Diagnostic(severity, message, place or report.entry.place, notes, fix, rule)
-
-
-def _compiles(report: EntryReport) -> bool:
-    return report.compiles is not None and report.compiles.verdict is Verdict.PROVEN
 
 
 # --- Places and fixes of findings, and their formats for code review tools -----------------------

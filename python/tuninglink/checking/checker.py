@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.arguments import Content, described, several
@@ -89,10 +89,11 @@ class CheckState:
         return f"checking {self._source}: {len(self.entries):,} of {self._count:,} entries"
 
 
+@dataclass(eq=False, kw_only=True)
 class Checker:
     """Checks specs, one after the other.
 
-    Args:
+    Attributes:
         target: the target of configurations; None to skip their check.
         compile_limits: the limits of compilations for the target; None to skip them.
         limits: the time limit of a solver query.
@@ -100,31 +101,17 @@ class Checker:
         model: a model on whose ops configurations are checked as well.
         processes: the maximum number of processes for the entries of a large spec.
         proposals: the maximum number of rejected configurations whose nearest valid one is computed.
-
-    Attributes:
         progress: the progress on the current spec.
     """
 
-    def __init__(
-        self,
-        *,
-        target: Target | None = None,
-        compile_limits: CompileLimits | None = None,
-        limits: Limits = DEFAULT_LIMITS,
-        upgrade: bool = True,
-        model: Model | None = None,
-        processes: int = 1,
-        proposals: int = MOST_PROPOSALS,
-    ) -> None:
-        assert target is not None or compile_limits is None
-        self._target = target
-        self._compile_limits = compile_limits
-        self._limits = limits
-        self._upgrade = upgrade
-        self._model = model
-        self._processes = processes
-        self._most_proposals = proposals
-        self.progress = CheckState()
+    target: Target | None = None
+    compile_limits: CompileLimits | None = None
+    limits: Limits = DEFAULT_LIMITS
+    upgrade: bool = True
+    model: Model | None = None
+    processes: int = 1
+    proposals: int = MOST_PROPOSALS
+    progress: CheckState = field(default_factory=CheckState, init=False)
 
     def check(
         self,
@@ -146,21 +133,21 @@ class Checker:
         try:
             data = read_source(source)
             preprocessing = preprocessing_spec(
-                data, source_name, thread_context(), upgrade=self._upgrade, diagnostics=sink
+                data, source_name, thread_context(), upgrade=self.upgrade, diagnostics=sink
             )
             if preprocessing is not None:
                 verify_spec(preprocessing, sink)
                 return SpecReport(source_name, PREPROCESSING_SPEC, tuple(diagnostics))
             diagnostics.clear()
             spec = load_spec(
-                data, name=source_name, upgrade=self._upgrade, diagnostics=sink, targets=targets
+                data, name=source_name, upgrade=self.upgrade, diagnostics=sink, targets=targets
             )
         except SpecError as failure:
             return SpecReport(source_name, structure=(*diagnostics, *failure.diagnostics))
         verify_spec(spec.module, sink)
         if sink.error_count:
             return SpecReport(spec.source, spec.kind_words, tuple(diagnostics))
-        target = self._target
+        target = self.target
         if target is not None:  # with the compiler's description of it
             attribute = executable_target(compile_flags(target), spec.module.context)
             target = replace(target, intrinsics=Target.from_attribute(attribute).intrinsics)
@@ -168,13 +155,13 @@ class Checker:
         check_ranges(spec, sink)
         # The ops of the model that each entry configures; None without a model that compiles.
         in_model: Mapping[tuple[str, str], Sequence[ModelMatch]] | None = None
-        if self._model is not None:
+        if self.model is not None:
             # Compilations need a quarter of the modules of this command.
             from tuninglink.checking.model_matches import matches_in  # noqa: PLC0415
 
-            checks = ConfigurationChecks(ProviderRegistry(sink.emit), self._limits)
+            checks = ConfigurationChecks(ProviderRegistry(sink.emit), self.limits)
             try:
-                in_model = matches_in(self._model, spec, checks, sink.emit)
+                in_model = matches_in(self.model, spec, checks, sink.emit)
             except CompileError as failure:
                 for diagnostic in failure.diagnostics:
                     sink.emit(replace(diagnostic, rule=Rule.MODEL))
@@ -194,13 +181,13 @@ class Checker:
         warn = once(diagnostics).emit
         matchers = MatcherConditions(spec.anatomy.table)
         check_sizes(spec.entries, matchers, diagnostics)
-        flags = [] if self._target is None else compile_flags(self._target)
+        flags = [] if self.target is None else compile_flags(self.target)
         attribute = str(executable_target(flags, spec.module.context)) if flags else ""
-        wants_programs = self._target is not None and self._compile_limits is not None
-        options = EntryOptions(self._target, attribute, self._limits, wants_programs)
-        checker = EntryChecker(options, warn, matchers, self._most_proposals)
+        wants_programs = self.target is not None and self.compile_limits is not None
+        options = EntryOptions(self.target, attribute, self.limits, wants_programs)
+        checker = EntryChecker(options, warn, matchers, self.proposals)
         entries = [
-            (entry, self._target is not None and is_bound_for(entry, self._target))
+            (entry, self.target is not None and is_bound_for(entry, self.target))
             for entry in spec.entries
         ]
 
@@ -215,7 +202,7 @@ class Checker:
         reports: list[EntryReport] = []
         programs: list[str | None] = []
         with check_in_parallel(
-            checker, options, entries, processes=self._processes, warn=warn, finished=finished
+            checker, options, entries, processes=self.processes, warn=warn, finished=finished
         ) as checked:
             # While the other processes run, this one answers what concerns several entries.
             reachable, overlaps = reachability(spec, matchers)
@@ -242,13 +229,13 @@ class Checker:
         self, reports: Sequence[EntryReport], programs: Sequence[str | None], flags: Sequence[str]
     ) -> Sequence[EntryReport]:
         """Complete reports on entries with whether their programs compile; a program is empty if it could not be made."""
-        assert self._target is not None
-        assert self._compile_limits is not None
+        assert self.target is not None
+        assert self.compile_limits is not None
         jobs = []
         for report, program in zip(reports, programs, strict=True):
             if program:
                 content = spec_of(report.entry)
-                has_ukernel = b"ukernel_descriptor<" in content and self._target.backend == "rocm"
+                has_ukernel = b"ukernel_descriptor<" in content and self.target.backend == "rocm"
                 own = (*flags, TENSOR_UKERNELS_FLAG) if has_ukernel else tuple(flags)
                 # An action without opaque ops that sets no configuration has no effect.
                 table, action = report.entry.anatomy.table, report.entry.action
@@ -260,7 +247,7 @@ class Checker:
                     missing = ", ".join(f"'{name}'" for name in sorted(CONFIGURATIONS))
                     reason = f"its action sets {only}none of {missing}"
                 jobs.append(Job(program, content, own, reason))
-        answers = iter(compile_all(jobs, self._compile_limits))
+        answers = iter(compile_all(jobs, self.compile_limits))
         nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM)
         return [
             report

@@ -7,6 +7,7 @@ over-approximate: a value outside an interval is impossible, and a value inside 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -134,16 +135,16 @@ _ROUNDS = 40
 """The maximum number of passes over all assertions: bounds that shrink by one in a pass are not worth the time."""
 
 
+@dataclass(eq=False)
 class Bounds:
     """The bounds of every variable, tightened by assertions."""
 
-    def __init__(self, bounds: Mapping[str, Interval]) -> None:
-        self._bounds = dict(bounds)
-        self._values: dict[Term, Interval] = {}
-        self._changes = 0
-        self._changed_at: dict[str, int] = {}
-        self._tightened_at: dict[Term, int] = {}
-        self.impossible = False
+    _bounds: dict[str, Interval]
+    _values: dict[Term, Interval] = field(default_factory=dict)
+    _changes: int = 0
+    _changed_at: dict[str, int] = field(default_factory=dict)
+    _tightened_at: dict[Term, int] = field(default_factory=dict)
+    impossible: bool = False
 
     def __getitem__(self, name: str) -> Interval:
         return self._bounds[name]
@@ -265,7 +266,7 @@ class Bounds:
                 kept = dict.fromkeys(names, Interval(inf, -inf))
                 is_possible = False
                 for operand in operands:
-                    trial = Bounds(self._bounds)
+                    trial = Bounds(dict(self._bounds))
                     trial._require(operand, required)
                     if not trial.impossible:
                         is_possible = True

@@ -344,14 +344,14 @@ _FEW: Final = 8
 """The number of judgements that take less time than compiling the assertions."""
 
 
+@dataclass(eq=False)
 class Judgements:
     """Judges assignments."""
 
-    def __init__(self, terms: Sequence[Term]) -> None:
-        self._terms = terms
-        self._count = 0
-        # One object, since several threads may judge: the slots of the unknowns, and the function of their values.
-        self._compiled: tuple[dict[str, int], Callable[[Values], Result]] | None = None
+    _terms: Sequence[Term]
+    _count: int = 0
+    # One object, since several threads may judge: the slots of the unknowns, and the function of their values.
+    _compiled: tuple[dict[str, int], Callable[[Values], Result]] | None = None
 
     def judge(self, assignment: Mapping[str, int]) -> Result:
         """Return the indices of the assertions that an assignment violates, and of those that it leaves undecided."""

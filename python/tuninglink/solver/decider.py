@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -36,12 +36,12 @@ from tuninglink.solver.terms import (
 )
 
 
+@dataclass(eq=False)
 class TermWriter:
     """Converts terms to expressions of one context."""
 
-    def __init__(self, context: z3.Context) -> None:
-        self._context = context
-        self._written: dict[Term, Any] = {}
+    _context: z3.Context
+    _written: dict[Term, Any] = field(default_factory=dict)
 
     def truth(self, term: Term) -> z3.BoolRef:
         """Return the expression of a condition."""
@@ -99,16 +99,16 @@ _GRACE_SECONDS: Final = 1.0
 """The delay from the time limit of a check to its interruption, and the interval between interruptions."""
 
 
+@dataclass(eq=False)
 class Solver:
     """Z3 queries about assertions; a model assigns a value to each integer unknown.
 
     The first query creates the context, which takes longer than most answers.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
-        self._lock = threading.RLock()
-        self._process = os.getpid()
+    _names: Sequence[str]
+    _lock: Any = field(default_factory=threading.RLock)
+    _process: int = field(default_factory=os.getpid)
 
     @cached_property
     def _context(self) -> z3.Context:

@@ -8,6 +8,7 @@ meet the same assumptions. Code that uses the value in another way, such as in a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from tuninglink.solver.compiled import Judgements
@@ -112,14 +113,14 @@ def _made(kind: Kind, *operands: Operand) -> Expression:
     return Expression(term)
 
 
+@dataclass(eq=False)
 class Assumptions:
     """The assumptions about parameters under which rules were written."""
 
-    def __init__(self, values: Mapping[str, int]) -> None:
-        self.values = values
-        self._terms: dict[tuple[object, ...], Term] = {}
-        self._judgements: Judgements | None = None
-        self.is_fixed = False
+    values: Mapping[str, int]
+    is_fixed: bool = False
+    _terms: dict[tuple[object, ...], Term] = field(default_factory=dict)
+    _judgements: Judgements | None = None
 
     def parameter(self, name: str) -> SizeParameter:
         """Return a parameter with a value."""
