@@ -303,7 +303,24 @@ class Candidates:
             self._maps_attribute = mlir.Attribute.parse(self._condition.maps.text)
             self._maps = affine_maps(self._maps_attribute)
         if names.MATCH_REGIONS in self._shown:
-            yield self._with_regions(self._shown[names.MATCH_REGIONS])
+            # The operation with the required regions; its other properties are unconstrained.
+            target = next(body(self._shown[names.MATCH_REGIONS]))
+            operands, results = (
+                [
+                    open_tensor(value.type.rank, value.type.element_type)
+                    if isinstance(value.type, mlir.RankedTensorType)
+                    else value.type
+                    for value in values
+                ]
+                for values in (target.operands, target.results)
+            )
+            owner, block = new_block(operands)
+            values: dict[Any, Any] = dict(zip(target.operands, block.arguments, strict=True))
+            with mlir.InsertionPoint(block):
+                clone = clone_into(target, values, results)
+            if self._maps_attribute is not None:
+                clone.attributes["indexing_maps"] = self._maps_attribute
+            yield Template(owner, block)
             return
 
         # Start with operations that a backend leaves unchanged. A fill accompanies many other operations.
@@ -393,26 +410,6 @@ class Candidates:
             likely = [exact.get(at, max(2, least.get(at, 0))) for at in range(count)]
             separate = list(map(loops.take, likely))
             yield loops.maps(*separate)
-
-    def _with_regions(self, shown: mlir.Operation) -> Template:
-        """Return the operation with the required regions; its other properties are unconstrained."""
-        target = next(body(shown))
-        operands, results = (
-            [
-                open_tensor(value.type.rank, value.type.element_type)
-                if isinstance(value.type, mlir.RankedTensorType)
-                else value.type
-                for value in values
-            ]
-            for values in (target.operands, target.results)
-        )
-        owner, block = new_block(operands)
-        values: dict[Any, Any] = dict(zip(target.operands, block.arguments, strict=True))
-        with mlir.InsertionPoint(block):
-            clone = clone_into(target, values, results)
-        if self._maps_attribute is not None:
-            clone.attributes["indexing_maps"] = self._maps_attribute
-        return Template(owner, block)
 
 
 _GENERALIZED: Final = frozenset(

@@ -386,10 +386,17 @@ def configured_together(
             for number, draft in enumerate(batch):
                 copy = function_of(draft.body).clone().operation
                 copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(f"payload_{number}")
+        # Names of ops that provably no matcher matches. Bodies that differ only in sizes have the same ops.
+        bodies = {(draft.template, draft.fills): draft.body for draft in batch}
+        excluded = {op.name for body_ in bodies.values() for op in collect(body_)}
+        for matched, kinds in {(draft.condition.names, draft.condition.kinds) for draft in batch}:
+            excluded = {name for name in excluded if _excludes(matched, kinds, name)}
+        if not all(draft.fills for draft in batch):
+            excluded.discard(names.FILL)
         # Run the interpreter once for the batch.
         try:
             entries = [draft.entry for draft in batch]
-            winning = first_matches(entries, module, target, _excluded(batch))
+            winning = first_matches(entries, module, target, excluded)
         except mlir.MLIRError:
             continue
         configured = zip(batch, body(module), winning, strict=True)
@@ -402,18 +409,6 @@ def configured_together(
                     position, _ = chosen[start + number]
                     result[position] = Configured(draft, dispatch)
     return result
-
-
-def _excluded(drafts: Sequence[Draft]) -> list[str]:
-    """Return the names of ops in the bodies of drafts that provably no matcher of the drafts matches."""
-    # Bodies that differ only in sizes have the same ops.
-    bodies = {(draft.template, draft.fills): draft.body for draft in drafts}
-    excluded = {op.name for body_ in bodies.values() for op in collect(body_)}
-    for matched, kinds in {(draft.condition.names, draft.condition.kinds) for draft in drafts}:
-        excluded = {name for name in excluded if _excludes(matched, kinds, name)}
-    if not all(draft.fills for draft in drafts):
-        excluded.discard(names.FILL)
-    return sorted(excluded)
 
 
 @lru_cache(maxsize=1024)
