@@ -197,7 +197,7 @@ def test_an_interrupt_removes_a_directory_while_files_are_written_to_it(tmp_path
 STOP_AND_WAIT = """
 import time
 from tuninglink.cli.main import exit_on_interrupt
-from tuninglink.cli.measuring_options import stopping
+from tuninglink.cli.measuring import stopping
 from tuninglink.files import temporary_directory
 from tuninglink.tuning.deciding import Budget
 

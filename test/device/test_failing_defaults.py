@@ -16,7 +16,7 @@ from recorded_tuning import (
 from tuning_programs import TWO_MATMULS, whole_samples
 
 import tuninglink
-from tuninglink.cli.tune_progress import summary
+from tuninglink.cli.measuring import summary
 from tuninglink.tuning import Tuner, report_of
 from tuninglink.tuning.candidates import CandidateCompiler
 from tuninglink.tuning.deciding import FAILING_DEFAULT, Ledger, TaskOutcome, TuningSettings

@@ -12,7 +12,7 @@ from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, without_pauses
 from tuning_programs import whole_samples
 
 import tuninglink
-from tuninglink.cli.tune_progress import summary
+from tuninglink.cli.measuring import summary
 from tuninglink.specs import provenance_of
 from tuninglink.tuning import EntryVerdict, Retuner, Tuner, target_of
 from tuninglink.tuning.candidates import CandidateCompiler

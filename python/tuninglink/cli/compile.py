@@ -1,9 +1,10 @@
-"""`tuninglink compile`: `iree-compile`, with specs."""
+"""`tuninglink compile`: `iree-compile`, with specs; `dump`: the specs in a program; `init`: a spec to start from."""
 
 from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
@@ -12,25 +13,38 @@ from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import SPEC_SECTION, Positional, Section, Usage, usage_error
 from tuninglink.compiler import (
     COMPILE_FLAGS,
+    DIM_FLAG,
+    TARGET_FLAG,
     CompileOptions,
     ExplanationFormat,
+    Phase,
     check_has_target,
     check_targets,
     compile_options,
     iree_compile,
 )
+from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
-from tuninglink.specs import DefaultLibrary, SpecFiles, automatic_positions, read_specs
+from tuninglink.llvm_flags import flags_of, option, read_count, toggle
+from tuninglink.mlir import error, note, parse_module, thread_context
+from tuninglink.specs import (
+    DefaultLibrary,
+    SpecFiles,
+    automatic_positions,
+    collect_specs,
+    read_specs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.compiler import SpecChoice
+    from tuninglink.iree import GivenSizes
 
 
 PROGRAM: Final = "tuninglink compile"
 
-USAGE: Final[Usage] = Usage(
+COMPILE_USAGE: Final[Usage] = Usage(
     name="compile",
     positionals=(
         Positional(
@@ -148,3 +162,146 @@ def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoic
         prune=options.prune,
         derive=options.derived_entries,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DumpOptions:
+    specs: tuple[str, ...] = option(
+        (), COMPILE_FLAGS["spec"], name="spec", help="Compile it with this spec. May be repeated."
+    )
+    output: str = option(
+        STANDARD_STREAM,
+        COMPILE_FLAGS["output"],
+        metavar="DIR",
+        help="The directory to write to, which also gets an index.json: it lists the dispatches that use a file. "
+        "Default: standard output.",
+    )
+    emit_bytecode: bool = toggle("Write bytecode instead of text.")
+
+
+DUMP_USAGE: Final[Usage] = Usage(
+    name="dump",
+    positionals=(
+        Positional(
+            "PROGRAM",
+            "A program whose dispatches are formed, as text or bytecode, or with a target any program; - is standard input.",
+        ),
+    ),
+    flags={
+        "target": replace(
+            TARGET_FLAG,
+            help="Compile the program for this target until its dispatches carry specs; see `tuninglink compile --help`.",
+        ),
+        **flags_of(DumpOptions),
+    },
+    main_flags=("target", "output", "emit-bytecode"),
+    takes_compiler_flags=True,
+    examples=(
+        "tuninglink dump sources.mlir -o specs",
+        "tuninglink dump model.mlir --target gfx942 --spec mine.mlir -o specs",
+    ),
+)
+
+
+def dump_command(arguments: Sequence[str]) -> int:
+    reader = read_flags(DUMP_USAGE.flags, arguments)
+    options = DumpOptions(**reader.values)
+    until_embedded = CompileOptions(
+        reader.input,
+        compile_to=Phase.EXECUTABLE_SOURCES,
+        emit_bytecode=True,
+        specs=options.specs,
+        flags=reader.flags,
+    )
+    name = checked_program(until_embedded)
+    if options.output != STANDARD_STREAM:
+        check_output_directory(options.output)
+    elif options.emit_bytecode:
+        process.refuse_binary_on_terminal()
+    set_up_compiler("tuninglink dump", reader.flags)
+    with progress("reading"):
+        if reader.flags:
+            # Compile it until its dispatches carry specs.
+            from tuninglink.compiler import Compiler  # noqa: PLC0415 - usage errors come before
+
+            choice = specs_of(until_embedded, ())
+            content = Compiler(until_embedded, choice, report=process.show).compile(name).output
+        else:
+            name, content = process.read_input(name)
+        module = parse_module(content, name, thread_context())
+        specs = collect_specs(module, "mlirbc" if options.emit_bytecode else "mlir")
+    if not specs.uses:
+        remedy = note("specs are embedded by 'tuninglink compile --compile-to=executable-sources'")
+        message = f"no dispatch of '{name}' carries a spec"
+        process.shown_diagnostics().warning(message, notes=[remedy])
+    if options.output == STANDARD_STREAM:
+        write_output(options.output, specs.as_stream())
+    else:
+        specs.write(options.output)
+    return process.SUCCESS
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitOptions:
+    dispatches: tuple[str, ...] = option(
+        (),
+        name="dispatch",
+        repeats=True,
+        metavar="NAME",
+        help="Only dispatches with NAME in their name or in that of their function; * and ? match. May be repeated.",
+    )
+    top: int | None = option(
+        None,
+        read=read_count,
+        metavar="N",
+        help="Only the N problems with the most arithmetic, over all calls.",
+    )
+    sizes: tuple[GivenSizes, ...] = option((), DIM_FLAG, name="dim")
+    output: str = option(
+        STANDARD_STREAM,
+        COMPILE_FLAGS["output"],
+        metavar="SPEC.mlir",
+        help="Where to write the spec. Default: standard output.",
+    )
+    compile_from: Phase = option(Phase.START, COMPILE_FLAGS["compile-from"])
+
+
+INIT_USAGE: Final[Usage] = Usage(
+    name="init",
+    positionals=COMPILE_USAGE.positionals,
+    flags={"target": TARGET_FLAG, **flags_of(InitOptions)},
+    main_flags=("target", "dispatch", "top", "output"),
+    takes_compiler_flags=True,
+    description="""
+Each entry has a matcher for the root op of a dispatch and the compiler's own configuration, with a comment on each
+knob: its meaning, and the values that are valid now. The spec takes effect in the program and changes no code until
+you edit it, which the compiler verifies. Without --dispatch, entries are written for all dispatches but those that only
+compute element by element or move data.
+""",
+    examples=("tuninglink init model.mlir --target gfx942 --top 5 -o start.mlir",),
+)
+
+
+def init_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink init`. The command sets process-wide flags, so a process can run it only once."""
+    reader = read_flags(INIT_USAGE.flags, arguments)
+    options = InitOptions(**reader.values)
+    compilation = CompileOptions(
+        reader.input, flags=reader.flags, sizes=options.sizes, compile_from=options.compile_from
+    )
+    path = checked_program(compilation)
+    check_output(options.output)
+    set_up_compiler("tuninglink init", reader.flags)
+    from tuninglink.scaffolding import init_spec_for_file  # noqa: PLC0415 - help must not wait for Z3
+
+    with progress(f"writing a spec for {path}"):
+        written = init_spec_for_file(compilation, options.dispatches, options.top, process.show)
+    for omission in written.left_out:
+        process.shown_diagnostics().remark(f"no entry for {omission}")
+    if not written.entries:
+        raise CompileError(error(f"no entry can be written for '{path}'"))
+    write_output(options.output, written.text)
+    return process.SUCCESS
+
+
+USAGES: Final = {"compile": COMPILE_USAGE, "dump": DUMP_USAGE, "init": INIT_USAGE}

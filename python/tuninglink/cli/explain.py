@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.compile import USAGE as COMPILE_USAGE, checked_program, specs_of
-from tuninglink.cli.measuring_options import CALL_FLAGS, MEASURING_FLAGS
+from tuninglink.cli.compile import COMPILE_USAGE, checked_program, specs_of
 from tuninglink.cli.page_output import format_for, render
 from tuninglink.cli.project_options import PROJECT_FLAGS, read_flags, set_up_compiler, with_project
 from tuninglink.cli.terminal import progress
@@ -17,6 +16,7 @@ from tuninglink.compiler import EXPLAIN_FLAGS, ExplanationFormat, compile_option
 from tuninglink.explaining import explain_file, read_profile, until_configured, with_times
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import flags_of, option
+from tuninglink.tuning.deciding import MeasuringOptions
 from tuninglink.tuning.devices import Caches
 from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.explaining import MeasuredTimes
+
+
+_CALL_FLAGS: Final = flags_of(CallOptions)
+_CACHES_FLAG: Final = flags_of(MeasuringOptions)["caches"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +40,13 @@ class DeviceOptions:
         help="Run the program on this device, as in cuda://0, hip://0, vulkan://0, local-task or local-sync, and measure its "
         "dispatches: inside the program, or each alone where the driver has no profiles (cuda, hip).",
     )
-    functions: tuple[FunctionWeight, ...] = option((), CALL_FLAGS["function"], name="function")
-    inputs: tuple[GivenInput, ...] = option((), CALL_FLAGS["input"], name="input")
-    parameters: tuple[ParameterFile, ...] = option((), CALL_FLAGS["parameters"])
+    functions: tuple[FunctionWeight, ...] = option((), _CALL_FLAGS["function"], name="function")
+    inputs: tuple[GivenInput, ...] = option((), _CALL_FLAGS["input"], name="input")
+    parameters: tuple[ParameterFile, ...] = option((), _CALL_FLAGS["parameters"])
     caches: Caches = option(
         Caches.PROGRAM,
-        MEASURING_FLAGS["caches"],
-        help=f"With a device without profiles: {MEASURING_FLAGS['caches'].help.replace('Which', 'which')}",
+        _CACHES_FLAG,
+        help=f"With a device without profiles: {_CACHES_FLAG.help.replace('Which', 'which')}",
     )
 
 

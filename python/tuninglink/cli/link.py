@@ -1,4 +1,4 @@
-"""`tuninglink link`: linking of many specs into one."""
+"""`tuninglink link`: linking of many specs into one; `lock`: pinning of those of a project; `targets`: those that come along."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.project_options import ProjectOptions
-from tuninglink.cli.terminal import is_verbose, progress
+from tuninglink.cli.process import SUCCESS
+from tuninglink.cli.project_options import PROJECT_FLAGS, ProjectOptions, used_project
+from tuninglink.cli.terminal import is_verbose, print_table, progress
 from tuninglink.cli.usage import Positional, Usage, usage_error
 from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, named_target, set_up_command_line
 from tuninglink.errors import counted, escaped
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.llvm_flags import flags_of, group, option, options_from, read_name, toggle
+from tuninglink.iree import known_target_names
+from tuninglink.llvm_flags import flags_of, group, option, options_from, read_name, switch, toggle
+from tuninglink.mlir import DiagnosticSink
 from tuninglink.specs import (
+    LIBRARY,
     LINKED_SPEC_NAME,
+    LOCK_FILE,
+    OWN_FILE,
     LinkForm,
     Spec,
     SpecFiles,
@@ -24,17 +30,19 @@ from tuninglink.specs import (
     check_bindings,
     choose_form,
     default_spec,
+    library_files,
+    library_names,
     link_specs,
     load_spec,
     misspelt_markers,
+    origin_of,
     read_specs,
+    shipped,
     spec_names,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tuninglink.mlir import DiagnosticSink
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +85,7 @@ class LinkOptions:
     project: ProjectOptions = group(ProjectOptions)
 
 
-USAGE: Final[Usage] = Usage(
+LINK_USAGE: Final[Usage] = Usage(
     name="link",
     positionals=(
         Positional(
@@ -103,7 +111,7 @@ The first spec whose entry matches an operation decides about it, and the target
 
 
 def link_command(arguments: Sequence[str]) -> int:
-    values, specs = USAGE.parse(arguments)
+    values, specs = LINK_USAGE.parse(arguments)
     options = options_from(LinkOptions, values, specs=specs)
     if options.target and not options.default_specs:
         message = "--target selects a default spec and --no-default-specs none; give one of them"
@@ -187,3 +195,92 @@ _FORMS: Final = {
     LinkForm.FLAT: "into one list",
     LinkForm.CHAINED: "into a chain",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class LockOptions:
+    project: str = option(
+        "",
+        PROJECT_FLAGS["project"],
+        help=f"The project file. Default: {OWN_FILE}, or pyproject.toml with [tool.tuninglink], in the working "
+        "directory or above it in its repository.",
+    )
+    check: bool = toggle("Write nothing; fail if a spec is not as locked.")
+
+
+LOCK_USAGE: Final[Usage] = Usage(
+    name="lock",
+    flags=flags_of(LockOptions),
+    main_flags=("project", "check"),
+    description="""
+From then on a spec that changed is an error, wherever the project is compiled. URLs are fetched and kept in the cache.
+""",
+    examples=("tuninglink lock", "tuninglink lock --check"),
+)
+
+
+def lock_command(arguments: Sequence[str]) -> int:
+    values, _ = LOCK_USAGE.parse(arguments)
+    options = LockOptions(**values)
+    project = used_project(options.project)
+    if project is None:
+        raise usage_error(f"there is no project file, such as '{OWN_FILE}'")
+    project.check_has_specs()
+    # Warnings about URLs without a hash do not apply: this command adds the hashes.
+    quiet = DiagnosticSink(lambda _: None)
+    with progress("locking"):
+        if options.check:
+            project.check_lock(process.shown_diagnostics())
+            return process.SUCCESS
+        files = project.write_lock(quiet)
+    print_table(("spec", "sha256"), [(file.name, file.sha256) for file in files], title=LOCK_FILE)
+    return process.SUCCESS
+
+
+TARGETS_USAGE: Final[Usage] = Usage(
+    name="targets",
+    flags={"all": switch("all", "List every known target instead, with its default spec if any.")},
+    main_flags=("all",),
+    examples=("tuninglink targets", "tuninglink targets --all"),
+)
+
+
+def targets_command(arguments: Sequence[str]) -> int:
+    values, _ = TARGETS_USAGE.parse(arguments)
+    set_up_command_line("tuninglink targets", ())
+    specs, known = shipped(), known_target_names()
+    if values.get("all"):
+        shipped_names = {target.name for target in specs}
+        rows = [
+            (
+                *(name, target.backend, " > ".join(target.names)),
+                next((name for name in target.names if name in shipped_names), ""),
+            )
+            for name, target in known.items()
+        ]
+        print_table(("target", "backend", "looked up as", "default spec"), rows)
+        return SUCCESS
+    for target, spec in specs.items():
+        own = target.name
+        served = [name for name in known if name != own and own in known[name].names]
+        entries = [(entry.matcher, entry.action, origin_of(spec, entry)) for entry in spec.entries]
+        title = f"{target} ({target.backend})"
+        print_table(("matcher", "action", "source"), entries, title=title)
+        sys.stdout.write(f"\nfile: {spec.source}\nused for: {', '.join([own, *served])}\n")
+    sys.stdout.write("\n")
+    rows = []
+    for file in (file for name in library_names() for file in library_files(name)):
+        library = load_spec(file.content, name=file.name)
+        targets = ", ".join(binding_of(library.module) or ("any",))
+        listed = "; ".join(sorted({origin_of(library, entry) for entry in library.entries}))
+        name = file.name.removeprefix(LIBRARY)
+        rows.append((name, targets, f"{len(library.entries):,}", listed))
+    print_table(
+        ("library", "targets", "entries", "sources"),
+        rows,
+        title="libraries, for --spec library:NAME",
+    )
+    return SUCCESS
+
+
+USAGES: Final = {"link": LINK_USAGE, "lock": LOCK_USAGE, "targets": TARGETS_USAGE}

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring_options import (
+from tuninglink.cli.measuring import (
     check_outputs,
     measuring_options,
+    progress_listener,
     stopping,
     time_left,
 )
 from tuninglink.cli.project_options import ProjectOptions, read_flags, set_up_compiler
 from tuninglink.cli.terminal import progress, render_table
-from tuninglink.cli.tune_progress import progress_listener
 from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, check_has_target, check_targets
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError, UsageError, escaped

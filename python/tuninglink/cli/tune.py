@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_pipelines
-from tuninglink.cli.measuring_options import (
-    CALL_FLAGS,
-    PROGRAM_ARGUMENT,
+from tuninglink.cli.measuring import (
     check_outputs,
     measuring_options,
+    progress_listener,
     time_left,
 )
 from tuninglink.cli.project_options import PROJECT_FLAGS, read_flags, set_up_compiler, with_project
 from tuninglink.cli.terminal import print_table, progress, render_table
-from tuninglink.cli.tune_progress import progress_listener
-from tuninglink.cli.usage import Section, Usage, usage_error
+from tuninglink.cli.usage import PROGRAM_ARGUMENT, Section, Usage, usage_error
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     TARGET_FLAG,
@@ -71,6 +69,7 @@ from tuninglink.tuning.deciding import LastStage, Ledger, Numerics, TaskOutcome,
 from tuninglink.tuning.devices import THREADED_DRIVER, duration
 from tuninglink.tuning.flag_sets import NONE, choose_flags
 from tuninglink.tuning.problems import program_of, read_problem_file
+from tuninglink.tuning.programs import CallOptions
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
@@ -85,7 +84,14 @@ PROGRAM: Final = "tuninglink tune"
 _HIDDEN: Final = ("iree-codegen-tuning-spec-path", "iree-codegen-enable-default-tuning-specs")
 """The hidden flags of `tuninglink compile` that mean the same here."""
 
-_PROGRAM_FLAGS: Final = ("dim", "compile-from", *CALL_FLAGS, "flag-sets", "only-flags", "profile")
+_PROGRAM_FLAGS: Final = (
+    "dim",
+    "compile-from",
+    *flags_of(CallOptions),
+    "flag-sets",
+    "only-flags",
+    "profile",
+)
 """The flags that describe a whole program or need one."""
 
 

@@ -1,4 +1,4 @@
-"""`tuninglink upgrade`: conversion of specs written for older compilers."""
+"""`tuninglink upgrade`: conversion of specs written for older compilers; `diff`: what changed to a later spec or report."""
 
 from __future__ import annotations
 
@@ -6,35 +6,20 @@ import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
 
-from tuninglink.checking import configurations_in_words
 from tuninglink.cli import process
-from tuninglink.cli.terminal import progress
+from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PageOptions
+from tuninglink.cli.terminal import progress, render_table
 from tuninglink.cli.usage import Positional, Usage, usage_error
-from tuninglink.compiler import (
-    COMPILE_FLAGS,
-    TARGET_FLAG,
-    read_target,
-    set_up_command_line,
-)
-from tuninglink.errors import (
-    Place,
-    SpecError,
-    TuninglinkError,
-    escaped,
-)
+from tuninglink.comparing import LEAST_CHANGE, ChangeKind, Comparison, compare, to_html
+from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, read_target, set_up_command_line
+from tuninglink.errors import Place, SpecError, TuninglinkError, escaped
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.llvm_flags import flags_of, option, toggle
+from tuninglink.llvm_flags import flags_of, group, option, options_from, toggle
 from tuninglink.mlir import error, is_bytecode, parse_module, thread_context
-from tuninglink.specs import (
-    Spec,
-    choose_form,
-    has_entry_point,
-    load_spec,
-    preprocessing_spec,
-)
-from tuninglink.upgrading import render_report, upgrade
+from tuninglink.specs import Spec, choose_form, has_entry_point, load_spec, preprocessing_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +68,7 @@ class UpgradeOptions:
     )
 
 
-USAGE: Final[Usage] = Usage(
+UPGRADE_USAGE: Final[Usage] = Usage(
     name="upgrade",
     positionals=(
         Positional(
@@ -104,7 +89,7 @@ it is a comment in the result, with the reason.
 
 
 def upgrade_command(arguments: Sequence[str]) -> int:
-    values, specs = USAGE.parse(arguments)
+    values, specs = UPGRADE_USAGE.parse(arguments)
     options = UpgradeOptions(specs=specs, **values)
     if options.only_check:
         if options.report or options.modernize or options.output != STANDARD_STREAM:
@@ -135,6 +120,8 @@ def upgrade_command(arguments: Sequence[str]) -> int:
             place = Place(name, 1, 1)
             raise SpecError(*failure.diagnostics, error(message, place)) from None
     else:
+        from tuninglink.upgrading import render_report, upgrade  # noqa: PLC0415 - loads all rules
+
         with progress("upgrading"):
             upgraded = upgrade(data, name, written_for=options.written_for)
         data = upgraded.text.encode()
@@ -151,6 +138,8 @@ def upgrade_command(arguments: Sequence[str]) -> int:
         data = converted.text.encode()
         parts.append(str(converted))
     if options.target:
+        from tuninglink.checking import configurations_in_words  # noqa: PLC0415 - loads a solver
+
         target = read_target(options.target)
         spec = load_spec(data, name=name, upgrade=False)
         with progress("checking configurations"):
@@ -188,3 +177,53 @@ def _check(specs: Sequence[str]) -> int:
             process.show(*failure.diagnostics)
             code = process.FAILURE
     return code
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions:
+    fails: bool = toggle("Exit with 1 if something became worse.", name="fail-on-regression")
+    least: float = option(LEAST_CHANGE, MIN_CHANGE_FLAG, name="min-change")
+    page: PageOptions = group(PageOptions)
+
+
+DIFF_USAGE: Final[Usage] = Usage(
+    name="diff",
+    positionals=(
+        Positional(
+            "OLD",
+            "A report as JSON, of `explain` or of `tune`, a directory of `--report`, or a spec.",
+        ),
+        Positional("NEW", "A later one of the same kind."),
+    ),
+    flags=flags_of(DiffOptions),
+    main_flags=("fail-on-regression", "format", "output"),
+    examples=(
+        "tuninglink diff before.json after.json --fail-on-regression",
+        "tuninglink diff before.json after.json -o changes.html",
+        "tuninglink diff before.mlir after.mlir",
+    ),
+)
+
+
+def diff_command(arguments: Sequence[str]) -> int:
+    values, (old, new) = DIFF_USAGE.parse(arguments)
+    options = options_from(DiffOptions, values)
+    check_output(options.page.output)
+    comparison = compare(Path(old), Path(new), options.least)
+    options.page.write(
+        comparison, lambda stream: _changes(comparison, stream), lambda: to_html(comparison)
+    )
+    is_failure = options.fails and comparison.counts[ChangeKind.REGRESSION]
+    return process.FAILURE if is_failure else process.SUCCESS
+
+
+def _changes(comparison: Comparison, stream: TextIO) -> str:
+    rows = [(change.kind.value, change.what, change.text) for change in comparison.changes]
+    heading = "entry" if comparison.subject == "specs" else "dispatch"
+    table = render_table(("", heading, "old → new"), rows, "", stream) if rows else ""
+    return (
+        table + ", ".join(f"{kind.value}s: {comparison.counts[kind]}" for kind in ChangeKind) + "\n"
+    )
+
+
+USAGES: Final = {"upgrade": UPGRADE_USAGE, "diff": DIFF_USAGE}

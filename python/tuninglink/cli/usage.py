@@ -119,6 +119,13 @@ class Positional:
         return f"{name}..." if self.repeats else name
 
 
+PROGRAM_ARGUMENT: Final[Positional] = Positional(
+    "INPUT",
+    "A program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has dumped; "
+    "- is standard input.",
+)
+
+
 def usage_error(message: str, *remedies: str) -> UsageError:
     """Return an error for a command line, with notes that tell how to fix it."""
     return UsageError(error(message, notes=map(note, remedies)))
@@ -198,14 +205,27 @@ class Usage:
 
 def usage_of(name: str) -> Usage:
     """Return the usage of a command, such as `link` or `database show`."""
-    module, subcommand = module_of(name), name.partition(" ")[2]
-    usage: Usage = module.USAGES[subcommand] if subcommand else module.USAGE
+    module = module_of(name)
+    usages: Mapping[str, Usage] = getattr(module, "USAGES", {})
+    usage: Usage = usages[name.rsplit(maxsplit=1)[-1]] if usages else module.USAGE
     return usage
 
 
+_MODULES: Final = {
+    "dump": "compile",
+    "init": "compile",
+    "lock": "link",
+    "targets": "link",
+    "demo": "doctor",
+    "diff": "upgrade",
+}
+"""The modules of commands that have none of their own."""
+
+
 def module_of(name: str) -> ModuleType:
-    """Return the module of a command, which is named after the first word of the command."""
-    return import_module(f"tuninglink.cli.{name.partition(' ')[0]}")
+    """Return the module of a command, which has its usage and its function by its last word."""
+    word = name.partition(" ")[0]
+    return import_module(f"tuninglink.cli.{_MODULES.get(word, word)}")
 
 
 def spelling(name: str, flag: Flag) -> str:

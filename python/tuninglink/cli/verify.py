@@ -8,14 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring_options import (
-    CALL_FLAGS,
-    MEASURING_FLAGS,
-    PROGRAM_ARGUMENT,
-)
 from tuninglink.cli.project_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import is_quiet, print_table, progress
-from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat, Usage
+from tuninglink.cli.usage import FORMAT_FLAG, PROGRAM_ARGUMENT, ReportFormat, Usage
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     DIM_FLAG,
@@ -39,7 +34,7 @@ from tuninglink.tuning import (
     verify_dispatches,
 )
 from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.deciding import ModelRuns, ProgramVerdict
+from tuninglink.tuning.deciding import MeasuringOptions, ModelRuns, ProgramVerdict
 from tuninglink.tuning.devices import Devices, Settings, check_devices, default_device
 from tuninglink.tuning.programs import (
     CallOptions,
@@ -64,6 +59,9 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink verify"
 
+_CALL_FLAGS: Final = flags_of(CallOptions)
+_MEASURING_FLAGS: Final = flags_of(MeasuringOptions)
+
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions:
@@ -80,7 +78,7 @@ class VerifyOptions:
     upgrade: bool = toggle(COMPILE_FLAGS["no-upgrade"].help, name="no-upgrade", default=True)
     devices: tuple[str, ...] = option(
         (),
-        MEASURING_FLAGS["device"],
+        _MEASURING_FLAGS["device"],
         name="device",
         help="The device, as in cuda://0. Default: the one that runs what is compiled for.",
     )
@@ -106,27 +104,27 @@ class VerifyOptions:
     )
     functions: tuple[FunctionWeight, ...] = option(
         (),
-        CALL_FLAGS["function"],
+        _CALL_FLAGS["function"],
         name="function",
         metavar="NAME",
         help="Call this function of the program. May be repeated. Default: all.",
     )
-    inputs: tuple[GivenInput, ...] = option((), CALL_FLAGS["input"], name="input")
-    expected: tuple[GivenInput, ...] = option((), CALL_FLAGS["expected"])
-    parameters: tuple[ParameterFile, ...] = option((), CALL_FLAGS["parameters"])
+    inputs: tuple[GivenInput, ...] = option((), _CALL_FLAGS["input"], name="input")
+    expected: tuple[GivenInput, ...] = option((), _CALL_FLAGS["expected"])
+    parameters: tuple[ParameterFile, ...] = option((), _CALL_FLAGS["parameters"])
     failures: str = option(
         "",
-        MEASURING_FLAGS["failures"],
+        _MEASURING_FLAGS["failures"],
         help="Write the program of each wrong result and failure to DIR, with a script for the stock tools.",
     )
     report_format: ReportFormat = option(ReportFormat.TABLE, FORMAT_FLAG, name="format")
     jobs: int | None = option(None, JOBS_FLAG)
     timeout: float = option(
         60.0,
-        MEASURING_FLAGS["timeout"],
+        _MEASURING_FLAGS["timeout"],
         help="When a compilation, a run or a reference counts as hanging. Default: 60s.",
     )
-    seed: int = option(0, MEASURING_FLAGS["seed"], help="Fixes the inputs. Default: 0.")
+    seed: int = option(0, _MEASURING_FLAGS["seed"], help="Fixes the inputs. Default: 0.")
     compile_from: Phase = option(Phase.START, COMPILE_FLAGS["compile-from"])
 
     @property

@@ -13,9 +13,9 @@ from forked_commands import forked_commands
 from places import ROOT
 from rich.cells import cell_len
 
+from tuninglink.cli.measuring import ProgressLines
 from tuninglink.cli.process import run
 from tuninglink.cli.terminal import Verbosity, folded, render_table
-from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.cli.usage import SUMMARIES
 from tuninglink.errors import Diagnostic, Severity
 from tuninglink.tuning.flag_sets import FlagSet

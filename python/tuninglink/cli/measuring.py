@@ -1,15 +1,17 @@
-"""Progress of tuning on standard error."""
+"""What the commands that measure candidates (`tune` and `retune`) share: options, checks, the end of their time, and progress."""
 
 from __future__ import annotations
 
 import math
+import os
+import signal
 import sys
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring_options import stopping
+from tuninglink.cli.database import open_database
 from tuninglink.cli.terminal import (
     Verbosity,
     columns,
@@ -21,26 +23,103 @@ from tuninglink.cli.terminal import (
     verbosity,
 )
 from tuninglink.errors import counted, escaped
-from tuninglink.tuning.deciding import Ending, TaskOutcome, TaskResult, TrialResult, WrongDefaults
+from tuninglink.files import check_directory, check_output
+from tuninglink.interrupt_hooks import run_interrupt_hooks
+from tuninglink.llvm_flags import options_from
+from tuninglink.tuning.deciding import (
+    Ending,
+    MeasuringOptions,
+    TaskOutcome,
+    TaskResult,
+    TrialResult,
+    TuningSettings,
+    WrongDefaults,
+)
 from tuninglink.tuning.devices import duration
 from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.programs import Correctness, OutputVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    from tuninglink.compiler import FlagReader
     from tuninglink.errors import Diagnostic
     from tuninglink.tuning.candidates import TunableTask
-    from tuninglink.tuning.deciding import (
-        Budget,
-        FunctionComparison,
-        ModelComparison,
-        ModelVerdict,
-    )
+    from tuninglink.tuning.deciding import Budget, FunctionComparison, ModelComparison, ModelVerdict
     from tuninglink.tuning.devices import DeviceDescription, Timeline
     from tuninglink.tuning.flag_sets import FlagSet, FlagsResult
     from tuninglink.tuning.programs import DispatchedProgram, Failure, Omission, TuningTask
+
+
+_Options = TypeVar("_Options", bound=MeasuringOptions)
+_DEFAULT_SECONDS: Final = 600.0
+
+
+def measuring_options(kind: type[_Options], reader: FlagReader, **others: Any) -> _Options:
+    """Return the options of a command that measures candidates, in limited time unless the trials are limited."""
+    options = options_from(kind, reader.values, flags=reader.flags, **others)
+    settings = options.settings
+    if settings.trials is None and settings.seconds == TuningSettings.seconds:
+        settings = replace(settings, seconds=_DEFAULT_SECONDS)
+    return replace(options, settings=settings)
+
+
+_END_SECONDS: Final = 0.5
+"""The time for writing results and ending processes, in seconds."""
+
+_LEAST_SECONDS: Final = 1.0
+
+
+def check_outputs(options: MeasuringOptions) -> None:
+    """Check that results can be written before measuring."""
+    check_output(options.output)
+    if options.database:
+        check_output(options.database)
+        open_database(options.database).close()
+    if options.failures:
+        check_directory(options.failures)
+
+
+def time_left(seconds: float) -> float:
+    """Return the part of a command's time limit that is left for measuring, without startup and shutdown."""
+    return max(_LEAST_SECONDS, seconds - process.elapsed() - _END_SECONDS)
+
+
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that end a run early: interrupt, termination, and a closed terminal."""
+
+
+@contextmanager
+def stopping(budget: Budget, program: str) -> Iterator[None]:
+    """End the budget on a signal during a block, and end the process on a second one.
+
+    Signals that the parent process ignores stay ignored.
+    """
+    watched = [number for number in _ENDING if signal.getsignal(number) != signal.SIG_IGN]
+
+    def stop(number: int, _: object) -> None:
+        if budget.is_stopped:
+            try:
+                run_interrupt_hooks()
+            finally:
+                os._exit(_SIGNALED + number)
+        budget.stop()
+        with suppress(OSError):  # the terminal may be closed
+            os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
+
+    before = {number: signal.signal(number, stop) for number in watched}
+    watcher = signal.set_wakeup_fd(-1)  # its reader would end the process
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(watcher, warn_on_full_buffer=False)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+_SIGNALED: Final = 128
+"""The offset of shell exit codes for signals."""
 
 
 def summary(result: TaskResult) -> str:
