@@ -88,21 +88,24 @@ it is a comment in the result, with the reason.
 )
 
 
+_BYTECODE: Final = "bytecode cannot be upgraded; have the compiler that wrote it print it as text (iree-opt), and upgrade that"
+
+
 def upgrade_command(arguments: Sequence[str]) -> int:
     values, specs = UPGRADE_USAGE.parse(arguments)
     options = UpgradeOptions(specs=specs, **values)
-    if options.only_check:
-        if options.report or options.modernize or options.output != STANDARD_STREAM:
-            message = "--check writes nothing; leave --output, --report and --modernize out"
+    if not options.only_check:
+        check_output(options.output)
+        if len(options.specs) > 1:
+            raise usage_error("one spec at a time; only --check takes several")
+        if options.target and not options.report:
+            message = "--target selects the target of the checks in the --report; add --report"
             raise usage_error(message)
-        set_up_command_line("tuninglink upgrade", ())
-        return _check(specs)
-    check_output(options.output)
-    if len(options.specs) > 1:
-        raise usage_error("one spec at a time; only --check takes several")
-    if options.target and not options.report:
-        raise usage_error("--target selects the target of the checks in the --report; add --report")
+    elif options.report or options.modernize or options.output != STANDARD_STREAM:
+        raise usage_error("--check writes nothing; leave --output, --report and --modernize out")
     set_up_command_line("tuninglink upgrade", ())
+    if options.only_check:
+        return _check(specs)
     name, data = process.read_input(specs[0])
     # Bytecode needs no upgrade.
     upgraded: Upgraded | None = None
@@ -113,12 +116,7 @@ def upgrade_command(arguments: Sequence[str]) -> int:
         try:
             parse_module(data, name, thread_context())
         except SpecError as failure:
-            message = (
-                "bytecode cannot be upgraded; have the compiler that wrote it print it as text "
-                "(iree-opt), and upgrade that"
-            )
-            place = Place(name, 1, 1)
-            raise SpecError(*failure.diagnostics, error(message, place)) from None
+            raise SpecError(*failure.diagnostics, error(_BYTECODE, Place(name, 1, 1))) from None
     else:
         from tuninglink.upgrading import render_report, upgrade  # noqa: PLC0415 - loads all rules
 
