@@ -51,12 +51,12 @@ LIMITS: Final = {
     "tuning.scheduling": (2281, 159),
     "tuning": (4076, 168),
     "doctor": (251, 9),
-    "cli": (5351, 203),
+    "cli": (5264, 203),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 248
+MOST_FILES: Final = 241
 SHORTEST_MEAN: Final = 13.6
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
