@@ -6,12 +6,12 @@ import json
 import sqlite3
 import statistics
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from tuninglink.errors import Diagnostic, Severity
 from tuninglink.files import meant
@@ -170,7 +170,7 @@ _MOST_READ_ALONE: Final = 100_000
 """How many trials are read one by one after a damaged part."""
 
 
-class Database:
+class Database(AbstractContextManager["Database"]):
     """Trials in an SQLite file. Trials are only added, and are durable as soon as they are recorded.
 
     Several processes may use one file. An object may only be used by the thread that created it. All methods raise a
@@ -199,9 +199,6 @@ class Database:
         self._connection = open_connection(
             path, read_only=read_only, on_wait=on_wait, on_damage=on_damage
         )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

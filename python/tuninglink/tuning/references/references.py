@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
@@ -74,7 +75,7 @@ _FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
 
 
 @dataclass
-class References:
+class References(AbstractContextManager["References"]):
     """Computes references in separate processes, once per task.
 
     Attributes:
@@ -95,9 +96,6 @@ class References:
     def within(cls, budget: float, seed: int) -> Self:
         """Return references that each take at most a tenth of a budget, in seconds."""
         return cls(seed, min(cls.seconds, max(_LEAST_SECONDS, _BUDGET_PART * budget)))
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.pool.close()
@@ -479,7 +477,7 @@ _LEAST_PROGRAM_SECONDS: Final = 1.0
 
 
 @dataclass
-class ProgramReference:
+class ProgramReference(AbstractContextManager["ProgramReference"]):
     """The expected outputs of a whole program, computed in a separate process.
 
     Attributes:
@@ -495,9 +493,6 @@ class ProgramReference:
     target: ReferenceTarget = field(init=False)
     _job: Future[Compiled | str] | None = None
     _outputs: dict[tuple[int, int], FunctionOutputs | str] = field(default_factory=dict)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.pool.close()
