@@ -116,19 +116,10 @@ def to_html(insights: Insights) -> str:
     return render_page("tuninglink.tuning.database", "insights.html", plain(insights))
 
 
-@dataclass(frozen=True)
 class _Measured:
-    """Measured candidates with knobs, a row for each."""
+    """Measured candidates with knobs, a row for each; those of a problem begin with the fastest."""
 
-    quantities: Quantities
-    problems: NDArray[np.int_]
-    slowdowns: NDArray[np.float64]
-    limits: NDArray[np.float64]
-    are_defaults: Mask
-
-    @classmethod
-    def of(cls, groups: Sequence[Sequence[Trial]]) -> _Measured:
-        """Return the candidates of problems, each with the fastest first."""
+    def __init__(self, groups: Sequence[Sequence[Trial]]) -> None:
         rows = [
             (number, trial, slowdown, limit)
             for number, group in enumerate(groups)
@@ -137,13 +128,11 @@ class _Measured:
             if trial.configuration.knobs
         ]
         numbers, trials, slowdowns, limits = zip(*rows, strict=True)
-        return cls(
-            Quantities.of(trials),
-            np.array(numbers, int),
-            np.array(slowdowns, float),
-            np.array(limits, float),
-            np.array([trial.origin == "default" for trial in trials], bool),
-        )
+        self.quantities = Quantities.of(trials)
+        self.problems = np.array(numbers, int)
+        self.slowdowns = np.array(slowdowns, float)
+        self.limits = np.array(limits, float)
+        self.are_defaults = np.array([trial.origin == "default" for trial in trials], bool)
 
     def heuristic(self, rows: Mask) -> tuple[QuantityCondition, ...]:
         """Return a decision list: each condition is the one on a tree's path with the least remaining regret."""
@@ -199,7 +188,7 @@ def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | N
     ]
     if not groups:
         return None
-    measured = _Measured.of(groups)
+    measured = _Measured(groups)
     everything = np.ones(len(measured.problems), bool)
     conditions = measured.heuristic(everything)
     if not conditions:

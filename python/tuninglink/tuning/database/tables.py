@@ -265,6 +265,9 @@ def _with_results(trials: Sequence[Trial]) -> Iterator[tuple[Trial, str]]:
 def write_tables(trials: Iterable[Trial], directory: Path) -> list[str]:
     """Write a file for each problem and environment, named after the problem; return the omitted ones.
 
+    A table has the first measurements of each candidate. Races and confirmations are left out, since they measure few
+    candidates, with more samples.
+
     Raises:
         TuninglinkError: a file cannot be written.
     """
@@ -272,60 +275,49 @@ def write_tables(trials: Iterable[Trial], directory: Path) -> list[str]:
     taken: Counter[str] = Counter()
     omissions = []
     for group in grouped_trials(trials):
-        description, table = group[0].problem.description, _table(group)
-        if table is None:
-            omissions.append(
-                f"'{description}' is left out: no time is known of the default, or of any candidate"
-            )
+        problem, environment = group[0].problem, group[0].environment
+        screened = [trial for trial in group if trial.stage == SCREEN]
+        defaults = [trial for trial in (*screened, *group) if trial.origin == "default"]
+        times = [default.median for default in defaults if default.median is not None]
+        candidates = [
+            trial for trial in screened if trial.origin != "default" and trial.configuration.knobs
+        ]
+        if not times or not any(candidate.median for candidate in candidates):
+            why = "no time is known of the default, or of any candidate"
+            omissions.append(f"'{problem.description}' is left out: {why}")
             continue
-        name = description.replace(" ", "_")
+        results = results_of(group)
+        rows: list[Object] = []
+        for trial in candidates:
+            median, result = trial.median, results[trial.configuration.key]
+            # A candidate that failed later has no time.
+            failed = median is None or result not in (RIGHT, NOT_CHECKED)
+            reason = trial.failure.kind.value if trial.failure else result
+            rows.append(
+                {
+                    "pipeline": trial.configuration.pipeline,
+                    "knobs": trial.configuration.knobs,
+                    "microseconds": None if failed or median is None else round(median, 3),
+                    "failure": reason if failed else None,
+                }
+            )
+        choice = defaults[0].configuration
+        table = {
+            "target": environment.target,
+            "device": environment.device,
+            "compiler": environment.compiler,
+            "date": defaults[0].time.partition("T")[0],
+            "program": problem.program,
+            "trials": rows,
+            "version": VERSION,
+            "default": {
+                "pipeline": choice.pipeline if choice.knobs else None,
+                "knobs": choice.knobs or None,
+                "microseconds": round(times[0], 3),
+            },
+        }
+        name = problem.description.replace(" ", "_")
         taken[name] += 1
         number = f"_{taken[name]}" if taken[name] > 1 else ""
         write_file(place / f"{name}{number}.json", to_json(table))
     return omissions
-
-
-def _table(trials: Sequence[Trial]) -> Object | None:
-    """Return the first measurements of each candidate of a problem in an environment; None without times.
-
-    Races and confirmations are left out, since they measure few candidates, with more samples.
-    """
-    screened = [trial for trial in trials if trial.stage == SCREEN]
-    defaults = [trial for trial in (*screened, *trials) if trial.origin == "default"]
-    times = [default.median for default in defaults if default.median is not None]
-    candidates = [
-        trial for trial in screened if trial.origin != "default" and trial.configuration.knobs
-    ]
-    if not times or not any(candidate.median for candidate in candidates):
-        return None
-    results = results_of(trials)
-    rows: list[Object] = []
-    for trial in candidates:
-        median, result = trial.median, results[trial.configuration.key]
-        # A candidate that failed later has no time.
-        failed = median is None or result not in (RIGHT, NOT_CHECKED)
-        reason = trial.failure.kind.value if trial.failure else result
-        rows.append(
-            {
-                "pipeline": trial.configuration.pipeline,
-                "knobs": trial.configuration.knobs,
-                "microseconds": None if failed or median is None else round(median, 3),
-                "failure": reason if failed else None,
-            }
-        )
-    environment, first = trials[0].environment, defaults[0]
-    choice = first.configuration
-    return {
-        "target": environment.target,
-        "device": environment.device,
-        "compiler": environment.compiler,
-        "date": first.time.partition("T")[0],
-        "program": trials[0].problem.program,
-        "trials": rows,
-        "version": VERSION,
-        "default": {
-            "pipeline": choice.pipeline if choice.knobs else None,
-            "knobs": choice.knobs or None,
-            "microseconds": round(times[0], 3),
-        },
-    }
