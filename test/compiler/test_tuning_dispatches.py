@@ -268,8 +268,8 @@ def test_a_program_without_dispatches_is_refused(tmp_path: Path) -> None:
 
 
 def test_patterns_mean_names_of_dispatches_and_functions() -> None:
-    (task,) = dispatched(matmul(4, 256, 128), CPU).tasks
-    assert task.is_meant(["matmul"])
-    assert task.is_meant(["conv", "dispatch_0"])
-    assert task.is_meant(["matmul_*x128"])
-    assert not task.is_meant(["conv"])
+    program = dispatched(matmul(4, 256, 128), CPU)
+    for patterns in (["matmul"], ["conv", "dispatch_0"], ["matmul_*x128"]):
+        assert len(program.matching_tasks(patterns)) == 1
+    with pytest.raises(TuninglinkError, match="no dispatch matches"):
+        program.matching_tasks(["conv"])

@@ -127,11 +127,6 @@ class Trial:
         return self.problem.key
 
     @property
-    def is_compared(self) -> bool:
-        """Whether the outputs were compared, as for candidates in a race and for the compiler's choice."""
-        return self.failure is None and (self.stage != "screen" or self.origin == "default")
-
-    @property
     def median(self) -> float | None:
         """The median of the samples in microseconds, None if the trial failed."""
         return statistics.median(self.samples) if self.samples else None
@@ -364,7 +359,7 @@ def results_of(trials: Iterable[Trial]) -> dict[str, str]:
         key = trial.configuration.key
         if trial.failure is not None:
             failures[key] = trial.failure.kind.value
-        elif trial.is_compared:
+        elif trial.stage != SCREEN or trial.origin == "default":  # the outputs were compared
             results[key] = RIGHT
         else:
             results.setdefault(key, NOT_CHECKED)

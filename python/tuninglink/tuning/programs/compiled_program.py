@@ -546,12 +546,6 @@ class CallOptions:
         "the model comes from. One for each result. Default: what the same program computes on the CPU.",
     )
 
-    def weights(self) -> Mapping[str, int] | None:
-        """Return the functions that count with their weights; None if all count once."""
-        if not self.functions:
-            return None
-        return {function.name: function.weight for function in self.functions}
-
 
 ALL_CALLS: Final[CallOptions] = CallOptions()
 """One call of each function, with random inputs."""

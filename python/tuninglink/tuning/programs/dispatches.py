@@ -117,13 +117,6 @@ class TuningTask:
         """The name of the first dispatch."""
         return self.dispatches[0]
 
-    def is_meant(self, patterns: Sequence[str]) -> bool:
-        """Return whether a pattern is part of the name of a dispatch or of its function; `*` and `?` match."""
-        subjects = (*self.dispatches, *self.functions)
-        return any(
-            fnmatchcase(subject, f"*{pattern}*") for pattern in patterns for subject in subjects
-        )
-
 
 @dataclass(frozen=True)
 class Omission:
@@ -158,9 +151,18 @@ class DispatchedProgram:
     ) -> Sequence[TuningTask]:
         """Return the tasks that match a pattern of an option; all without patterns; raise an error if none does.
 
-        Patterns are parts of names of dispatches or of their functions.
+        Patterns are parts of names of dispatches or of their functions; `*` and `?` match.
         """
-        tasks = [task for task in self.tasks if not patterns or task.is_meant(patterns)]
+        tasks = [
+            task
+            for task in self.tasks
+            if not patterns
+            or any(
+                fnmatchcase(name, f"*{pattern}*")
+                for pattern in patterns
+                for name in (*task.dispatches, *task.functions)
+            )
+        ]
         if tasks:
             return tasks
         what = f"matches {option}" if self.tasks else "can run alone"
@@ -212,10 +214,11 @@ def read_program(
     if any(map(is_benchmark, body(module))):
         tasks, omissions = _tasks([module], None, {})
     else:
+        weights = {function.name: function.weight for function in options.functions} or None
         arguments = dispatch_arguments(module, lambda *_: None)
         tasks, omissions = _tasks(
             dump_benchmarks(module),
-            count_calls(module, options.weights(), initializations=0),
+            count_calls(module, weights, initializations=0),
             arguments,
             partial(dynamic_benchmarks, module, sizes) if sizes else None,
         )
