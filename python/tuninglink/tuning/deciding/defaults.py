@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import Diagnostic, TuninglinkError
@@ -149,8 +151,13 @@ def nothing_runs(devices: DeviceSet, failure: Failure) -> TuninglinkError:
 _AT_ONCE: Final = 2
 """Verdicts computed in parallel in the background: as many as references."""
 
-_MOST_KEPT_BYTES: Final = 1 << 30
-"""Memory limit for the references of right defaults, which races need again."""
+_LEAST_KEPT_BYTES: Final = 1 << 30
+_KEPT_PART: Final = 16
+"""The memory for the references of right defaults, which races need again: at least these bytes, or a sixteenth of all."""
+
+
+_OTHERS: Final = 3.0
+"""The time that the device is left to others after a default was run in the background, in multiples of that run."""
 
 
 class DefaultJudgements:
@@ -167,6 +174,11 @@ class DefaultJudgements:
         self._references = references
         self._threads = ThreadPoolExecutor(_AT_ONCE) if in_background else None
         self._lock = Lock()
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        self._most_kept_bytes = max(_LEAST_KEPT_BYTES, memory // _KEPT_PART)
+        self._turn = Lock()
+        self._due = 0.0
+        self._is_awaited = Event()
         self._kept_bytes = 0
         self._jobs: dict[str, Future[OutputVerdict]] = {}
         self._by_points: set[str] = set()
@@ -191,7 +203,7 @@ class DefaultJudgements:
     def begin(self, task: TuningTask, default: Benchmark) -> None:
         """Start to judge a default, unless it has been started."""
         if self._threads is not None and task.key not in self._jobs:
-            self._jobs[task.key] = self._threads.submit(self._judge, task, default)
+            self._jobs[task.key] = self._threads.submit(self._judge, task, default, is_paced=True)
 
     def judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
         """Wait for the verdict on a default and return it.
@@ -256,6 +268,7 @@ class DefaultJudgements:
 
     def wait(self, seconds: float) -> None:
         """Wait for the next verdict from the background."""
+        self._is_awaited.set()
         running = [job for job in self._jobs.values() if not job.done()]
         wait(running, None if math.isinf(seconds) else seconds, FIRST_COMPLETED)
 
@@ -270,11 +283,24 @@ class DefaultJudgements:
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._threads = None
+            self._is_awaited.set()
 
-    def _judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
+    def _judge(
+        self, task: TuningTask, default: Benchmark, *, is_paced: bool = False
+    ) -> OutputVerdict:
         """Judge a default. May be called from any thread."""
         try:
-            verdict = judge_default(self._device, default, task, self._references)
+            if is_paced:
+                # Outputs may take as long as many measurements, which go first.
+                with self._turn:
+                    self._is_awaited.wait(max(0.0, self._due - time.monotonic()))
+                    began = time.monotonic()
+                    outputs = self._device.outputs(default)
+                    end = time.monotonic()
+                    self._due = end + _OTHERS * (end - began)
+            else:
+                outputs = self._device.outputs(default)
+            verdict = verdict_on(outputs, task, self._references)
         except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one verdict only
@@ -285,7 +311,7 @@ class DefaultJudgements:
             reference = self._references.reference(task)
             size = reference.byte_length if isinstance(reference, Reference) else 0
             with self._lock:
-                fits = self._kept_bytes + size <= _MOST_KEPT_BYTES
+                fits = self._kept_bytes + size <= self._most_kept_bytes
                 self._kept_bytes += size if fits else 0
             if not fits:
                 self._references.release(task)
@@ -300,11 +326,10 @@ class DefaultJudgements:
 # --- Checks of candidates' outputs with a reference for the dispatch -----------------------------
 
 
-def judge_default(
-    device: Device, default: Benchmark, task: TuningTask, references: References
+def verdict_on(
+    outputs: Outputs | Failure, task: TuningTask, references: References
 ) -> OutputVerdict:
-    """Return the verdict of a task's reference on the compiler's choice."""
-    outputs = device.outputs(default)
+    """Return the verdict of a task's reference on the outputs of the compiler's choice."""
     if isinstance(outputs, Failure):
         return OutputVerdict(Correctness.UNCHECKED, outputs.message)
     return references.judge(task, outputs)
@@ -342,7 +367,7 @@ class JudgedOutputs:
         """
         if self.judgement is not None or self.references is None:
             return self.judgement
-        return judge_default(self.device, self.default, self.task, self.references)
+        return verdict_on(self.device.outputs(self.default), self.task, self.references)
 
     @property
     def default_is_wrong(self) -> bool:

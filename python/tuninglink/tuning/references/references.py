@@ -119,6 +119,11 @@ class References(AbstractContextManager["References"]):
         except _FAILED_JOB as failure:
             return str(failure)
 
+    def is_ready(self, task: TuningTask) -> bool:
+        """Return whether the reference of a task is computed."""
+        job = self._jobs.get(task.key)
+        return job is not None and job.done()
+
     def release(self, task: TuningTask) -> None:
         """Drop the reference of a task, which may be large."""
         self._jobs.pop(task.key, None)

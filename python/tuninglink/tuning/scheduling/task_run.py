@@ -282,12 +282,14 @@ class TaskRun:
 
     def _failure(self, trial: TrialResult, *, waits: bool = True) -> Failure | None:
         """Return the failure of a candidate's outputs; None if they are right."""
-        # Unless this `waits` for the reference, they are compared with the default's while it is being computed.
+        # Unless this `waits` for the reference, they are compared with the default's until it is computed.
+        context = self._context
         compiled = self._context.compiled(self.prepared, trial)
         if compiled is None or compiled.benchmark is None:
             return Failure(FailureKind.COMPILE, "it does not compile again")
         with self._context.timeline.stage(Stage.REFERENCE):
-            if waits or self._context.judgements is None or self._judgement is not None:
+            is_ready = context.references is None or context.references.is_ready(self.prepared.task)
+            if waits or context.judgements is None or (is_ready and self._judgement is not None):
                 return self._checks.failure(compiled.benchmark)
             return self._checks_against_default.failure(compiled.benchmark)
 
