@@ -392,13 +392,16 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
     has_same_default = taken[0] == taken[1] and all(
         old.get(name) == new.get(name) for name in _SAME_DEFAULT
     )
-    problems = [
-        [
-            (f"{problem['problem']} for {problem['target']}", _problem(problem))
-            for problem in report["dispatches"]
-        ]
-        for report in (old, new)
-    ]
+    problems: list[list[tuple[str, Side]]] = [[], []]
+    for report, sides in zip((old, new), problems, strict=True):
+        for problem in report["dispatches"]:
+            # The time under the spec: the winner's, or else the time of the compiler's choice.
+            if problem["outcome"] == _WON and problem["tuned_us"] is not None:
+                side = _side(problem, problem["outcome"], "µs")
+            else:
+                time = _estimate(problem["default_us"], problem.get("default_interval"))
+                side = Side(problem["outcome"], time, speedup=Estimate(1.0, 1.0, 1.0))
+            sides.append((f"{problem['problem']} for {problem['target']}", side))
     items = []
     for what, was, now in paired(*problems):
         changes: list[Change] = []
@@ -425,15 +428,6 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
         for path, report in zip(paths, (old, new), strict=True)
     )
     return Comparison("reports of tuning", old_source, new_source, tuple(items), notes)
-
-
-def _problem(dispatch: Object) -> Side:
-    """Return a problem and its time under the spec: the winner's, or else the time of the compiler's choice."""
-    outcome = dispatch["outcome"]
-    if outcome == _WON and dispatch["tuned_us"] is not None:
-        return _side(dispatch, outcome, "µs")
-    time = _estimate(dispatch["default_us"], dispatch.get("default_interval"))
-    return Side(outcome, time, speedup=Estimate(1.0, 1.0, 1.0))
 
 
 def _side(measured: Object, state: str, unit: str) -> Side:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property, reduce
 from typing import Final
 
@@ -49,27 +49,26 @@ class Inapplicability:
     is_foreign: bool
 
 
+@dataclass(eq=False)
 class Applicability:
     """The entries of a spec that apply to one target.
 
     An entry does not apply if it is bound to other, dissimilar targets, or if its configuration is foreign to the
     target. An opaque spec applies as a whole or not at all.
 
-    Args:
+    Attributes:
         target: the compilation target; None if unknown, in which case all unbound entries apply.
     """
 
-    def __init__(self, spec: Spec, target: Target | None) -> None:
-        self.spec = spec
-        self._target = target
-        self._binding = binding_of(spec.module)
-        self._exclusions: dict[int, Inapplicability | None] = {}
-        self._reasons: dict[mlir.Attribute, str] = {}
+    spec: Spec
+    target: Target | None
+    _exclusions: dict[int, Inapplicability | None] = field(default_factory=dict, init=False)
+    _reasons: dict[mlir.Attribute, str] = field(default_factory=dict, init=False)
 
     @cached_property
     def is_bound_elsewhere(self) -> bool:
         """Whether the spec as a whole is bound to other targets."""
-        return not suits(self._binding, self._target, ())
+        return not suits(binding_of(self.spec.module), self.target, ())
 
     @cached_property
     def members(self) -> tuple[Spec, ...]:
@@ -79,14 +78,14 @@ class Applicability:
     def is_like(self, position: int | None = None) -> bool:
         """Return whether the entry at a position, or the spec as a whole, is for targets similar to this one."""
         if position is None:
-            return not covers(self._binding, self._target)
-        return not covers(entry_binding(self.spec.anatomy.entry(position)), self._target)
+            return not covers(binding_of(self.spec.module), self.target)
+        return not covers(entry_binding(self.spec.anatomy.entry(position)), self.target)
 
     def split(
         self, positions: Sequence[int] | None
     ) -> tuple[Sequence[int] | None, Sequence[int] | None]:
         """Split applicable entries (None for all) into entries for the target and entries for similar targets."""
-        if self._target is None:
+        if self.target is None:
             return positions, ()
         if self.spec.kind is SpecKind.OPAQUE:
             return ((), positions) if self.is_like() else (positions, ())
@@ -133,7 +132,7 @@ class Applicability:
         if position not in self._exclusions:
             entry = self.spec.anatomy.entry(position)
             reason, is_foreign = _BOUND, False
-            if is_bound_for(entry, self._target):
+            if is_bound_for(entry, self.target):
                 values = (settings_of(self.spec, entry) or {}).values()
                 reason, is_foreign = next(filter(None, map(self._why_foreign, values)), ""), True
             what = f"entry '{entry.matcher}'"
@@ -151,7 +150,7 @@ class Applicability:
         what = f"opaque spec '{self.spec.name}'"
         for sequence in collect(self.spec.module, names.NAMED_SEQUENCE):
             binding = binding_of(sequence)
-            if not suits(binding, self._target, ()):
+            if not suits(binding, self.target, ()):
                 reason = f"'@{symbol_name(sequence)}' in it is bound to {', '.join(binding or ())}"
                 return Inapplicability(what, place_of(sequence.location), reason, is_foreign=True)
         for constant in collect(self.spec.module, names.PARAM_CONSTANT):
@@ -160,10 +159,10 @@ class Applicability:
         return None
 
     def _why_foreign(self, value: mlir.Attribute) -> str:
-        if self._target is None:
+        if self.target is None:
             return ""
         if value not in self._reasons:
-            self._reasons[value] = foreign_reason(value, self._target)
+            self._reasons[value] = foreign_reason(value, self.target)
         return self._reasons[value]
 
 
@@ -183,17 +182,17 @@ def is_bound_for(entry: Entry, target: Target | None) -> bool:
     return suits(binding, target, {str(element_type(type_)) for type_ in types})
 
 
+@dataclass(eq=False)
 class Selection:
     """The entries of specs that apply to the dispatches of one target."""
 
-    def __init__(self, target: Target | None) -> None:
-        self._target = target
-        self._applicabilities: dict[int, Applicability] = {}
+    target: Target | None
+    _applicabilities: dict[int, Applicability] = field(default_factory=dict, init=False)
 
     def of(self, spec: Spec) -> Applicability:
         """Return the applicability of a spec's entries."""
         if id(spec) not in self._applicabilities:
-            self._applicabilities[id(spec)] = Applicability(spec, self._target)
+            self._applicabilities[id(spec)] = Applicability(spec, self.target)
         return self._applicabilities[id(spec)]
 
     def is_whole(self, spec: Spec) -> bool:
@@ -221,7 +220,7 @@ class Selection:
                     notes.append(note(f"nor are {len(exclusions) - _NAMED:,} more"))
                 notes.append(note(f"'--spec TARGET={source}' binds a spec to its target"))
                 message = (
-                    f"{first.what} of '{source}' is not applied for {self._target}: {first.reason}"
+                    f"{first.what} of '{source}' is not applied for {self.target}: {first.reason}"
                 )
                 diagnostics.emit(Diagnostic(Severity.WARNING, message, first.place, tuple(notes)))
 

@@ -269,7 +269,11 @@ class _Guards:
                 lambda op, *further: _compare(op, further[-1], _EQUAL),
                 is_entry=False,
             )
-            new_pairs.insert(0, (is_decided, self._skip(len(kinds) - 1)))
+            count = len(kinds) - 1
+            skip = self._add(
+                "skip", (self._op,), count, lambda op: [empty_handle(op) for _ in range(count)]
+            )
+            new_pairs.insert(0, (is_decided, skip))
         # Copy the list to a sequence of its own.
         attributes = dict(operation.attributes.items()) | pair_attributes(new_pairs)
         attributes["flatten_results"] = mlir.UnitAttr.get()
@@ -320,11 +324,6 @@ class _Guards:
             self._uses.update(reference[0] for reference in references_in(sequence))
         return sequence, name
 
-    def _skip(self, count: int) -> str:
-        return self._add(
-            "skip", (self._op,), count, lambda op: [empty_handle(op) for _ in range(count)]
-        )
-
     def undecided_of(self) -> str:
         """A sequence that takes ops and the decided ops, and yields the ops that are not decided."""
 
@@ -357,7 +356,8 @@ class _Guards:
         )
         matches_any = self._add("is_any", one, 1, lambda op: [op], is_entry=False)
         keep = self._add("keep", one, 1, lambda op: [op])
-        pairs = pair_attributes([(unconfigured, self._skip(1)), (matches_any, keep)])
+        skip = self._add("skip", one, 1, lambda op: [empty_handle(op)])
+        pairs = pair_attributes([(unconfigured, skip), (matches_any, keep)])
         pairs |= dict.fromkeys(("flatten_results", "restrict_root"), mlir.UnitAttr.get())
         return self._add("configured_in", one, 1, lambda root: walk([root], one * 2, pairs)[1:])
 

@@ -354,6 +354,9 @@ def _read(path: Path) -> bytes:
 
 _SHIPPED_SPECS: Final = resources.files("tuninglink") / "shipped" / "default"
 
+_loaded: Final = threading.local()
+"""The shipped specs loaded into the context of each thread; they are freed with the thread."""
+
 
 @dataclass(frozen=True)
 class DefaultLibrary:
@@ -431,30 +434,18 @@ def default_spec(
     if file is None:
         return None
     if own is None and context is None:
-        return _loaded_once(file)
+        loaded: dict[SpecFile, Spec] = vars(_loaded).setdefault("specs", {})
+        if file not in loaded:
+            loaded[file] = file.load(thread_context())
+        return loaded[file]
     return file.load(context or thread_context(), upgrade=upgrade, diagnostics=diagnostics)
 
 
 def shipped() -> dict[Target, Spec]:
     """Return the shipped default specs, sorted by the names of their targets."""
-    specs = {}
-    for target in map(Target.parse, sorted(_specs_in(_SHIPPED_SPECS))):
-        file = DefaultLibrary().find(target)
-        assert file
-        specs[target] = _loaded_once(file)
-    return specs
-
-
-_loaded: Final = threading.local()
-"""The shipped specs loaded into the context of each thread; they are freed with the thread."""
-
-
-def _loaded_once(file: SpecFile) -> Spec:
-    """Return the spec in the context of the calling thread; the first call parses it."""
-    specs: dict[SpecFile, Spec] = vars(_loaded).setdefault("specs", {})
-    if file not in specs:
-        specs[file] = file.load(thread_context())
-    return specs[file]
+    targets = map(Target.parse, sorted(_specs_in(_SHIPPED_SPECS)))
+    specs = {target: default_spec(target) for target in targets}
+    return {target: spec for target, spec in specs.items() if spec is not None}
 
 
 # --- Specs at URLs: fetched through fsspec, verified, and cached by hash --------------------------

@@ -124,7 +124,11 @@ def check_configurations(
                 if (value, finding.message) in reported or finding.rule is needless:
                     continue
                 reported.add((value, finding.message))
-                operation = _constant(matcher, value) or matcher
+                # The constant in the matcher that holds the configuration.
+                operations = [] if matcher is None else body(matcher)
+                constants = (op for op in operations if op.name == names.PARAM_CONSTANT)
+                holders = (op for op in constants if op.attributes["value"] == value)
+                operation = next(holders, matcher)
                 _report(finding, f"entry '{entry.matcher}': ", operation, places, diagnostics)
 
 
@@ -358,14 +362,6 @@ def _usual_intrinsic(types: tuple[str, str], target: Target | None, context: mli
     return next(
         (name for name in names_of_types if target is None or name in target.intrinsics), ""
     )
-
-
-def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Operation | None:
-    """Return the constant in a matcher that holds a configuration, None if the constant is elsewhere."""
-    if matcher is None:
-        return None
-    constants = (op for op in body(matcher) if op.name == names.PARAM_CONSTANT)
-    return next((constant for constant in constants if constant.attributes["value"] == value), None)
 
 
 # --- Faults of the knobs of a GPU configuration that do not depend on the target -----------------

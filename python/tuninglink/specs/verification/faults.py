@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -39,11 +39,11 @@ _VALUE: Final = re.compile(r'"?\w+"?\s*=\s*(?P<value>\[|-?\d+)')
 """A knob with the beginning of its value."""
 
 
+@dataclass(eq=False)
 class KnobPlaces:
     """A finder of knobs in the files that specs were read from; each file is read once."""
 
-    def __init__(self) -> None:
-        self._texts: dict[str, SpecText | None] = {}
+    _texts: dict[str, SpecText | None] = field(default_factory=dict, init=False)
 
     def find(self, at: Place | None, knob: str) -> Place | None:
         """Return the place of a knob in the op at a place, or in an alias that it uses; else the place of the op."""
