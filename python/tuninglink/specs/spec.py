@@ -259,7 +259,8 @@ def sequences_run(entry_point: mlir.Operation) -> list[tuple[str, ...]]:
     *operations, terminator = body(entry_point)
     targets: list[tuple[str, ...]] = []
     for operation in operations:
-        if operation.name == names.INCLUDE and operation.operands[0] == root:
+        passes_root = list(operation.operands)[:1] == [root] and len(operation.results) > 0
+        if operation.name == names.INCLUDE and passes_root:
             targets += references(operation.attributes["target"])
             root = operation.results[0]
         elif operation.name not in (names.SELECT, names.MERGE_HANDLES):

@@ -60,6 +60,22 @@ def test_a_spec_that_does_nothing_is_empty_and_others_are_opaque() -> None:
     assert load_spec(printing.encode()).kind_words == "opaque spec"
 
 
+def test_an_entry_point_may_include_a_nested_sequence_without_results() -> None:
+    nested = """module attributes {transform.with_named_sequence} {
+  module @inner attributes {transform.with_named_sequence} {
+    transform.named_sequence @mark(%op: !transform.any_op {transform.readonly}) {
+      transform.yield
+    }
+  }
+  transform.named_sequence @__kernel_config(%root: !transform.any_op {transform.readonly})
+      -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+    transform.include @inner::@mark failures(propagate) (%root) : (!transform.any_op) -> ()
+    transform.yield %root : !transform.any_op
+  }
+}"""
+    assert load_spec(nested.encode()).anatomy.driver is None
+
+
 def test_what_fails_is_told_at_once_or_when_it_is_looked_at(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="cannot read the spec"):
         read_specs([str(tmp_path / "missing.mlir")], DiagnosticSink(print))
