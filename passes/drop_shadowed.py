@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import Place
 from tuninglink.matching import EntryConditions, find_unreachable
 from tuninglink.mlir import DiagnosticSink, Pass, option
-from tuninglink.specs import erase_unused, pairs_of, set_pairs, specs_in, unused_sequences
+from tuninglink.specs import erase_unused, pairs_of, scopes, set_pairs, specs_in
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def drop_shadowed(module: mlir.Operation) -> Dropping:
     if not plans:
         return Dropping((), 0)
     # Remove them.
-    unused = set(unused_sequences(module))
+    unused = {sequence for scope in scopes(module) for sequence in scope.unused()}
     for foreach_match, dropped in plans:
         kept = [pair for at, pair in enumerate(pairs_of(foreach_match)) if at not in dropped]
         set_pairs(foreach_match, kept)

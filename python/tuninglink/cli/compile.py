@@ -30,7 +30,6 @@ from tuninglink.mlir import error, note, parse_module, thread_context
 from tuninglink.specs import (
     DefaultLibrary,
     SpecFiles,
-    automatic_positions,
     collect_specs,
     read_specs,
 )
@@ -155,7 +154,7 @@ def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoic
     return SpecChoice(
         SpecFiles((*files, *from_project), upgrade=upgrade, diagnostics=sink),
         from_project=len(from_project),
-        automatic=automatic_positions(files),
+        automatic=frozenset(at for at, file in enumerate(files) if file.is_automatic),
         library=library,
         exact=False,
         dump=options.spec_dumps,

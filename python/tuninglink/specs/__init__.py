@@ -60,7 +60,6 @@ with lazy_imports(globals()):
         scopes as scopes,
         settings_of as settings_of,
         unrolled_loops as unrolled_loops,
-        unused_sequences as unused_sequences,
     )
     from tuninglink.specs.sequences import Annotation as Annotation, SequenceTable as SequenceTable
     from tuninglink.specs.sources import (
@@ -72,7 +71,6 @@ with lazy_imports(globals()):
         SpecFile as SpecFile,
         SpecFiles as SpecFiles,
         SpecSource as SpecSource,
-        automatic_positions as automatic_positions,
         cache_directory as cache_directory,
         default_spec as default_spec,
         library_files as library_files,

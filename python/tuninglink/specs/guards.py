@@ -52,7 +52,6 @@ from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     FAILURES_SUPPRESS,
     Handle,
-    adds_symbol,
     any_op,
     change_signature,
     consumes,
@@ -181,7 +180,7 @@ class _Guards:
                     state.decided.append(decided)
             elif operation.name == names.FOREACH_MATCH:
                 self._list(operation, state)
-            elif not only_reads(operation) and not adds_symbol(operation):
+            elif not only_reads(operation, or_adds_symbol=True):
                 # Handles defined in the regions of an op are not valid after the op.
                 inner = replace(state, decided=[])
                 # Alternatives are isolated from the handles around them.
@@ -589,9 +588,8 @@ def _ops_run_by(
         operations.clear()
         visit(sequence, keep)
         for operation in operations[1:]:
-            if operation.name.startswith("transform.") and not (
-                only_reads(operation) or adds_symbol(operation)
-            ):
+            is_transform = operation.name.startswith("transform.")
+            if is_transform and not only_reads(operation, or_adds_symbol=True):
                 yield inner, operation
 
 

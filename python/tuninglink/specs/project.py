@@ -150,11 +150,6 @@ class Project:
         return tuple(words)
 
     @property
-    def lock(self) -> Path:
-        """The path of the lock file, next to the project file."""
-        return self.path.with_name(LOCK_FILE)
-
-    @property
     def arguments(self) -> tuple[str, ...]:
         """The specs as command-line arguments, with their hashes if they are locked."""
         locked = self._locked  # A lock that nobody may rely on is an error even without specs.
@@ -189,7 +184,10 @@ class Project:
             text: {self._portable(file.name): file.sha256 for file in files}
             for text, files in files_by_argument.items()
         }
-        write_file(self.lock, json.dumps({"version": _VERSION, "specs": hashes}, indent=2) + "\n")
+        write_file(
+            self.path.with_name(LOCK_FILE),
+            json.dumps({"version": _VERSION, "specs": hashes}, indent=2) + "\n",
+        )
         return tuple(file for files in files_by_argument.values() for file in files)
 
     def check_lock(self, diagnostics: DiagnosticSink) -> None:
@@ -218,21 +216,22 @@ class Project:
 
     @cached_property
     def _locked(self) -> Mapping[str, Mapping[str, str]] | None:
+        lock = self.path.with_name(LOCK_FILE)
         try:
-            self._check_next_to(self.lock)
+            self._check_next_to(lock)
             # An object in which a key is there twice is malformed.
             data = json.loads(
-                self.lock.read_bytes(),
+                lock.read_bytes(),
                 object_pairs_hook=lambda pairs: len(dict(pairs)) == len(pairs) and dict(pairs),
             )
         except FileNotFoundError:
             return None
         except OSError as failure:
-            raise TuninglinkError(cannot("read", self.lock, failure)) from None
+            raise TuninglinkError(cannot("read", lock, failure)) from None
         except (ValueError, RecursionError):
             data = None
         if not isinstance(data, dict) or repr(data.get("version")) != str(_VERSION):
-            raise self._out_of_date(f"'{self.lock}' is not a lock file of this version")
+            raise self._out_of_date(f"'{lock}' is not a lock file of this version")
         # Check that each spec of a lock has files, each with a hash.
         specs = data.get("specs")
         if not isinstance(specs, dict):
@@ -255,7 +254,7 @@ class Project:
     def _out_of_date(self, message: str) -> SpecError:
         remedy = "'tuninglink lock' locks the specs as they are now"
         notes = [note(remedy if self.specs else "remove it if the project has no specs")]
-        return SpecError(error(message, Place(str(self.lock), 1, 1), notes))
+        return SpecError(error(message, Place(str(self.path.with_name(LOCK_FILE)), 1, 1), notes))
 
 
 def _check_owner(path: Path, project: Path) -> None:

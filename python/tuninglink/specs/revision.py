@@ -41,7 +41,7 @@ class Revision:
     def __init__(self, spec: Spec) -> None:
         self._source = spec.source
         self._module = spec.module.clone().operation
-        self._unused = set(unused_sequences(self._module))
+        self._unused = {op for scope in scopes(self._module) for op in scope.unused()}
         self._anatomy = Anatomy(self._module)
         self._lists = [
             operation
@@ -350,21 +350,17 @@ def settings_of(
 # --- Sequences that no entry point reaches --------------------------------------------------------
 
 
-def unused_sequences(
-    module: mlir.Operation, kept: Collection[mlir.Operation] = ()
-) -> list[mlir.Operation]:
-    """Return the unused named sequences of a module and of those nested in it; those in `kept` count as used.
-
-    Sequences that other symbols refer to count as used, and so do all sequences in a module without an entry point. If
-    only an unused sequence refers to a sequence of a nested module, the latter is returned once the former is erased.
-    """
-    return [sequence for scope in scopes(module) for sequence in scope.unused(kept)]
-
-
 def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
-    """Erase the sequences that neither an entry point nor one in `before` uses; return their number."""
+    """Erase the sequences, also of nested modules, that neither an entry point nor one in `before` uses.
+
+    Sequences that other symbols refer to count as used, and so do all sequences in a module without an entry point.
+
+    Returns:
+        The number of erased sequences.
+    """
     count = 0
-    while unused := unused_sequences(module, before):
+    # Once an unused sequence is erased, a sequence of a nested module that only the former refers to is unused, too.
+    while unused := [sequence for scope in scopes(module) for sequence in scope.unused(before)]:
         count += len(unused)
         for sequence in unused:
             sequence.erase()

@@ -282,16 +282,12 @@ def load_specs(
             if mistake := content_as_path(spec, "a spec"):
                 raise SpecError(mistake)
             files = read_specs([spec], diagnostics or DiagnosticSink(lambda _: None))
-            automatic.update(len(loaded) + position for position in automatic_positions(files))
+            first = len(loaded)
+            automatic |= {at for at, file in enumerate(files, first) if file.is_automatic}
             loaded += SpecFiles(files, upgrade=upgrade, diagnostics=diagnostics)
         else:
             loaded.append(load_spec(spec, upgrade=upgrade, diagnostics=diagnostics))
     return loaded, frozenset(automatic)
-
-
-def automatic_positions(files: Iterable[SpecFile]) -> frozenset[int]:
-    """Return the positions of the files that the user did not name explicitly."""
-    return frozenset(position for position, file in enumerate(files) if file.is_automatic)
 
 
 class SpecFiles(Sequence["Spec"]):

@@ -16,7 +16,7 @@ from enum import Enum
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from iree.compiler import ir as mlir
 
@@ -62,10 +62,6 @@ from tuninglink.specs.transform_ops import (
     unmark,
 )
 from tuninglink.upgrading import read_module
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 UNNAMED = "unnamed_spec"
 """The name of a spec without one in the attribute of its entry points in a chain."""
@@ -524,9 +520,9 @@ def dissolve_nested(module: mlir.Operation) -> None:
     fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
     # The strings of each part name its own imported symbols.
     groups = [[op for op in body(module) if op.name != names.MODULE]]
-    groups += [[part] for part in _nested(module)]
+    groups += [[op] for op in body(module) if op.name == names.MODULE]
     # A pass of the loop dissolves one level of nesting: the references to it are renamed together.
-    while parts := list(_nested(module)):
+    while parts := [op for op in body(module) if op.name == names.MODULE]:
         new_names: dict[tuple[str, str], str] = {}
         for part in parts:
             renames = {name: fresh.take(inner_name(name)) for name in symbols(part)}
@@ -551,15 +547,12 @@ def inner_name(name: str) -> str:
     return name.lstrip("_") if name.startswith(names.KERNEL_CONFIG) else name
 
 
-def _nested(module: mlir.Operation) -> Iterator[mlir.Operation]:
-    return (op for op in body(module) if op.name == names.MODULE)
-
-
 def _chained(module: mlir.Operation) -> set[mlir.Operation]:
     """Return the entry points of nested modules if the module's only entry point does nothing but run them all."""
     entry_points = {
         (symbol_name(nested) or "", symbol_name(sequence) or ""): sequence
-        for nested in _nested(module)
+        for nested in body(module)
+        if nested.name == names.MODULE
         for sequence in filter(is_entry_point, body(nested))
     }
     own = list(filter(is_entry_point, body(module)))

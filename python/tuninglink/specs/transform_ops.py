@@ -148,9 +148,18 @@ CHECKING_PREFIXES: Final = ("transform.iree.match.", "transform.match.")
 _READING_PREFIXES: Final = ("transform.get_", *CHECKING_PREFIXES)
 
 
-def only_reads(operation: mlir.Operation) -> bool:
-    """Return whether an op of a sequence, other than an include, changes neither the program nor any handle."""
+def only_reads(operation: mlir.Operation, *, or_adds_symbol: bool = False) -> bool:
+    """Return whether an op of a sequence, other than an include, changes neither the program nor any handle.
+
+    An op that adds a symbol to a program may count as well: it leaves everything else there as it is.
+    """
     name = operation.name
+    if (
+        or_adds_symbol
+        and name == names.IMPORT_SYMBOL
+        and "force_import" not in operation.attributes
+    ):
+        return True
     if name in _READING or name.startswith(_READING_PREFIXES):
         return True
     if name == names.CREATE_SERIALIZED_MODULE:
@@ -163,11 +172,6 @@ def only_reads(operation: mlir.Operation) -> bool:
         or (effect.effect == mlir.MemoryEffect.Write and effect.value is None)
         for effect in effects
     )
-
-
-def adds_symbol(operation: mlir.Operation) -> bool:
-    """Return whether an op adds a symbol to a program and leaves everything else there as it is."""
-    return operation.name == names.IMPORT_SYMBOL and "force_import" not in operation.attributes
 
 
 def is_closed(operation: mlir.Operation) -> bool:

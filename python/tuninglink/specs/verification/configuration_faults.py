@@ -59,6 +59,8 @@ _HINTS: Final = {
 }
 """The attributes that code generation reads next to a configuration, each with an example."""
 
+_PREFIXES: Final = {name: hint[: hint.index("<") + 1] for name, hint in _HINTS.items()}
+
 _READ: Final = CONFIGURATIONS | {names.DECOMPOSITION_CONFIG, *_HINTS}
 """The attributes of an operation that the compiler takes a configuration from."""
 
@@ -112,7 +114,8 @@ def check_configurations(
         required = required_op(matcher)
         settings = settings_of(spec, entry, _READ) or {}
         # A microkernel needs no knobs.
-        needless = Rule.MISSING_KNOB if _is_hint(names.UKERNEL, settings) else None
+        ukernel = str(settings.get(names.UKERNEL))
+        needless = Rule.MISSING_KNOB if ukernel.startswith(_PREFIXES[names.UKERNEL]) else None
         for name, value in settings.items():
             key = (name, value, is_for_target, required)  # many entries share a constant
             if key not in faults_by_key:
@@ -163,7 +166,7 @@ def _attribute_faults(name: str, value: mlir.Attribute, target: Target | None) -
     if name not in _HINTS:
         return
     # Attributes that code generation reads next to a configuration.
-    if not _is_hint(name, {name: value}):
+    if not str(value).startswith(_PREFIXES[name]):
         # A unit attribute removes the microkernel that the compiler chose.
         if name != names.UKERNEL or not isinstance(value, mlir.UnitAttr):
             message = f"'{name}' is set to '{value}', which code generation does not read"
@@ -191,10 +194,6 @@ def _attribute_faults(name: str, value: mlir.Attribute, target: Target | None) -
                 suggestion=suggestion,
                 rule=Rule.OTHER_TARGET,
             )
-
-
-def _is_hint(name: str, settings: Mapping[str, mlir.Attribute]) -> bool:
-    return str(settings.get(name)).startswith(_HINTS[name].partition("<")[0] + "<")
 
 
 def _findings(

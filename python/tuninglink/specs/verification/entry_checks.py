@@ -178,9 +178,7 @@ class EntryChecks:
         """Check the constants, alternatives and entries in a sequence."""
         for operation in code.operations:
             if operation.name == names.PARAM_CONSTANT:
-                kind = operation.results[0].type
-                if not self._fits(operation.attributes["value"], kind):
-                    self._report_misfit(operation, kind, None)
+                self._check_constant(operation, operation.results[0].type, None)
             elif operation.name == names.ALTERNATIVES and not is_preprocessing:
                 # The compiler goes on using the function that it runs a spec on.
                 self._diagnostics.warning(
@@ -208,20 +206,20 @@ class EntryChecks:
                 )
             for position, kind in self._typed[action]:
                 constant = defining_constant(matcher.top[-1].operands[position])
-                if constant and not self._fits(constant.attributes["value"], kind):
-                    self._report_misfit(constant, kind, entry)
+                if constant is not None:
+                    self._check_constant(constant, kind, entry)
             annotations = code.table.annotations(action_path)
             if annotations is not None:
                 self._check_annotations(entry, annotations)
 
-    def _fits(self, value: mlir.Attribute, kind: mlir.Type) -> bool:
-        if not isinstance(kind, self._parameter):
-            return True
-        return isinstance(value, mlir.IntegerAttr | mlir.BoolAttr) and value.type == kind.type
-
-    def _report_misfit(
+    def _check_constant(
         self, constant: mlir.Operation, kind: mlir.Type, entry: ReachedEntry | None
     ) -> None:
+        """Check that a constant has the declared type, or that of the argument of an entry's action."""
+        value = constant.attributes["value"]
+        is_number = isinstance(value, mlir.IntegerAttr | mlir.BoolAttr)
+        if not isinstance(kind, self._parameter) or (is_number and value.type == kind.type):
+            return
         notes = []
         if entry:
             action = entry.action_code.sequence
