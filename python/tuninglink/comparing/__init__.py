@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.files import cannot, load_json
@@ -19,11 +19,9 @@ from tuninglink.plain_data import INFINITE, plain, written
 from tuninglink.specs import load_spec, provenance_of, rewriting_words, settings_of
 
 if TYPE_CHECKING:
-    from tuninglink.matching import Matcher
-    from tuninglink.specs import Entry, Spec
+    from tuninglink.specs import Spec
 
     Object = dict[str, Any]
-    ReadEntry = tuple[Spec, Entry, Matcher]
 
 
 _Key = TypeVar("_Key")
@@ -308,6 +306,9 @@ def compare_specs(old: Spec, new: Spec) -> Comparison:
 
 # --- Explanations --------------------------------------------------------------------------------------------
 
+_Explained: TypeAlias = "tuple[Object, Side, list[list[str | None]]]"
+"""A dispatch, in brief, and the configurations of its operations."""
+
 _CONFIGURATION: Final = ("translation_info", "lowering_config", "decomposition_config")
 
 
@@ -316,16 +317,20 @@ def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Co
 
     A tuned dispatch that becomes untuned, or is missing, is a regression. A newly tuned dispatch is an improvement.
     """
-    dispatches: list[list[tuple[str, tuple[Object, Side]]]] = [[], []]
+    dispatches: list[list[tuple[str, _Explained]]] = [[], []]
     for report, named in zip((old, new), dispatches, strict=True):
         for dispatch in report["dispatches"]:
             words = ", ".join(operation["words"] for operation in dispatch["operations"])
             time = dispatch.get("microseconds")
             estimate = None if time is None else Estimate(time)
-            texts = (text for values in _configurations(dispatch) for text in values if text)
+            configurations = [
+                [operation["configuration"][name] for name in _CONFIGURATION]
+                for operation in dispatch["operations"]
+            ]
+            texts = (text for values in configurations for text in values if text)
             side = Side(dispatch["status"], estimate, configuration=tuple(texts))
             what = f"{words or dispatch['name']} for {dispatch['target']}"
-            named.append((what, (dispatch, side)))
+            named.append((what, (dispatch, side, configurations)))
     items = []
     for what, before, after in paired(*dispatches):
         was, now = (None if dispatch is None else dispatch[1] for dispatch in (before, after))
@@ -335,7 +340,7 @@ def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Co
             kind, text = kind_of(first, second, "tuned"), f"{first} → {second}"
         elif before[0]["operations"] != after[0]["operations"]:
             entries = []
-            for dispatch, _ in (before, after):
+            for dispatch, _, _ in (before, after):
                 matches = [operation["match"] for operation in dispatch["operations"]]
                 entries.append(
                     ", ".join(
@@ -346,7 +351,7 @@ def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Co
                 )
             if entries[0] != entries[1]:
                 text = f"entry {entries[0]} → {entries[1]}"
-            elif _configurations(before[0]) != _configurations(after[0]):
+            elif before[2] != after[2]:
                 text = "configuration changed"
         changes = (Change(kind, what, text),) if text else ()
         items.append(ComparedItem(what, was, now, changes))
@@ -354,17 +359,8 @@ def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Co
     for path, report in zip(paths, (old, new), strict=True):
         specs = ", ".join(spec["source"] for spec in report.get("specs", ()))
         facts = {"program": report.get("program"), "specs": specs, "device": report.get("device")}
-        sources.append(Source(path, _facts(facts)))
+        sources.append(Source(path, {name: str(fact) for name, fact in facts.items() if fact}))
     return Comparison("explanations", sources[0], sources[1], tuple(items))
-
-
-def _facts(facts: dict[str, Any]) -> dict[str, str]:
-    return {name: str(value) for name, value in facts.items() if value}
-
-
-def _configurations(dispatch: Object) -> list[list[str | None]]:
-    configurations = [operation["configuration"] for operation in dispatch["operations"]]
-    return [[configuration[name] for name in _CONFIGURATION] for configuration in configurations]
 
 
 # --- Reports of tuning ---------------------------------------------------------------------------------------
@@ -424,7 +420,7 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
         items.append(ComparedItem("program", first, second, tuple(changed)))
     names = ("program", *_SAME_DEFAULT, "date")
     old_source, new_source = (
-        Source(path, _facts({name: report.get(name) for name in names}))
+        Source(path, {name: str(report[name]) for name in names if report.get(name)})
         for path, report in zip(paths, (old, new), strict=True)
     )
     return Comparison("reports of tuning", old_source, new_source, tuple(items), notes)

@@ -70,7 +70,6 @@ from tuninglink.specs.transform_ops import (
     pair_attributes,
     prepares,
     signature,
-    walk,
     yield_,
     yield_more,
 )
@@ -283,7 +282,10 @@ class _Guards:
             sequence.attributes[names.LIST] = mlir.UnitAttr.get()
             block = sequence.regions[0].blocks[0]
             with mlir.InsertionPoint(block):
-                yield_(walk(list(block.arguments), kinds, attributes))
+                # The list consumes its first operand.
+                root, *further = block.arguments
+                walked = [merge_handles([root]), *further]
+                yield_(create(names.FOREACH_MATCH, walked, kinds, **attributes))
         if not is_tame:
             self._give_up(operation, state)  # Ops that the handles refer to may be gone.
         if not is_complete:
@@ -358,7 +360,12 @@ class _Guards:
         skip = self._add("skip", one, 1, lambda op: [empty_handle(op)])
         pairs = pair_attributes([(unconfigured, skip), (matches_any, keep)])
         pairs |= dict.fromkeys(("flatten_results", "restrict_root"), mlir.UnitAttr.get())
-        return self._add("configured_in", one, 1, lambda root: walk([root], one * 2, pairs)[1:])
+        return self._add(
+            "configured_in",
+            one,
+            1,
+            lambda root: create(names.FOREACH_MATCH, [merge_handles([root])], one * 2, **pairs)[1:],
+        )
 
     def _add(
         self, name: str, arguments: Types, results: int, build: Body, *, is_entry: bool = True

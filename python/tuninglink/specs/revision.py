@@ -23,12 +23,7 @@ from tuninglink.mlir import (
 )
 from tuninglink.specs.sequences import Annotation
 from tuninglink.specs.spec import Anatomy, Spec, SpecKind
-from tuninglink.specs.transform_ops import (
-    defining_constant,
-    is_entry_point,
-    pairs_of,
-    set_pairs,
-)
+from tuninglink.specs.transform_ops import defining_constant, is_entry_point, pairs_of, set_pairs
 
 if TYPE_CHECKING:
     from tuninglink.specs.sequences import SequenceTable

@@ -298,7 +298,7 @@ class SequenceTable:
 
         Each sequence is paired with the table of its module, and follows the sequences that it runs, except in cycles.
         """
-        run = _referenced if with_matchers else _callees
+        run = partial(_callees, with_matchers=with_matchers)
         return postorder(filter(None, map(self.resolve, paths)), run)
 
     def may_change(self, path: str) -> bool:
@@ -504,20 +504,22 @@ def _is_one_value(table: SequenceTable, value: Handle) -> bool:
     return yielded is not None
 
 
-def _callees(caller: _Resolved, *, suppressed: bool = True) -> Iterator[_Resolved]:
-    """Yield the included sequences, or only the ones whose failures propagate, and the actions of the lists."""
+def _callees(
+    caller: _Resolved, *, suppressed: bool = True, with_matchers: bool = False
+) -> Iterator[_Resolved]:
+    """Yield the included sequences, or only the ones whose failures propagate, and the actions or all of the lists."""
     table, sequence = caller
+    if with_matchers:
+        yield from filter(
+            None, (table.resolve(join_path(path)) for path in references_in(sequence))
+        )
+        return
     for operation in collect(sequence, names.INCLUDE, names.FOREACH_MATCH):
         if operation.name == names.FOREACH_MATCH:
             actions = dict.fromkeys(action for _, action in table.pairs(operation))
             yield from filter(None, map(table.resolve, actions))
         elif suppressed or fails_as_included(operation):
             yield from filter(None, [table.callee(operation)])
-
-
-def _referenced(caller: _Resolved) -> Iterator[_Resolved]:
-    table, sequence = caller
-    return filter(None, (table.resolve(join_path(path)) for path in references_in(sequence)))
 
 
 def _read_yielded(

@@ -344,14 +344,6 @@ def empty_handle(any_handle: Handle) -> Handle:
     return create(names.SELECT, [any_handle], [any_op()], op_name=no_operation)[0]
 
 
-def walk(
-    operands: Sequence[Handle], results: Sequence[mlir.Type], attributes: dict[str, mlir.Attribute]
-) -> list[Handle]:
-    """Build a `foreach_match` over a copy of the first operand, which it consumes; return its results."""
-    root = merge_handles(operands[:1])
-    return create(names.FOREACH_MATCH, [root, *operands[1:]], results, **attributes)
-
-
 def change_signature(
     sequence: mlir.Operation, arguments: Sequence[mlir.Type], results: Sequence[mlir.Type]
 ) -> list[Handle]:

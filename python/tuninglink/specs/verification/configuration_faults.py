@@ -237,8 +237,7 @@ def _findings(
     op = None if required is None or uses_igemm(translation) else required
     knobs = entries_of(lowering.attributes)
     intrinsic = "" if required is None else _usual_intrinsic(required.types, target, value.context)
-    yield from knob_faults(knobs, pipeline, op, intrinsic)
-    yield from load_faults(knobs, target)
+    yield from knob_faults(knobs, pipeline, op, intrinsic, target)
     if pipeline == VECTOR_DISTRIBUTE:
         yield from idle_faults(knobs)
     if isinstance(translation, iree_codegen.TranslationInfoAttr):
@@ -397,6 +396,7 @@ def knob_faults(
     pipeline: str,
     op: RequiredOp | None,
     intrinsic: str,
+    target: Target | None = None,
 ) -> Iterator[Fault]:
     """Yield faults of the entries of a `#iree_gpu.lowering_config`."""
     tiling, configured = TILING_WORKGROUPS.get(pipeline), _PIPELINES.get(pipeline, "")
@@ -431,14 +431,15 @@ def knob_faults(
     read = {name: value for name, value in knobs.items() if gpu.is_read(name, value)}
     if op is not None and op.is_product:
         yield from _missing(read, configured, intrinsic)
-
-
-def load_faults(knobs: Mapping[str, mlir.Attribute], target: Target | None) -> Iterator[Fault]:
-    """Yield a fault for direct loads into shared memory that the target does not support."""
+    # Direct loads into shared memory.
+    architecture = "" if target is None else target.architecture
     types = knobs.get(gpu.PROMOTION_TYPES)
-    if target is None or not target.architecture or not isinstance(types, mlir.ArrayAttr):
-        return
-    if target.architecture not in gpu.DIRECTLY_LOADING and gpu.DIRECT_LOAD in str(types):
+    if (
+        architecture
+        and architecture not in gpu.DIRECTLY_LOADING
+        and isinstance(types, mlir.ArrayAttr)
+        and gpu.DIRECT_LOAD in str(types)
+    ):
         yield Fault(
             f"'{gpu.DIRECT_LOAD}' has no effect on {target}, which does not load straight into shared memory",
             "write #iree_gpu.derived_thread_config",
