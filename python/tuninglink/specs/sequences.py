@@ -349,12 +349,16 @@ class SequenceTable:
                         for number, annotation in values.get(callee, {}).items()
                     )
                 else:
-                    for matcher, action in inner.distinct(inner.pairs(op)):
-                        for number, annotation in values.get(inner.lookup(action), {}).items():
-                            source = inner.yielded(matcher, number)
-                            if not isinstance(source, mlir.Attribute):
-                                value = None if source is None else op.operands[source]
-                                taken.append((value, annotation))
+                    sources = [
+                        (inner.yielded(matcher, number), annotation)
+                        for matcher, action in inner.distinct(inner.pairs(op))
+                        for number, annotation in values.get(inner.lookup(action), {}).items()
+                    ]
+                    taken += (
+                        (None if source is None else op.operands[source], annotation)
+                        for source, annotation in sources
+                        if not isinstance(source, mlir.Attribute)
+                    )
             for value, annotation in taken:
                 if isinstance(value, mlir.BlockArgument) and value.owner.owner == runs:
                     arguments[value.arg_number] = annotation
