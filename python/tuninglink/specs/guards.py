@@ -83,39 +83,12 @@ _NOT_EQUAL: Final = 1
 
 
 def guard(module: mlir.Operation, entry_points: Iterable[mlir.Operation]) -> None:
-    """Rewrite entry points to skip decided ops as far as possible, to take the root and the decided ops, and yield both."""
+    """Rewrite entry points to skip decided ops as far as possible, and to pass on the ops that they decide."""
     with module.context:
         guards = _Guards(SequenceTable(module))
         for position, sequence in enumerate(entry_points):
-            if is_guarded(sequence):
-                continue
-            operations = list(body(sequence))
-            given: Handle = sequence.regions[0].blocks[0].arguments[0]
-            # The chain goes on using the handles that it passes, so that only a copy may be consumed.
-            with sequence.location, mlir.InsertionPoint(operations[0]):
-                root = merge_handles([given])
-            copying = next(body(sequence))
-            given.replace_all_uses_except(root, copying)
-            (before,) = change_signature(sequence, [any_op()], [any_op()])
-            declare_ownership(sequence)
-            state = State(before)
-            # Nothing is decided yet that the preparations of the first list could drop.
-            guards.rewrite(operations if position else dropwhile(prepares, operations), state)
-            terminator = operations[-1]
-            with terminator.location, mlir.InsertionPoint(terminator):
-                # Where an op of the entry point fails, the entry point goes on: the chain suppresses failures.
-                if state.gap:
-                    configured_in = guards.configured_in()
-                    configured = call(configured_in, [terminator.operands[0]])
-                    if state.gap is Gap.FAILED:
-                        with mlir.InsertionPoint.after(copying):
-                            already = call(configured_in, [root])
-                        configured = call(guards.undecided_of(), [configured, already])
-                    state.decided.append(configured)
-                now = state.before
-                if state.decided:
-                    now = merge_handles([now, *state.decided], deduplicate=True)
-            yield_more(sequence, [now])
+            if not is_guarded(sequence):
+                guards.rewrite_entry_point(sequence, is_first=not position)
         # Erase each sequence whose uses all refer to copies of it.
         originals = guards.originals
         uses = Counter(path[0] for path in references_in(module)) if originals else Counter()
@@ -147,7 +120,37 @@ class _Guards:
         self._uses = Counter(path[0] for path in references_in(table.module))
         self.originals: dict[str, mlir.Operation] = {}
 
-    def rewrite(self, operations: Iterable[mlir.Operation], state: State) -> None:
+    def rewrite_entry_point(self, sequence: mlir.Operation, *, is_first: bool) -> None:
+        """Rewrite an entry point to take the root and the decided ops, and to yield both."""
+        operations = list(body(sequence))
+        given: Handle = sequence.regions[0].blocks[0].arguments[0]
+        # The chain goes on using the handles that it passes, so that only a copy may be consumed.
+        with sequence.location, mlir.InsertionPoint(operations[0]):
+            root = merge_handles([given])
+        copying = next(body(sequence))
+        given.replace_all_uses_except(root, copying)
+        (before,) = change_signature(sequence, [any_op()], [any_op()])
+        declare_ownership(sequence)
+        state = State(before)
+        # Nothing is decided yet that the preparations of the first list could drop.
+        self._rewrite(dropwhile(prepares, operations) if is_first else operations, state)
+        terminator = operations[-1]
+        with terminator.location, mlir.InsertionPoint(terminator):
+            # Where an op of the entry point fails, the entry point goes on: the chain suppresses failures.
+            if state.gap:
+                configured_in = self._configured_in()
+                configured = call(configured_in, [terminator.operands[0]])
+                if state.gap is Gap.FAILED:
+                    with mlir.InsertionPoint.after(copying):
+                        already = call(configured_in, [root])
+                    configured = call(self._undecided_of(), [configured, already])
+                state.decided.append(configured)
+            now = state.before
+            if state.decided:
+                now = merge_handles([now, *state.decided], deduplicate=True)
+        yield_more(sequence, [now])
+
+    def _rewrite(self, operations: Iterable[mlir.Operation], state: State) -> None:
         """Rewrite the ops of a block, and follow the handles through them."""
         for operation in operations:
             if operation.name == names.ANNOTATE:
@@ -185,7 +188,7 @@ class _Guards:
                 # Alternatives are isolated from the handles around them.
                 if not collect(operation, names.ALTERNATIVES):
                     for block in (block for region in operation.regions for block in region.blocks):
-                        self.rewrite([op.operation for op in block.operations], inner)
+                        self._rewrite([op.operation for op in block.operations], inner)
                 is_plain = operation.name in (names.FOREACH, names.SEQUENCE)
                 if not is_plain or inner.gap is Gap.ANY or inner.decided:
                     self._give_up(operation, state)
@@ -198,7 +201,7 @@ class _Guards:
                 continue
             with operation.location, mlir.InsertionPoint(operation):
                 ops = cast_to(target, any_op())
-                undecided = call(self.undecided_of(), [ops, state.before])
+                undecided = call(self._undecided_of(), [ops, state.before])
                 operation.operands[number] = cast_to(undecided, target.type)
             state.decided.append(undecided)
 
@@ -219,7 +222,7 @@ class _Guards:
             if names.NO_DECISION not in sequence.attributes:
                 state.decided = matched
                 state.own = frozenset(arguments[number] for number in own or ())
-            self.rewrite(operations, state)
+            self._rewrite(operations, state)
             terminator = list(body(sequence))[-1]
             with terminator.location, mlir.InsertionPoint(terminator):
                 handles = state.decided or [empty_handle(state.before)]
@@ -325,7 +328,7 @@ class _Guards:
             self._uses.update(reference[0] for reference in references_in(sequence))
         return sequence, name
 
-    def undecided_of(self) -> str:
+    def _undecided_of(self) -> str:
         """A sequence that takes ops and the decided ops, and yields the ops that are not decided."""
 
         def undecided_of(ops: Handle, decided: Handle) -> Sequence[Handle]:
@@ -345,7 +348,7 @@ class _Guards:
         or_none = self._add("undecided_or_none", both, 1, lambda *given: [call(undecided, given)])
         return self._add("undecided_of", both, 1, undecided_of)
 
-    def configured_in(self) -> str:
+    def _configured_in(self) -> str:
         """A sequence that takes a root, and yields the ops with a lowering config among it and its nested ops."""
         one = (self._op,)
         unconfigured = self._add(

@@ -258,16 +258,13 @@ def split(spec: Spec) -> list[Spec]:
     table = spec.anatomy.table
     specs = []
     for name, points in specs_of(spec.anatomy):
-        used = {
-            sequence
-            for _, sequence in table.closure(*(point.path for point in points), with_matchers=True)
-        }
+        paths = [point.path for point in points]
+        used = {sequence for _, sequence in table.closure(*paths, with_matchers=True)}
         with spec.module.context, spec.module.location:
             module = _spec_module(name)
             with mlir.InsertionPoint(module.regions[0].blocks[0]):
-                for _, operation in table.top:
-                    if operation in used:
-                        operation.clone()
+                for operation in (operation for _, operation in table.top if operation in used):
+                    operation.clone()
         specs.append(Spec(module, spec.source))
     return specs
 
@@ -533,32 +530,35 @@ def _add_chain(
     # the program by annotations alone.
     steps: list[tuple[list[mlir.Operation], bool]] = []
     merged = symbols(container)
+    for symbol in (symbol for new_names in renames for symbol in new_names.values()):
+        unmark(merged[symbol])
     spec_names, fresh = FreshNames(), FreshNames(merged)
-    for member, new_names in zip(members, renames, strict=True):
-        for symbol in new_names.values():
-            unmark(merged[symbol])
-        for name, points in specs_of(member):
-            marker = mlir.StringAttr.get(spec_names.take(name), container.context)
-            entry_points = []
-            for point in points:
-                sequence = merged[new_names[point.name]]
-                if member.is_used(point):
-                    # Where other sequences include it, only the copy is an entry point.
-                    sequence = copy_sequence(sequence, fresh.take(new_names[point.name]))
-                sequence.attributes[names.CHAINED_ENTRY_POINT] = marker
-                # Add the argument's ownership and the result if they are missing.
-                with sequence.context, sequence.location:
-                    ownership = {names.CONSUMED, names.READONLY}
-                    if argument_attributes(sequence, 0).isdisjoint(ownership):
-                        declare_ownership(sequence)
-                    if not signature(sequence).results:
-                        handle = _handle_to_yield(sequence)
-                        assert handle is not None, "checked by choose_form"
-                        change_signature(sequence, [], [handle.type])
-                        yield_more(sequence, [handle])
-                entry_points.append(sequence)
-            is_tame = len(points) == 1 or restriction(member, points) is None
-            steps.append((entry_points, is_tame))
+    parts = (
+        (member, new_names, *part)
+        for member, new_names in zip(members, renames, strict=True)
+        for part in specs_of(member)
+    )
+    for member, new_names, name, points in parts:
+        marker = mlir.StringAttr.get(spec_names.take(name), container.context)
+        entry_points = []
+        for point in points:
+            sequence = merged[new_names[point.name]]
+            if member.is_used(point):
+                # Where other sequences include it, only the copy is an entry point.
+                sequence = copy_sequence(sequence, fresh.take(new_names[point.name]))
+            sequence.attributes[names.CHAINED_ENTRY_POINT] = marker
+            # Add the argument's ownership and the result if they are missing.
+            with sequence.context, sequence.location:
+                if argument_attributes(sequence, 0).isdisjoint({names.CONSUMED, names.READONLY}):
+                    declare_ownership(sequence)
+                if not signature(sequence).results:
+                    handle = _handle_to_yield(sequence)
+                    assert handle is not None, "checked by choose_form"
+                    change_signature(sequence, [], [handle.type])
+                    yield_more(sequence, [handle])
+            entry_points.append(sequence)
+        is_tame = len(points) == 1 or restriction(member, points) is None
+        steps.append((entry_points, is_tame))
     # A guarded entry point passes the decided ops to the next one. If no later spec configures anything, all entry points
     # run unchanged. Specs that were linked before have guards already, and keep them if only one is left.
     are_guarded = any(map(configures, members[1:])) or any(
