@@ -163,11 +163,13 @@ class Project:
             if not is_url(argument.source):
                 files = replace(argument, sha256="").files(DiagnosticSink(lambda _: None))
                 file_names = [file.name for file in files]
-            self._check_proven([*map(self._portable, file_names)], hashes, spec)
+            portable = [_moved(name, Path(), self.path.parent) for name in file_names]
+            self._check_proven(portable, hashes, spec)
             for name, sha256 in hashes.items():
                 if argument.sha256 not in ("", sha256):
                     raise self._out_of_date(f"'{spec}' is locked with another hash")
-                words.append(str(replace(argument, source=self._place(name), sha256=sha256)))
+                source = _moved(name, self.path.parent, Path())
+                words.append(str(replace(argument, source=source, sha256=sha256)))
         return tuple(words)
 
     def check_has_specs(self) -> None:
@@ -181,7 +183,7 @@ class Project:
         """Lock the current content of the specs, and return them."""
         files_by_argument = {text: self._argument(text).files(diagnostics) for text in self.specs}
         hashes = {
-            text: {self._portable(file.name): file.sha256 for file in files}
+            text: {_moved(file.name, Path(), self.path.parent): file.sha256 for file in files}
             for text, files in files_by_argument.items()
         }
         write_file(
@@ -206,13 +208,7 @@ class Project:
 
     def _argument(self, text: str) -> SpecArgument:
         argument = SpecArgument.parse(text)
-        return replace(argument, source=self._place(argument.source))
-
-    def _place(self, source: str) -> str:
-        return source if _is_name(source) else os.path.relpath(self.path.parent / source)
-
-    def _portable(self, name: str) -> str:
-        return name if _is_name(name) else Path(os.path.relpath(name, self.path.parent)).as_posix()
+        return replace(argument, source=_moved(argument.source, self.path.parent, Path()))
 
     @cached_property
     def _locked(self) -> Mapping[str, Mapping[str, str]] | None:
@@ -275,5 +271,8 @@ def _check_owner(path: Path, project: Path) -> None:
         raise TuninglinkError(error(message, notes=[remedy, note("--no-project ignores it")]))
 
 
-def _is_name(source: str) -> bool:
-    return source.startswith(LIBRARY) or is_url(source)
+def _moved(source: str, start: Path, end: Path) -> str:
+    """Return a path that is relative to a directory relative to another one; the names of libraries and URLs stay."""
+    if source.startswith(LIBRARY) or is_url(source):
+        return source
+    return Path(os.path.relpath(start / source, end)).as_posix()

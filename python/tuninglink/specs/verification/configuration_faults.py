@@ -450,11 +450,7 @@ def knob_faults(
 
 def _missing(knobs: Mapping[str, mlir.Attribute], pipeline: str, intrinsic: str) -> Iterator[Fault]:
     """Yield the missing knobs of a product; experiments show that code generation fails without most of them."""
-
-    def needed(what: str, remedy: str, *, is_error: bool = True) -> Fault:
-        message, knob = f"{pipeline} needs {what}", names.LOWERING_CONFIG
-        return Fault(message, remedy, is_error=is_error, knob=knob, rule=Rule.MISSING_KNOB)
-
+    missing = Fault("", is_error=True, knob=names.LOWERING_CONFIG, rule=Rule.MISSING_KNOB)
     advice = f"such as mma_kind = #iree_gpu.mma_layout<{intrinsic}>; or " if intrinsic else "write "
     without = "where no intrinsic multiplies"
     if pipeline == "VectorDistribute":
@@ -462,10 +458,12 @@ def _missing(knobs: Mapping[str, mlir.Attribute], pipeline: str, intrinsic: str)
             remedy = (
                 "such as subgroup_basis = [[2, 2, 1], [0, 1, 2]], the subgroups along each loop"
             )
-            yield needed("'subgroup_basis', which is missing", remedy)
+            message = f"{pipeline} needs 'subgroup_basis', which is missing"
+            yield replace(missing, message=message, remedy=remedy)
         if not {gpu.MMA_KIND, gpu.LANE_BASIS} & knobs.keys():
             remedy = f"{advice}'lane_basis' and 'thread', {without}"
-            yield needed("'mma_kind', which is missing", remedy)
+            message = f"{pipeline} needs 'mma_kind', which is missing"
+            yield replace(missing, message=message, remedy=remedy)
         elif gpu.MMA_KIND in knobs and gpu.is_tiling(knobs.get(gpu.PARTIAL_REDUCTION)):
             message = f"{pipeline} cannot lay out 'mma_kind' with '{gpu.PARTIAL_REDUCTION}'"
             remedy = "'reduction' tiles reductions"
@@ -475,12 +473,14 @@ def _missing(knobs: Mapping[str, mlir.Attribute], pipeline: str, intrinsic: str)
         if gpu.MMA_KIND in knobs and not has_subgroups:
             state = "tiles no loop" if gpu.SUBGROUP in knobs else "is missing"
             remedy = "such as subgroup = [2, 2, 0], the intrinsics of a subgroup along each loop"
-            what = f"'subgroup' with 'mma_kind', and it {state}"
-            yield needed(what, remedy, is_error=gpu.THREAD not in knobs)
+            message = f"{pipeline} needs 'subgroup' with 'mma_kind', and it {state}"
+            is_error = gpu.THREAD not in knobs
+            yield replace(missing, message=message, remedy=remedy, is_error=is_error)
         if not {gpu.MMA_KIND, gpu.THREAD} & knobs.keys():
             effect = "" if has_subgroups else ": every thread computes the whole tile"
-            what = f"'mma_kind' or 'thread', which are missing{effect}"
-            yield needed(what, f"{advice}'thread', {without}", is_error=has_subgroups)
+            message = f"{pipeline} needs 'mma_kind' or 'thread', which are missing{effect}"
+            remedy = f"{advice}'thread', {without}"
+            yield replace(missing, message=message, remedy=remedy, is_error=has_subgroups)
 
 
 _Check = Callable[[mlir.Attribute], object]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -99,9 +99,9 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     # Report each referenced sequence that is only declared. The compiler's verifier rejects references to undefined symbols.
     dangling: set[Code] = set()
     for code in reach.codes:
-        for operation in code.callees:
-            for path, callee in reach.callees(code, operation):
-                if callee.is_declaration and callee not in dangling:
+        for operation, paths in code.callees.items():
+            for path, callee in ((path, reach.callee(code, path)) for path in paths):
+                if callee and callee.is_declaration and callee not in dangling:
                     dangling.add(callee)
                     diagnostics.error(
                         f"dangling reference to '@{path}', which is declared but has no body; "
@@ -487,7 +487,13 @@ def required_op(matcher: mlir.Operation | None) -> RequiredOp | None:
                 return None
             outputs = _OUTPUTS[operation.name]
             lhs, rhs = _TYPES.get(operation.name, ("lhs_type", "rhs_type"))
-            types = _type(operation, lhs), _type(operation, rhs)
+            # The scores of an attention are converted to the type of the values.
+            attributes = [operation.attributes.get(name) for name in (lhs, rhs, "value_type")]
+            lhs_type, rhs_type, of_value = (
+                str(attribute.value) if isinstance(attribute, mlir.TypeAttr) else ""
+                for attribute in attributes
+            )
+            types = (lhs_type, rhs_type)
             kept = set(indexing_loops(maps[-outputs]))
             parallel = tuple(loop in kept for loop in range(maps[0].n_dims))
             if operation.name not in _TYPES:
@@ -500,8 +506,6 @@ def required_op(matcher: mlir.Operation | None) -> RequiredOp | None:
             qk = RequiredOp(
                 tuple(loop in result for loop in sorted(query | key)), types, is_product=False
             )
-            # The scores are converted to the type of the values.
-            of_value = _type(operation, "value_type")
             pv = RequiredOp(
                 tuple(loop in result for loop in sorted(value | result)), (of_value, of_value)
             )
@@ -518,11 +522,6 @@ def required_op(matcher: mlir.Operation | None) -> RequiredOp | None:
             operands = len(root.operation.operands)
             return RequiredOp(parallel, operands=operands, is_product=is_product)
     return None
-
-
-def _type(operation: mlir.Operation, name: str) -> str:
-    attribute = operation.attributes.get(name)
-    return str(attribute.value) if isinstance(attribute, mlir.TypeAttr) else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -596,7 +595,8 @@ class Reach:
             self._writes[operation.name] = declares_a_write(operation)
         if self._writes[operation.name]:
             return operation
-        for _, callee in self.callees(code, operation):
+        paths = code.callees.get(operation, ())
+        for callee in filter(None, (self.callee(code, path) for path in paths)):
             if callee not in self._culprits:
                 self._culprits[callee] = None  # Sequences may include each other: visit each once.
                 culprits = (self.culprit(callee, inner) for inner in callee.operations)
@@ -605,10 +605,3 @@ class Reach:
             if culprit is not None:
                 return culprit
         return None
-
-    def callees(self, code: Code, operation: mlir.Operation) -> Iterator[tuple[str, Code]]:
-        """Yield the sequences that an op of `code` refers to, each with its reference."""
-        for path in code.callees.get(operation, ()):
-            callee = self.callee(code, path)
-            if callee:
-                yield path, callee
