@@ -199,10 +199,7 @@ def read_request(
 
 
 def read_options(
-    flags: str | Iterable[str],
-    target: str | Target | None = None,
-    *,
-    is_process_wide: bool = False,
+    flags: str | Iterable[str], target: str | Target | None = None, *, is_process_wide: bool = False
 ) -> CompileOptions:
     """Read the flags of a call with those that the target stands for; check that the call and the process support them.
 

@@ -49,15 +49,7 @@ from tuninglink.specs import (
 
 if TYPE_CHECKING:
     from tuninglink.iree import Target
-    from tuninglink.specs import (
-        Entry,
-        EntryPoint,
-        Handle,
-        LinkedSpec,
-        Part,
-        SequenceTable,
-        Spec,
-    )
+    from tuninglink.specs import Entry, EntryPoint, Handle, LinkedSpec, Part, SequenceTable, Spec
 
 
 @dataclass(frozen=True)

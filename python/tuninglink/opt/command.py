@@ -30,12 +30,7 @@ from tuninglink.mlir import (
 from tuninglink.opt.arguments import ALIASES, FLAGS, Options, OptRequest, dump, resolve
 from tuninglink.opt.execution import Execution, set_up_process
 from tuninglink.opt.inputs import Chunk, Expectations, parse, split_input
-from tuninglink.opt.pass_registry import (
-    EXECUTABLE,
-    PIPELINE_SOURCE,
-    PassRegistry,
-    parse_pipeline,
-)
+from tuninglink.opt.pass_registry import EXECUTABLE, PIPELINE_SOURCE, PassRegistry, parse_pipeline
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
@@ -186,12 +181,7 @@ def _process_chunk(
     with handled(context, sink.emit):
         if pipeline.children or options.dump_pipeline or options.pipeline:
             execution = Execution(
-                pipeline,
-                context,
-                registry,
-                sink,
-                options,
-                nest_implicitly=nest_implicitly,
+                pipeline, context, registry, sink, options, nest_implicitly=nest_implicitly
             )
             if options.dump_pipeline:
                 nest = parse_pipeline(str(execution))

@@ -26,14 +26,7 @@ from iree.compiler.passmanager import PassDisplayMode, PassManager
 
 from tuninglink.arguments import Content, content_as_path, described, several
 from tuninglink.compiler import call, handled, set_global_flags
-from tuninglink.errors import (
-    Diagnostic,
-    PipelineError,
-    Place,
-    Severity,
-    TuninglinkError,
-    printable,
-)
+from tuninglink.errors import Diagnostic, PipelineError, Place, Severity, TuninglinkError, printable
 from tuninglink.files import cannot
 from tuninglink.mlir import (
     DiagnosticSink,
