@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 import iree.runtime as rt
+from device_benchmarks import make_inputs
 from tuning_programs import matmul
 
 from tuninglink.compiler import set_up_command_line
@@ -30,7 +31,6 @@ from tuninglink.tuning.candidates import CandidateCompiler, prepare
 from tuninglink.tuning.devices import (
     AheadLoader,
     Loader,
-    make_inputs,
     open_device,
 )
 from tuninglink.tuning.programs import Benchmark, read_program

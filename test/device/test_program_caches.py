@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import iree.runtime as rt
 import numpy as np
 import pytest
+from device_benchmarks import make_inputs
 from programs import RUNNABLE_TARGETS
 
-from tuninglink.tuning.devices import Loader, make_inputs, open_device, to_device, to_host
+from tuninglink.tuning.devices import Loader, open_device, to_device, to_host
 from tuninglink.tuning.programs import (
     Correctness,
     Failure,
@@ -94,7 +95,7 @@ def test_variants_compute_what_the_layers_do(
         buffer = to_device(device, before)
         run((buffer, sets, layout.stride, batch))
         view = rt.HalBufferView(buffer, [len(before)], rt.HalElementType.UINT_8)
-        after = to_host(device, view)
+        after = to_host(device, view).view(np.uint8)
         return after[after != before].tobytes()
 
     count = layout.variants

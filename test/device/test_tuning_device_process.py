@@ -9,6 +9,8 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
+import iree.runtime as rt
+import numpy as np
 import pytest
 from clocks import limits_in_processor_time
 from device_benchmarks import (
@@ -22,6 +24,7 @@ from device_benchmarks import (
     WRONG,
     benchmark,
     compile_program,
+    make_inputs,
     straight,
 )
 from processes import PATIENCE, eventually, in_a_fork, marked, processor_seconds
@@ -43,10 +46,16 @@ from tuninglink.tuning.devices import (
     device as device_module,
     devices_of,
     open_device,
+    patterns,
+    place_inputs,
     runtime_uri,
+    to_host,
 )
 from tuninglink.tuning.programs import (
+    Access,
     Benchmark,
+    Binding,
+    BufferLayout,
     CompiledProgram,
     Failure,
     FailureKind,
@@ -316,6 +325,25 @@ def test_a_number_stands_for_a_device_that_the_driver_lists() -> None:
     for number, device in enumerate(devices):
         assert runtime_uri(f"vulkan://{number}") == device.uri
         assert describe(f"vulkan://{number}") == device
+
+
+@pytest.mark.parametrize("uri", ["local-sync", "local-task"])
+@pytest.mark.parametrize("sets", [1, 5])
+def test_a_device_repeats_inputs_as_the_host_would(uri: str, sets: int) -> None:
+    length = 5 << 20  # more than one period
+    bindings = (
+        Binding(Access.READ, "i8", (length,), 64, length),
+        Binding(Access.READ, "f16", (3,), length + 128, 6),
+        Binding(Access.WRITE, "f32", (8,), length + 256, 32),
+    )
+    layout = BufferLayout(bindings, stride=length + 384, guard=64)
+    device = open_device(uri)
+    buffer = place_inputs(device, layout, patterns(layout, 3), sets)
+    expected = make_inputs(layout, sets, seed=3)
+    view = rt.HalBufferView(buffer, [buffer.byte_length()], rt.HalElementType.UINT_8)
+    content = to_host(device, view).view(np.uint8)
+    del view, buffer  # they must not outlive the device
+    assert (content[: len(expected)] == expected).all()
 
 
 def test_loading_ahead_answers_for_nothing() -> None:

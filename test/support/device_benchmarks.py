@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+import numpy as np
 from compilations import run_compiler
 
+from tuninglink.tuning.devices import Bytes, buffer_length, initial_bytes, patterns
 from tuninglink.tuning.programs import Access, Benchmark, Binding, BufferLayout
 
 COUNT: Final = 64
@@ -20,6 +22,14 @@ LAYOUT: Final = BufferLayout(
     stride=2048,
     guard=256,
 )
+
+
+def make_inputs(layout: BufferLayout, sets: int = 1, seed: int = 0) -> Bytes:
+    """Return the content of a benchmark's buffer before it runs, as the host computes it."""
+    whole = initial_bytes(layout, patterns(layout, seed), 0, buffer_length(layout))
+    first, guard = whole[: layout.stride], whole[layout.stride :]
+    return np.concatenate([np.tile(first, sets), guard])
+
 
 DOUBLE: Final = """
   %v = hal.buffer.load<%buffer : !hal.buffer>[%source] : f32

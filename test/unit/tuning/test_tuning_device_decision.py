@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import ml_dtypes
 import numpy as np
 import pytest
-from device_benchmarks import LAYOUT
+from device_benchmarks import LAYOUT, make_inputs
 from hypothesis import given, settings, strategies as st
 
 from tuninglink.tuning.deciding import (
@@ -31,7 +31,6 @@ from tuninglink.tuning.devices import (
     Timing,
     compare,
     find_violation,
-    make_inputs,
     outputs_of,
     patterns,
 )

@@ -73,7 +73,7 @@ with lazy_imports(globals()):
         difference as difference,
         elements as elements,
         find_violation as find_violation,
-        make_inputs as make_inputs,
+        initial_bytes as initial_bytes,
         outputs_of as outputs_of,
         patterns as patterns,
         tolerance as tolerance,
@@ -84,6 +84,7 @@ with lazy_imports(globals()):
         MeasurementError as MeasurementError,
         input_bytes as input_bytes,
         parameter_indexes as parameter_indexes,
+        place_inputs as place_inputs,
         to_device as to_device,
         to_host as to_host,
     )

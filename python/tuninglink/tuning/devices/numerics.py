@@ -288,17 +288,6 @@ def buffer_length(layout: BufferLayout, sets: int = 1) -> int:
     return layout.stride * sets + layout.guard
 
 
-def make_inputs(layout: BufferLayout, sets: int = 1, seed: int = 0) -> Bytes:
-    """Return the content of a benchmark's buffer before it runs.
-
-    The same layout and seed give the same bytes; all sets are equal.
-    """
-    length = buffer_length(layout)
-    whole = initial_bytes(layout, patterns(layout, seed), 0, length)
-    first, guard = whole[: layout.stride], whole[layout.stride :]
-    return np.concatenate([np.tile(first, sets), guard])
-
-
 @dataclass(frozen=True)
 class Pattern:
     """Bytes that are repeated in a part of a binding, whose offset in the binding and length are in bytes."""
