@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from itertools import zip_longest
 from threading import Thread
@@ -396,7 +396,7 @@ class ModelSearch(Search):
         self._ranking: tuple[int, list[Candidate]] | None = None
         self._further: list[Candidate] = []
         self._estimated: dict[str, float] = {}
-        self._described: dict[str, dict[str, float]] = {}
+        self._features = cache(partial(features, self._pool.problem))
 
     def propose(self, count: int) -> Sequence[Candidate]:
         """Return the most promising candidates."""
@@ -496,11 +496,6 @@ class ModelSearch(Search):
     def _table(self, candidates: Sequence[Candidate]) -> Table:
         described = [self._features(candidate) for candidate in candidates]
         return _table(described, sorted({name for row in described for name in row}))
-
-    def _features(self, candidate: Candidate) -> dict[str, float]:
-        if candidate.key not in self._described:
-            self._described[candidate.key] = features(self._pool.problem, candidate)
-        return self._described[candidate.key]
 
     def _estimates(self, candidates: Sequence[Candidate]) -> np.ndarray:
         """Return the logarithm of the expected time before any measurement, up to a constant."""
