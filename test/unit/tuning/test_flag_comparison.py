@@ -131,7 +131,9 @@ def comparison(
 ) -> FlagComparison:
     judge = judge or OutputJudge(numerics=numerics)
     deadline = time.monotonic() + 60.0 if deadline is None else deadline
-    return FlagComparison(device, judge, TuningSettings(), deadline, default_ms=default_ms)
+    return FlagComparison(
+        device, judge, TuningSettings(), deadline, compiled_by=deadline, default_ms=default_ms
+    )
 
 
 class RecordedReference:

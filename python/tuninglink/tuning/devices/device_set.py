@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -542,34 +542,27 @@ class Devices(DeviceSet):
 # --- The feed of compiled candidates
 
 
+@dataclass
 class Feed:
     """The queue of compiled candidates for the devices: those that spill come last. Thread-safe.
 
-    Args:
-        devices: measure them.
-        default_us: the time of the compiler's choice; infinity if slower candidates may win.
-        done: receives each candidate with the job that measured it, from any thread.
-
     Attributes:
+        devices: measure them.
+        best: the best time so far; at first that of the compiler's choice, infinite if slower candidates may win.
+        done: receives each candidate with the job that measured it, from any thread.
         is_open: whether candidates are handed to devices. Running measurements continue after it is closed.
         measuring: the number of candidates being measured.
         ready: the candidates waiting for a device.
     """
 
-    def __init__(
-        self,
-        devices: DeviceSet,
-        default_us: float,
-        done: Callable[[Candidate, Benchmark, Job], None],
-    ) -> None:
-        self._devices = devices
-        self._done = done
-        self._lock = threading.RLock()
-        self.measuring = 0
-        self.ready: list[tuple[Candidate, Benchmark]] = []
-        self.is_open = False
-        self._is_pumping = False
-        self._best = BestTime(default_us)
+    devices: DeviceSet
+    best: BestTime
+    done: Callable[[Candidate, Benchmark, Job], None]
+    is_open: bool = False
+    measuring: int = 0
+    ready: list[tuple[Candidate, Benchmark]] = field(default_factory=list)
+    _lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
+    _is_pumping: bool = False
 
     def open(self) -> None:
         """Start to hand candidates to devices."""
@@ -594,10 +587,10 @@ class Feed:
                 return  # a job was already done
             self._is_pumping = True
             try:
-                while self.is_open and self.ready and self.measuring < self._devices.at_once:
+                while self.is_open and self.ready and self.measuring < self.devices.at_once:
                     candidate, benchmark = self.ready.pop(0)
                     self.measuring += 1
-                    job = self._devices.submit(benchmark, self._best)
+                    job = self.devices.submit(benchmark, self.best)
                     job.add_done_callback(partial(self._finish, candidate, benchmark))
             finally:
                 self._is_pumping = False
@@ -605,5 +598,5 @@ class Feed:
     def _finish(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
         with self._lock:
             self.measuring -= 1
-        self._done(candidate, benchmark, job)
+        self.done(candidate, benchmark, job)
         self._pump()

@@ -180,42 +180,32 @@ class _SlowError(ModelRunError):
     """The program runs too long for a comparison."""
 
 
+@dataclass
 class FlagComparison:
     """Compares sets of flags, alone or with specs, with the user's flags.
 
-    Args:
+    Attributes:
         device: runs the programs.
         judge: compares outputs with expected outputs.
         settings: the least gain for selecting a set, and the seed of orders.
         deadline: the end of the comparison, in seconds of `time.monotonic()`.
-        compiled_by: the time from which on sets that are still being compiled are left out; by default, the deadline.
+        compiled_by: the time from which on sets that are still being compiled are left out.
         default_ms: the time of the default in an earlier comparison, if there was one.
     """
 
-    def __init__(
-        self,
-        device: Device,
-        judge: OutputJudge,
-        settings: TuningSettings,
-        deadline: float,
-        *,
-        compiled_by: float | None = None,
-        default_ms: float | None = None,
-    ) -> None:
-        self._device = device
-        self._judge = judge
-        self._min_gain = settings.min_gain
-        self._seed = settings.seed
-        self._deadline = deadline
-        self._compiled_by = deadline if compiled_by is None else compiled_by
-        self._default_ms = default_ms
-        self._base: CompiledSource  # the program that others are compared with
-        self._expected: Outputs = {}
-        self._functions: list[FunctionCall] = []
-        self._call_seconds: dict[bytes, float] = {}
-        self._run_seconds: dict[bytes, float] = {}
-        self._finding = ""
-        self._names: dict[bytes, str] = {}
+    device: Device
+    judge: OutputJudge
+    settings: TuningSettings
+    deadline: float
+    compiled_by: float
+    default_ms: float | None = None
+    _base: CompiledSource = field(init=False)  # the program that others are compared with
+    _expected: Outputs = field(default_factory=dict)
+    _functions: list[FunctionCall] = field(default_factory=list)
+    _call_seconds: dict[bytes, float] = field(default_factory=dict)
+    _run_seconds: dict[bytes, float] = field(default_factory=dict)
+    _finding: str = ""
+    _names: dict[bytes, str] = field(default_factory=dict)
 
     def run(self, jobs: Mapping[FlagSet, Job]) -> FlagsResult:
         """Compare sets of flags.
@@ -229,7 +219,7 @@ class FlagComparison:
         jobs = dict(jobs)
         default = jobs.pop(DEFAULT)
         results = [SetResult(flag_set) for flag_set in jobs]
-        compiled = compiled_by(default, self._deadline)
+        compiled = compiled_by(default, self.deadline)
         if compiled == NOT_COMPILED:
             reason = "the program did not compile in the time for sets of flags"
             return FlagsResult(tuple(results), reason=reason)
@@ -250,7 +240,7 @@ class FlagComparison:
         results = [SetResult(flag_set) for flag_set in jobs]
         waiting = list(jobs.values())
         for number, flag_set in enumerate(jobs):
-            compiled = compiled_by(waiting[number], self._compiled_by)
+            compiled = compiled_by(waiting[number], self.compiled_by)
             try:
                 if isinstance(compiled, str):
                     raise ModelRunError(compiled)
@@ -284,11 +274,11 @@ class FlagComparison:
             results: the sets, each with the number of its entries.
             jobs: their compilations.
         """
-        compiled, judged = compiled_by(default, self._deadline), list(results)
+        compiled, judged = compiled_by(default, self.deadline), list(results)
         reason = compiled if isinstance(compiled, str) else self._begin(compiled)
         try:
             if not reason:
-                if not self._device.description.is_local:
+                if not self.device.description.is_local:
                     self._run_base()  # while the others compile
                 return self._compare(jobs, judged)
         except ModelRunError as failure:
@@ -320,7 +310,7 @@ class FlagComparison:
 
     @property
     def _left(self) -> float:
-        return max(0.0, self._deadline - time.monotonic())
+        return max(0.0, self.deadline - time.monotonic())
 
     def _outputs(self, image: bytes, most_seconds: float) -> Outputs | Failure:
         """Return the outputs of all functions, or the failure of a run."""
@@ -329,7 +319,7 @@ class FlagComparison:
         seconds, began = 0.0, time.monotonic()
         for function in self._functions:
             program = self._base.calls.compiled(function, image, PLAIN_INTEGERS)
-            computed = self._device.program_outputs(program, most_seconds)
+            computed = self.device.program_outputs(program, most_seconds)
             if isinstance(computed, Failure):
                 return computed
             arrays[function.label] = computed.arrays
@@ -343,7 +333,7 @@ class FlagComparison:
         images: dict[int, bytes] = {}
         for number, job in enumerate(jobs):
             # Skip sets that do not compile, and those with the code of an earlier one.
-            compiled, result = compiled_by(job, self._compiled_by), results[number]
+            compiled, result = compiled_by(job, self.compiled_by), results[number]
             if isinstance(compiled, str):
                 results[number] = replace(result, note=compiled)
                 continue
@@ -382,7 +372,7 @@ class FlagComparison:
         # Of several sets that are equal to the default, the fastest one may have an interval above 1. A set without specs
         # must gain enough, and more than the default against itself, unless it avoids wrong defaults.
         certain = max(1.0, noise.high)
-        bar, low, behind = max(1 + self._min_gain, certain), math.sqrt(certain), 0.0
+        bar, low, behind = max(1 + self.settings.min_gain, certain), math.sqrt(certain), 0.0
         if has_specs:
             # Sets with specs have been shown to be faster. A spec counts only if it is hardly slower than the fastest set
             # alone.
@@ -396,7 +386,7 @@ class FlagComparison:
         ]
         # Correct results come before speed.
         best = max(shown, key=lambda result: (result.avoided, result.median), default=None)
-        least = max(1 + self._min_gain, best.median if best else 0.0)
+        least = max(1 + self.settings.min_gain, best.median if best else 0.0)
         for number, result in enumerate(results):
             if result is not best and result.may_win(least) and not result.note:
                 note = f"not certain: the default against itself is {noise}"
@@ -413,15 +403,15 @@ class FlagComparison:
         expectation = (
             Expectation({}, DEFAULT_SOURCE)
             if is_same and not any(function.expected for function in functions)
-            else self._judge.expectation(self._base.calls, functions, PLAIN_INTEGERS)
+            else self.judge.expectation(self._base.calls, functions, PLAIN_INTEGERS)
         )
-        tolerance = self._judge.tolerance(functions, expected)
-        comparison = self._judge.compare(expectation, expected, outputs, tolerance)
+        tolerance = self.judge.tolerance(functions, expected)
+        comparison = self.judge.compare(expectation, expected, outputs, tolerance)
         self._finding = replace(comparison, tuned_error=None).finding
-        rejection = self._judge.rejection(comparison, expected, outputs)
+        rejection = self.judge.rejection(comparison, expected, outputs)
         reason, remedy = rejection or comparison.failure, "taken with --numerics any only"
         # Its dispatches are judged one by one while they are tuned under it.
-        has_reference = self._judge.reference is not None
+        has_reference = self.judge.reference is not None
         if rejection and result.avoided > 0 and has_reference and comparison.default_error is None:
             rejection, reason = "", _UNLIKE_WRONG
         notes = (reason, comparison.note, remedy if rejection else "")
@@ -452,8 +442,8 @@ class FlagComparison:
         assert calls is not None
         eligible = {number for number in images if not results[number].is_rejected}
         running: Collection[int] = self._worth_rounds(images)
-        standings = Standings([function.weight for function in self._functions], self._seed)
-        patient_until, least = time.monotonic() + _PATIENCE, 1 + self._min_gain
+        standings = Standings([function.weight for function in self._functions], self.settings.seed)
+        patient_until, least = time.monotonic() + _PATIENCE, 1 + self.settings.min_gain
         count = 0
         while running:
             raced = [self._base.image] * 2 + [images[number] for number in running]
@@ -463,14 +453,14 @@ class FlagComparison:
                 for function in self._functions
             ]
             more = max(_ROUNDS, count // 2) if count else _FIRST_ROUNDS
-            rounds = self._device.rounds(programs, more, self._seed + count, self._left)
+            rounds = self.device.rounds(programs, more, self.settings.seed + count, self._left)
             if isinstance(rounds, Failure):
                 raise ModelRunError(rounds.message)
             count += len(rounds.samples)
             shape = (len(rounds.samples), len(raced), len(self._functions))
             standings.add([*running], np.array(rounds.samples).reshape(shape).tolist())
             eligible -= {number for number in running if self._slower(standings, number)}
-            is_quiet = standings.is_quiet(self._default_ms) or time.monotonic() > patient_until
+            is_quiet = standings.is_quiet(self.default_ms) or time.monotonic() > patient_until
             if is_quiet:
                 running = standings.remaining([*running], eligible)
             if count >= _MOST_ROUNDS or not self._left:
@@ -520,7 +510,7 @@ class FlagComparison:
 
     def _roughness(self, seconds: float) -> float:
         """Return the factor by which the ratio of two first calls may be wrong."""
-        is_exact = seconds >= _LONG_CALL and self._device.description.is_local
+        is_exact = seconds >= _LONG_CALL and self.device.description.is_local
         return _LESS_ROUGH if is_exact else _ROUGH
 
     def _rough_speedup(self, image: bytes) -> ConfidenceInterval:

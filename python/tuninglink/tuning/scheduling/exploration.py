@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.deciding import FINALISTS, Budget, Ending, MeasuredTask, TrialResult
-from tuninglink.tuning.devices import Feed, Stage, Timeline
+from tuninglink.tuning.devices import BestTime, Feed, Stage, Timeline
 from tuninglink.tuning.programs import WRONG_RESULTS, Failure
 from tuninglink.tuning.search import Search, search_named
 
@@ -99,7 +99,7 @@ class Exploration:
         self._timeline = timeline or Timeline()
         self._compiling: dict[Future[Outcome], Candidate] = {}
         self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._feed = Feed(measure, default_us, self._measured)
+        self._feed = Feed(measure, BestTime(default_us), self._measured)
         self._deferred: list[Candidate] = []
         self._asked = 0
         self._pending = 0
