@@ -118,13 +118,7 @@ class Race:
         """
         if self._running is None:
             with self._timeline.stage(Stage.RACE):
-                # Run the heats, and return the remaining finalists, fastest first.
-                running = self._draw([])
-                for number, (rounds, keep) in enumerate(HEATS):
-                    if len(running) < 2 or (number and self._is_slow(running)):  # noqa: PLR2004 - a race of two
-                        break
-                    running = self._run_heat(running, rounds, keep, refills=number == 0)
-                self._running = running
+                self._running = self._run_heats()
         else:
             with self._timeline.stage(Stage.CONFIRMATION):
                 winner = self._running[0]
@@ -140,23 +134,53 @@ class Race:
                 elif confirmation.is_over:
                     self.result = self._result(winner, confirmation)
         if self.result is None and self._confirmation is None:
-            self._begin_confirmation()
+            if not self._running:
+                self.result = self._result(None, None)
+                return
+            # Confirm the fastest remaining finalist.
+            contestant = self._drawn[self._running[0]]
+            self._confirmation = Confirmation(self._device, self._default, contestant, self._rules)
+            self.due = self._confirmation.due
 
     # --- Heats -------------------------------------------------------------------------------------------
 
-    def _is_slow(self, running: Sequence[int]) -> bool:
-        """Return whether another heat is pointless, since it would have no more rounds than the first."""
-        members = [self._drawn[position] for position in running]
-        contestants = [*opponents(self._default, members), *members]
-        first, *_ = HEATS[0]
-        return round_count(contestants, first + 1, self._rules.block_seconds) <= first
+    def _run_heats(self) -> list[int]:
+        """Run the heats, and return the remaining finalists, fastest first."""
+        running, (first, _) = self._draw([]), HEATS[0]
+        for number, (rounds, keep) in enumerate(HEATS):
+            members = [self._drawn[position] for position in running]
+            if len(members) < 2:  # noqa: PLR2004 - a race of two
+                break
+            contestants = [*opponents(self._default, members), *members]
+            count = round_count(contestants, first + 1, self._rules.block_seconds)
+            if number and count <= first:
+                break  # it would have no more rounds than the first heat
+            # Failed finalists are replaced in the first heat.
+            ratios: dict[int, list[float]] = {}
+            while running:
+                for group in groups(self._default, [self._drawn[position] for position in running]):
+                    ratios |= self._run_group([running[index] for index in group], rounds)
+                running = [] if number else self._draw(list(ratios))
+            running = survivors(ratios, keep, self._rules.seed, self._rules.least_speedup)
+        return running
 
     def _draw(self, running: Sequence[int]) -> list[int]:
         """Return the finalists, filled up with correct candidates."""
         drawn: list[int] = []
-        while len(running) + len(drawn) < self._rules.places and not self._is_late():
-            candidate = next(self._candidates, None)
-            if candidate is None or not self._is_worth(candidate, [*running, *drawn]):
+        deadline = math.inf if self._rules.deadline is None else self._rules.deadline
+        while len(running) + len(drawn) < self._rules.places:
+            candidate = None
+            if not self._drawn or time.monotonic() <= deadline:
+                candidate = next(self._candidates, None)
+            if candidate is None:
+                break
+            # A slow candidate is not worth the time of a race unless it is near the best one.
+            best = min(
+                (self._drawn[position].microseconds for position in (*running, *drawn)),
+                default=math.inf,
+            )
+            is_slow = candidate.sample_seconds >= _SLOW_SECONDS and not candidate.always_races
+            if is_slow and candidate.microseconds > _NEAR_FINALIST * best:
                 break
             position = len(self._drawn)
             self._drawn.append(candidate)
@@ -166,29 +190,6 @@ class Race:
             else:
                 self._failures[position] = failure
         return drawn
-
-    def _is_worth(self, candidate: Contestant, running: Sequence[int]) -> bool:
-        """Return whether a candidate is fast enough to justify the time for racing it."""
-        if candidate.always_races or candidate.sample_seconds < _SLOW_SECONDS or not running:
-            return True
-        best = min(self._drawn[position].microseconds for position in running)
-        return candidate.microseconds <= _NEAR_FINALIST * best
-
-    def _is_late(self) -> bool:
-        deadline = self._rules.deadline
-        return bool(self._drawn) and deadline is not None and time.monotonic() > deadline
-
-    def _run_heat(
-        self, running: Sequence[int], rounds: int, keep: int, *, refills: bool
-    ) -> list[int]:
-        """Run a heat, and return the finalists that stay, fastest first; failed ones are replaced if the heat `refills`."""
-        ratios: dict[int, list[float]] = {}
-        pending = list(running)
-        while pending:
-            for group in groups(self._default, [self._drawn[position] for position in pending]):
-                ratios |= self._run_group([pending[index] for index in group], rounds)
-            pending = self._draw(list(ratios)) if refills else []
-        return survivors(ratios, keep, self._rules.seed, self._rules.least_speedup)
 
     def _run_group(self, group: Sequence[int], rounds: int) -> dict[int, list[float]]:
         """Run a group, and return the ratios of the default's time to that of each finalist."""
@@ -233,18 +234,17 @@ class Race:
         else:
             self._unmeasured[position] = failure
 
-    # --- Confirmation ------------------------------------------------------------------------------------
-
-    def _begin_confirmation(self) -> None:
-        """Start to confirm the fastest remaining finalist; without one, the race is over."""
-        if not self._running:
-            self.result = self._result(None, None)
-            return
-        contestant = self._drawn[self._running[0]]
-        self._confirmation = Confirmation(self._device, self._default, contestant, self._rules)
-        self.due = self._confirmation.due
-
     def _result(self, winner: int | None, confirmation: Confirmation | None) -> RaceResult:
+        # The reason for a missing decision; there is none if all finalists are slower than the default.
+        reason, failures = "", list(self._failures.values())
+        if confirmation is None and self._unmeasured:
+            failure = next(iter(self._unmeasured.values()))
+            reason = f"the race could not be measured: {failure.message}"
+        elif confirmation is None and failures and len(failures) == len(self._drawn):
+            count, message = len(failures), failures[0].message
+            reason = f"all {count} finalists failed, the first one: {message}"
+            if count == 1:
+                reason = f"the only finalist failed: {message}"
         return RaceResult(
             winner,
             confirmation.decision if confirmation else None,
@@ -252,23 +252,8 @@ class Race:
             self._timings,
             self._default_timing,
             confirmation.rounds if confirmation else (),
-            "" if confirmation else self._reason(),
+            reason,
         )
-
-    def _reason(self) -> str:
-        """Return the reason for a missing decision; empty if all finalists are slower than the default."""
-        if self._unmeasured:
-            failure = next(iter(self._unmeasured.values()))
-            return f"the race could not be measured: {failure.message}"
-        if self._drawn and len(self._failures) == len(self._drawn):
-            message = next(iter(self._failures.values())).message
-            count = len(self._drawn)
-            return (
-                f"the only finalist failed: {message}"
-                if count == 1
-                else (f"all {count} finalists failed, the first one: {message}")
-            )
-        return ""
 
 
 # --- Contestants of a race, their selection, its rules, estimates of its duration, and the confirmation of its winner
@@ -496,49 +481,40 @@ class Confirmation:
 
     def advance(self) -> None:
         """Run the next block."""
-        began = time.monotonic()
-        position = self._count % self._rules.blocks
-        block = self._run_block(self._rules.seed + 1000 + self._count)
+        rules, began = self._rules, time.monotonic()
+        position, seed = self._count % rules.blocks, rules.seed + 1000 + self._count
+        # A few rounds suffice if they are far from the threshold.
+        count = round_count(self._pair, BLOCK_ROUNDS, rules.block_seconds)
+        threshold = 1 + rules.min_gain
+        block: list[Rounds] = []
+        for most in (CLEAR_ROUNDS, count):
+            rounds = min(most, count) - sum(len(measured.samples) for measured in block)
+            ratios = [
+                default / winner for measured in block for default, winner in measured.samples
+            ]
+            is_clear = bool(ratios) and (
+                min(ratios) > threshold * _FAR_RATIO or max(ratios) < threshold / _FAR_RATIO
+            )
+            if rounds <= 0 or is_clear:
+                break
+            seconds = _ROUND_SLACK * rounds * round_seconds(self._pair)
+            benchmarks = [contestant.benchmark for contestant in self._pair]
+            measured = self._device.rounds(benchmarks, rounds, seed, seconds)
+            if isinstance(measured, Failure):
+                self.failure, self.decision, self.is_over = measured, None, True
+                self._count += 1
+                return
+            block.append(measured)
+        # Decide after all blocks of a pass, unless the candidate is not faster.
         self._count += 1
-        if isinstance(block, Failure):
-            self.failure, self.decision, self.is_over = block, None, True
-            return
         self._blocks[position] += block
-        self.decision = decide(self._pairs(), self._rules.min_gain, self._rules.seed)
-        self.is_over = self._is_decided(self.decision)
-        self.due = max(began + self._rules.gap_seconds, time.monotonic())
-
-    def _is_decided(self, decision: Decision) -> bool:
-        if decision.outcome is Outcome.NOT_FASTER:
-            return True
-        passes, begun = divmod(self._count, self._rules.blocks)
-        if begun:
-            return False
-        deadline = self._rules.deadline
-        is_late = deadline is not None and time.monotonic() > deadline
-        return decision.outcome is Outcome.FASTER or is_late or passes >= self._rules.passes
-
-    def _run_block(self, seed: int) -> list[Rounds] | Failure:
-        count = round_count(self._pair, BLOCK_ROUNDS, self._rules.block_seconds)
-        first = self._run_rounds(min(count, CLEAR_ROUNDS), seed)
-        if isinstance(first, Failure):
-            return first
-        left = count - len(first.samples)
-        if left <= 0 or self._is_clear(first):
-            return [first]
-        rest = self._run_rounds(left, seed)
-        return rest if isinstance(rest, Failure) else [first, rest]
-
-    def _run_rounds(self, count: int, seed: int) -> Rounds | Failure:
-        seconds = _ROUND_SLACK * count * round_seconds(self._pair)
-        return self._device.rounds(
-            [contestant.benchmark for contestant in self._pair], count, seed, seconds
-        )
-
-    def _is_clear(self, rounds: Rounds) -> bool:
-        threshold = 1 + self._rules.min_gain
-        ratios = [default / winner for default, winner in rounds.samples]
-        return min(ratios) > threshold * _FAR_RATIO or max(ratios) < threshold / _FAR_RATIO
+        self.decision = decide(self._pairs(), rules.min_gain, rules.seed)
+        passes, begun = divmod(self._count, rules.blocks)
+        is_late = rules.deadline is not None and time.monotonic() > rules.deadline
+        is_last = self.decision.outcome is Outcome.FASTER or is_late or passes >= rules.passes
+        is_slower = self.decision.outcome is Outcome.NOT_FASTER
+        self.is_over = is_slower or (not begun and is_last)
+        self.due = max(began + rules.gap_seconds, time.monotonic())
 
     def _pairs(self) -> list[Sequence[tuple[float, float]]]:
         return [
