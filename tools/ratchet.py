@@ -45,7 +45,7 @@ LIMITS: Final = {
     "tuning.devices": (3267, 162),
     "tuning.references": (2099, 98),
     "tuning.search": (975, 50),
-    "tuning.deciding": (3440, 183),
+    "tuning.deciding": (3416, 174),
     "tuning.database": (2153, 92),
     "tuning.flag_sets": (1562, 71),
     "tuning.scheduling": (2283, 159),
