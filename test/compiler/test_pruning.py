@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,7 +33,6 @@ from tuninglink.matching import (
     PruningKey,
     PruningLinker,
     may_restructure,
-    subsets,
 )
 from tuninglink.mlir import names
 from tuninglink.specs import LinkForm, Spec, Subsets, load_spec
@@ -104,7 +104,12 @@ def _can_match(key: PruningKey, signature: DispatchSignature) -> bool:
     attentions = signature.attentions
     if attentions is None:
         return True
-    parts = {part for each in attentions for part in subsets(each)}
+    parts = {
+        part
+        for each in attentions
+        for count in range(len(each) + 1)
+        for part in combinations(each, count)
+    }
     if any(_fits(key, part, checked=False) for part in parts):
         return True
     return has_types and _fits_any(key, signature.loops)

@@ -20,7 +20,7 @@ from tuninglink.iree.dynamic_sizes import (
     combinations,
     dispatch_arguments,
 )
-from tuninglink.iree.processors import PeakRates, Rates
+from tuninglink.iree.processors import PeakRates, Rates, rate_class
 from tuninglink.iree.structured_op import OpKind, Role, StructuredOp, element_type
 from tuninglink.mlir import (
     body,
@@ -78,7 +78,13 @@ class DispatchCost:
             return Rates(None, None, None)
         least = None
         if peaks is not None and self.flops is not None and self.bytes is not None:
-            least = peaks.least_us(self.flops, self.bytes, self.element_type)
+            # The roofline model (Williams et al., CACM 2009) takes the longer of the times for operations and for
+            # bytes. Bytes that are in a cache may take less time.
+            tflops = peaks.tflops.get(self.element_type)
+            tflops = tflops or peaks.tflops.get(rate_class(self.element_type))
+            if tflops is not None or not self.flops:
+                seconds = self.flops / tflops if tflops else 0.0
+                least = max(seconds, self.bytes / peaks.tbps) * 1e-6
         return Rates(
             None if self.flops is None else self.flops / microseconds * 1e-3,
             None if self.bytes is None else self.bytes / microseconds * 1e-3,

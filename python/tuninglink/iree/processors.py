@@ -296,17 +296,6 @@ class PeakRates:
         rates = [f"{_text(rate, 'FLOP')} {name}" for name, rate in self.tflops.items()]
         return f"{', '.join([*rates, _text(self.tbps, 'B')])} ({self.source})"
 
-    def least_us(self, flops: int, moved: int, element_type: str) -> float | None:
-        """Return the minimum time of a dispatch in microseconds; None if the rate for its types is unknown.
-
-        The roofline model (Williams et al., CACM 2009) takes the longer of the times for operations and for bytes.
-        Bytes that are in a cache may take less time.
-        """
-        rate = self.tflops.get(element_type) or self.tflops.get(rate_class(element_type))
-        if flops and rate is None:
-            return None
-        return max(flops / rate if rate else 0.0, moved / self.tbps) * 1e-6
-
 
 def _text(rate: float, unit: str) -> str:
     return f"{rate:.3g} T{unit}/s" if rate >= 1 else f"{1e3 * rate:.3g} G{unit}/s"

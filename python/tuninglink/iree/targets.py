@@ -198,7 +198,7 @@ class Target:
         if gpu := executable.gpu:
             known = known_target_names().get(gpu.architecture)
             family = known.family if known else backend
-            architecture = _distinct(family, gpu.architecture) or None
+            architecture = None if gpu.architecture in ("", family) else gpu.architecture
             sku = gpu.sku or _CUDA_SKUS.get((gpu.architecture, gpu.compute_units))
             if not gpu.architecture:
                 sku = None
@@ -216,10 +216,6 @@ class Target:
         return cls(backend, family=backend)
 
 
-def _distinct(family: str, architecture: str) -> str | None:
-    return None if architecture == family else architecture
-
-
 @cache
 def known_target_names() -> Mapping[str, Target]:
     """Return every name that `Target.parse` accepts, with its target."""
@@ -229,14 +225,15 @@ def known_target_names() -> Mapping[str, Target]:
     for backend, families in tables.items():
         for family, architectures in families.items():
             for architecture, skus in architectures.items():
-                target = Target(backend, family, _distinct(family, architecture))
+                own_name = None if architecture == family else architecture
+                target = Target(backend, family, own_name)
                 gpus[architecture] = target
                 gpus.update({sku: replace(target, sku=sku) for sku in skus})
             gpus[family] = Target(backend, family, CODE_NAMES.get(family))
     for sku, architecture in CUDA_PRODUCTS.items():
         gpus[sku] = replace(gpus[architecture], sku=sku)
     cpus = {
-        name: Target("llvm-cpu", instruction_set, _distinct(instruction_set, name))
+        name: Target("llvm-cpu", instruction_set, None if name == instruction_set else name)
         for instruction_set, processors in CPUS.items()
         for name in (instruction_set, *processors.split())
     }

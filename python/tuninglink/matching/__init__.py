@@ -53,7 +53,6 @@ with lazy_imports(globals()):
         box as box,
         exclude_but_for_sizes as exclude_but_for_sizes,
         representative as representative,
-        role_name as role_name,
         static_box as static_box,
         static_sizes as static_sizes,
     )
@@ -67,7 +66,6 @@ with lazy_imports(globals()):
         PruningKey as PruningKey,
         SignatureReader as SignatureReader,
         pruning_key as pruning_key,
-        subsets as subsets,
     )
     from tuninglink.matching.reader import (
         NAME_ONLY as NAME_ONLY,

@@ -7,7 +7,7 @@ conditions on other ops, types or maps have no cost.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from enum import Enum
 from functools import cached_property
 from heapq import merge
 from itertools import compress, product
+from types import MappingProxyType
 from typing import Any, Final
 
 from tuninglink.matching import predicates as pred
@@ -232,20 +233,12 @@ class SizeIndex:
         self.dimensions = frozenset(dimension for _, box in boxes for dimension in box)
         self._exact: dict[tuple[pred.Dimension, ...], dict[tuple[int, ...], _Bucket]] = {}
         for pattern, members in _by_pattern(boxes, _CONTAINING_AXES).items():
-            self._exact[pattern] = self._by_sizes(members, pattern)
+            self._exact[pattern] = _by_sizes(members, pattern)
         static = [(number, pred.static_box(box)) for number, box in boxes]
         self._patterns = _by_pattern(static, _MEETING_AXES)
         self._common: dict[
             tuple[tuple[pred.Dimension, ...], ...], dict[tuple[int, ...], _Bucket]
         ] = {}
-
-    def _by_sizes(
-        self, boxes: Iterable[tuple[int, pred.Box]], dimensions: tuple[pred.Dimension, ...]
-    ) -> dict[tuple[int, ...], _Bucket]:
-        result: dict[tuple[int, ...], list[tuple[int, pred.Box]]] = defaultdict(list)
-        for number, sizes in boxes:
-            result[_sizes(sizes, dimensions)].append((number, sizes))
-        return {key: _Bucket(some, dimensions, self._labels) for key, some in result.items()}
 
     def containing(self, narrow: pred.Box, before: int) -> int | None:
         """Return the first number below `before` of a box that contains `narrow`, None if there is none."""
@@ -271,9 +264,8 @@ class SizeIndex:
             common = tuple(dimension for dimension in pattern if dimension in own)
             buckets = self._common.get((pattern, common))
             if buckets is None:
-                buckets = self._common[pattern, common] = self._by_sizes(
-                    self._patterns[pattern], common
-                )
+                boxes = self._patterns[pattern]
+                buckets = self._common[pattern, common] = _by_sizes(boxes, common, self._labels)
             bucket = buckets.get(_sizes(asked, common))
             if bucket:
                 parts.append((bucket.numbers, bucket.meeting(asked, before, label)))
@@ -311,6 +303,18 @@ def _by_pattern(
     return dict(patterns)
 
 
+def _by_sizes(
+    boxes: Iterable[tuple[int, pred.Box]],
+    dimensions: tuple[pred.Dimension, ...],
+    labels: Mapping[int, Hashable] = MappingProxyType({}),
+) -> dict[tuple[int, ...], _Bucket]:
+    """Group boxes by their sizes in some dimensions, where they have fixed sizes."""
+    groups: dict[tuple[int, ...], list[tuple[int, pred.Box]]] = defaultdict(list)
+    for number, sizes in boxes:
+        groups[_sizes(sizes, dimensions)].append((number, sizes))
+    return {key: _Bucket(some, dimensions, labels) for key, some in groups.items()}
+
+
 def _sizes(asked: pred.Box, dimensions: Iterable[pred.Dimension]) -> tuple[int, ...]:
     return tuple(asked[dimension].size or 0 for dimension in dimensions)
 
@@ -326,8 +330,11 @@ class _Bucket:
     ) -> None:
         self._boxes = boxes
         self._fixed = fixed
-        self._labels = labels
         self.numbers = [number for number, _ in boxes]
+        positions: dict[Hashable, list[int]] = defaultdict(list)
+        for position, number in enumerate(self.numbers if labels else ()):
+            positions[labels.get(number)].append(position)
+        self._labelled = {label: _set_of(some) for label, some in positions.items()}
 
     def containing(self, narrow: pred.Box, before: int) -> int | None:
         """Return the first number below `before` of a box that contains `narrow`."""
@@ -338,7 +345,7 @@ class _Bucket:
                 if pred.contains(box, narrow):
                     return number
             return None
-        result = self._before(before)
+        result = (1 << bisect_left(self.numbers, before)) - 1
         for dimension, bounds in self._bounds.items():
             if not result:
                 return None
@@ -347,7 +354,7 @@ class _Bucket:
 
     def meeting(self, asked: pred.Box, before: int, label: Hashable) -> int:
         """Return the set of boxes below `before` whose bounds intersect those of `asked`."""
-        result = self._before(before)
+        result = (1 << bisect_left(self.numbers, before)) - 1
         if label is not None:
             result &= ~self._labelled.get(label, 0)
         for dimension, bounds in self._bounds.items():
@@ -355,16 +362,6 @@ class _Bucket:
             if extent is not None:
                 result &= bounds.overlapping(extent)
         return result
-
-    def _before(self, number: int) -> int:
-        return (1 << bisect_right(self.numbers, number - 1)) - 1
-
-    @cached_property
-    def _labelled(self) -> Mapping[Hashable, int]:
-        positions: dict[Hashable, list[int]] = defaultdict(list)
-        for position, number in enumerate(self.numbers):
-            positions[self._labels.get(number)].append(position)
-        return {label: _set_of(some) for label, some in positions.items()}
 
     @cached_property
     def _bounds(self) -> Mapping[pred.Dimension, _Bounds]:

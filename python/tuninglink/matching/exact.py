@@ -93,7 +93,7 @@ class _Fold:
                 if is_online and self.maps is not None and len(self.maps.operands) > unmasked:
                     raise NotUnderstoodError("it requires a mask, which is refused")
             case pred.HasRoleSizes(kind, role, sizes):
-                name = pred.role_name(kind, role)
+                name = f"{kind.value} {role}"
                 _require(self.counts, name, len(sizes), "numbers of dimensions")
                 self._add_sizes((name, at, 0, size) for at, size in enumerate(sizes))
             case pred.HasValue(pred.ValueRef(pred.OPERAND, number)):

@@ -397,13 +397,11 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
             if None not in op.sizes or SPECIALIZATION_RANGES in root.attributes:
                 continue
             matches = (item for item in specialized if compare(item[0], op).matches)
-            for _, sequence in islice(matches, 1):
-                ranges = sequence.attributes[RANGES]
-                fault = _wrong_count(ranges, len(op.sizes), sequence)
-                if fault is not None:
+            for matcher, sequence in islice(matches, 1):
+                if fault := _fault(sequence, matcher, len(op.sizes)):
                     raise SpecError(fault)
                 # The spec and the program live in different contexts.
-                copy = mlir.Attribute.parse(str(ranges), root.context)
+                copy = mlir.Attribute.parse(str(sequence.attributes[RANGES]), root.context)
                 root.attributes[SPECIALIZATION_RANGES] = copy
 
 
@@ -423,29 +421,28 @@ def check_ranges(spec: Spec, diagnostics: DiagnosticSink) -> None:
     for matcher in dict.fromkeys(entry.matcher for entry in spec.entries):
         sequence = table.lookup(matcher)
         if sequence is not None and RANGES in sequence.attributes:
-            fault = _fault(sequence, reader.read(matcher), Severity.WARNING)
+            fault = _fault(sequence, reader.read(matcher), severity=Severity.WARNING)
             if fault is not None:
                 diagnostics.emit(fault)
 
 
 def _fault(
-    sequence: mlir.Operation, matcher: Matcher, wrong_count: Severity = Severity.ERROR
+    sequence: mlir.Operation,
+    matcher: Matcher,
+    loops: int | None = None,
+    severity: Severity = Severity.ERROR,
 ) -> Diagnostic | None:
-    """Return the fault of the ranges of a matcher, None if there is none; a wrong number has a severity of its own."""
+    """Return the fault of the ranges of a matcher, None if there is none; a wrong number has a severity of its own.
+
+    The number of loops is by default that of the indexing maps that the matcher requires.
+    """
     ranges = sequence.attributes[RANGES]
     if ranges.typeid != mlir.Attribute.parse(_EXAMPLE, ranges.context).typeid:
         message = f"'{RANGES}' must hold a range for each loop, such as {_EXAMPLE}"
         return error(message, sequence, rule=Rule.RANGES)
-    maps = (predicate.maps for predicate in matcher.predicates if isinstance(predicate, HasMaps))
-    loops = next((map_.loop_count for map_ in maps), None)
-    fault = _wrong_count(ranges, loops, sequence)
-    return replace(fault, severity=wrong_count) if fault else None
-
-
-def _wrong_count(
-    ranges: mlir.Attribute, loops: int | None, sequence: mlir.Operation
-) -> Diagnostic | None:
-    """Return the list whose number of ranges differs from the number of loops; None if there is none or if unknown."""
+    if loops is None:
+        maps = (one.maps for one in matcher.predicates if isinstance(one, HasMaps))
+        loops = next((map_.loop_count for map_ in maps), None)
     # The bindings provide only the text of the attribute, which has a list of ranges in `<>` for each specialization.
     lists = str(ranges).partition("[")[2].split("[")[1:]
     for number, count in enumerate(list_.count("<") for list_ in lists):
@@ -455,5 +452,6 @@ def _wrong_count(
                 f"and the operation {counted(loops, 'loop')}"
             )
             remedy = note("write a range for each loop, <> for any size")
-            return error(message, sequence, [remedy], Rule.RANGES)
+            fault = error(message, sequence, [remedy], Rule.RANGES)
+            return replace(fault, severity=severity)
     return None

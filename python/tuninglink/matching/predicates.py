@@ -244,11 +244,6 @@ Predicate: TypeAlias = (
 )
 
 
-def role_name(kind: OpKind, role: str) -> str:
-    """Return the name of a role in dimensions, with the kind, such as `contraction m`."""
-    return f"{kind.value} {role}"
-
-
 def representative(dimension: Dimension) -> Dimension:
     """Return the representative of all dimensions that have the same size as `dimension` if they are static."""
     group, number, _ = dimension

@@ -57,16 +57,12 @@ class _Family:
 
     def fitting(self, loops: LoopTuple, *, of_part: bool = False) -> Iterator[int]:
         """Yield the entries for ops with given loops, or for ops with any part of them."""
-        parts = subsets(loops)
+        counts = range(len(loops) + 1)
+        parts = {some for count in counts for some in combinations(loops, count)}
         for some in parts:
             yield from self.partial.get(some, ())
         for some in parts if of_part else (loops,):
             yield from self.complete.get(some, ())
-
-
-def subsets(loops: LoopTuple) -> set[LoopTuple]:
-    """Return all subsets of `loops`, in order."""
-    return {some for count in range(len(loops) + 1) for some in combinations(loops, count)}
 
 
 class EntryIndex:

@@ -482,7 +482,7 @@ class MatcherReader:
                 maps[0].n_dims,
                 tuple(map(indexing_loops, maps)),
                 tuple(
-                    (pred.role_name(kind, role.value.replace(" ", "_")), loops)
+                    (f"{kind.value} {role.value.replace(' ', '_')}", loops)
                     for role, loops in roles.items()
                 ),
             )

@@ -424,7 +424,16 @@ def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
     elif not remedy and _NO_INTEGER.match(message):
         remedy = "write an integer, without quotes"
     remedies = [note(remedy, place)] if remedy else []
-    return replace(diagnostic, notes=(*remedies, *_enclosing(place, text), *diagnostic.notes))
+    # Name the sequence around the error, if there is one.
+    above = "\n".join(lines[: place.line]) if place is not None else ""
+    for last in [*_SEQUENCE.finditer(above)][-1:]:
+        inside = above[last.end() : above.rfind("\n")]
+        is_closed = "{" in inside and inside.count("{") == inside.count("}")
+        line_number = above.count("\n", 0, last.start()) + 1
+        if place is not None and not is_closed and line_number != place.line:
+            start_of_sequence = replace(place, line=line_number, column=1)
+            remedies.append(note(f"in the sequence '@{last[1]}'", start_of_sequence))
+    return replace(diagnostic, notes=(*remedies, *diagnostic.notes))
 
 
 def _misspelt(message: str, at_error: str, text: str) -> tuple[str, list[str]]:
@@ -466,21 +475,3 @@ def _foreign_pipeline(family: str, word: str, suggestion: str) -> str:
     similar = nearest(word, families)
     remedy = f"did you mean '#{families.get(similar)}<{similar}>'?"
     return f"'#{family}' has no '{word}'; {remedy}" if similar else ""
-
-
-def _enclosing(place: Place | None, text: str) -> list[Diagnostic]:
-    """Return a note that names the sequence around an error, if there is one."""
-    if place is None:
-        return []
-    before = "\n".join(text.split("\n")[: place.line])
-    sequences = list(_SEQUENCE.finditer(before))
-    if not sequences:
-        return []
-    last = sequences[-1]
-    inside = before[last.end() : before.rfind("\n")]
-    if "{" in inside and inside.count("{") == inside.count("}"):
-        return []  # The error follows the sequence.
-    line = before.count("\n", 0, last.start()) + 1
-    if line == place.line:
-        return []
-    return [note(f"in the sequence '@{last[1]}'", replace(place, line=line, column=1))]

@@ -24,7 +24,6 @@ from tuninglink.matching import (
     HasExtent,
     box,
     representative,
-    role_name,
     static_box,
     static_sizes,
 )
@@ -175,10 +174,10 @@ class SizeRelations:
         # Otherwise it is that of a role, or a stride or dilation of a convolution.
         op = self._op
         for role, loops in op.loops.items():
-            if role_name(op.kind, role.name.lower()) == kind:
+            if f"{op.kind.value} {role.name.lower()}" == kind:
                 return _at([self.loops[at] for at in loops], index)
         for step, steps in op.steps.items():
-            if role_name(op.kind, step) == kind:
+            if f"{op.kind.value} {step}" == kind:
                 return _at([number(each) for each in steps], index)
         return None
 

@@ -392,23 +392,10 @@ class _Running:
                     rest = rest[self._channel.send(rest) :]
                 except BlockingIOError:
                     self._wait(select.POLLOUT, deadline)
-            header, memory = b"", None
-            while len(header) < LENGTH.size:
-                try:
-                    part, files, _, _ = socket.recv_fds(
-                        self._channel, LENGTH.size - len(header), maxfds=1
-                    )
-                except BlockingIOError:
-                    self._wait(select.POLLIN, deadline)
-                    continue
-                for descriptor in files:
-                    memory = mmap.mmap(descriptor, 0, flags=mmap.MAP_PRIVATE)
-                    os.close(descriptor)
-                if not part:
-                    raise EOFError
-                header += part
+            header, memory = self._receive(LENGTH.size, deadline)
             (length,) = LENGTH.unpack(header)
-            return self._receive(length, deadline), memory
+            content, _ = self._receive(length, deadline)
+            return content, memory
         except ConnectionError:
             raise EOFError from None
 
@@ -421,18 +408,23 @@ class _Running:
         self.tail = (self.tail + part)[-_KEPT_OUTPUT:]
         return bool(part)
 
-    def _receive(self, length: int, deadline: float) -> bytes:
-        data = bytearray()
+    def _receive(self, length: int, deadline: float) -> tuple[bytes, mmap.mmap | None]:
+        """Receive a number of bytes, and the memory that comes with them."""
+        data, memory = bytearray(), None
         while len(data) < length:
             try:
-                part = self._channel.recv(min(_CHUNK, length - len(data)))
+                size = min(_CHUNK, length - len(data))
+                part, files, _, _ = socket.recv_fds(self._channel, size, maxfds=1)
             except BlockingIOError:
                 self._wait(select.POLLIN, deadline)
                 continue
+            for descriptor in files:
+                memory = mmap.mmap(descriptor, 0, flags=mmap.MAP_PRIVATE)
+                os.close(descriptor)
             if not part:
                 raise EOFError
             data += part
-        return bytes(data)
+        return bytes(data), memory
 
     def _wait(self, event: int, deadline: float) -> None:
         """Wait until the channel is ready for an event."""
