@@ -268,9 +268,10 @@ def _trips(function: mlir.Operation) -> dict[mlir.Block, int]:
     blocks = list(function.regions[0].blocks)
     if len(blocks) == 1:
         return {}
+    ends = {block: block.operations[len(block.operations) - 1].operation for block in blocks}
     predecessors: dict[mlir.Block, list[mlir.Block]] = {block: [] for block in blocks}
-    for block in blocks:
-        for successor in _terminator(block).successors:
+    for block, end in ends.items():
+        for successor in end.successors:
             predecessors[successor].append(block)
     # Multiply the trip counts of nested loops.
     position = {block: number for number, block in enumerate(blocks)}
@@ -282,7 +283,8 @@ def _trips(function: mlir.Operation) -> dict[mlir.Block, int]:
         entries = [block for block in before if block not in latches]
         if not latches:
             continue
-        count = _trip_count(header, entries, latches)
+        entry_ends, latch_ends = ([ends[block] for block in some] for some in (entries, latches))
+        count = _trip_count(header, ends[header], entry_ends, latch_ends)
         # The natural loop has the blocks from which a latch is reached without the header.
         inside = {header}
         pending = list(latches)
@@ -297,10 +299,12 @@ def _trips(function: mlir.Operation) -> dict[mlir.Block, int]:
 
 
 def _trip_count(
-    header: mlir.Block, entries: Sequence[mlir.Block], latches: Sequence[mlir.Block]
+    header: mlir.Block,
+    end: mlir.Operation,
+    entries: Sequence[mlir.Operation],
+    latches: Sequence[mlir.Operation],
 ) -> int:
-    """Return the trip count of a loop, or 1 if it is unknown."""
-    end = _terminator(header)
+    """Return the trip count of a loop, or 1 if it is unknown, given the last ops of its header and of those before it."""
     if end.name != _CONDITIONAL or len(entries) != 1 or len(latches) != 1:
         return 1
     # The header compares the induction variable with the bound.
@@ -326,13 +330,8 @@ def _trip_count(
     return max(0, -(-(high - low) // step))
 
 
-def _terminator(block: mlir.Block) -> mlir.Operation:
-    return block.operations[len(block.operations) - 1].operation
-
-
-def _passed_value(block: mlir.Block, header: mlir.Block, number: int) -> Value | None:
-    """Return the value that a block passes to an argument of a loop's header."""
-    end = _terminator(block)
+def _passed_value(end: mlir.Operation, header: mlir.Block, number: int) -> Value | None:
+    """Return the value that the last op of a block passes to an argument of a loop's header."""
     operands: list[Value] = list(end.operands)
     if end.name == "cf.br":
         return operands[number]

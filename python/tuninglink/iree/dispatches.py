@@ -257,16 +257,10 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
     a dispatch, a `util.func` only if it is public inside a variant: microkernels are private. Without a target, a
     function counts as compiled for a GPU.
     """
-    functions: list[mlir.Operation] = []
-
-    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
-        if operation.name in (names.FUNCTION, names.UTIL_FUNCTION):
-            functions.append(operation)
-        elif operation.name != names.NAMED_SEQUENCE:
-            return None
-        return mlir.WalkResult.SKIP
-
-    visit(root, visitor)
+    kinds = names.FUNCTION, names.UTIL_FUNCTION, names.NAMED_SEQUENCE
+    functions = [
+        op for op in collect(root, *kinds, nested=False) if op.name != names.NAMED_SEQUENCE
+    ]
     function_roots = []
     for function in functions:
         around = ancestors(function)

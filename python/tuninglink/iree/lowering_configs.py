@@ -224,7 +224,26 @@ def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | N
     parameters = named_parameters(attribute) if is_cpu_configuration(attribute) else None
     if parameters is None:
         return None
-    return {name: _tiling(level) for name, level in parameters.items()}
+    tilings: dict[str, Tiling | None] = {}
+    for name, level in parameters.items():
+        tilings[name] = None
+        entries = entries_of(level)
+        sizes, order = entries.get("sizes", level), entries.get("interchange")
+        is_order = order is None or isinstance(order, mlir.ArrayAttr)
+        if not isinstance(sizes, mlir.ArrayAttr) or not is_order:
+            continue
+        numbers: list[int] = []
+        scalable: set[int] = set()
+        for position, element in enumerate(sizes):
+            size: object = element
+            if isinstance(element, mlir.ArrayAttr) and len(element) == 1:
+                scalable.add(position)
+                size = element[0]
+            if isinstance(size, mlir.IntegerAttr):
+                numbers.append(int(size.value))
+        if len(numbers) == len(sizes):
+            tilings[name] = Tiling(tuple(numbers), frozenset(scalable), tuple(integers_of(order)))
+    return tilings
 
 
 def cpu_lowering_config(
@@ -268,25 +287,6 @@ def tile_levels_config(levels: Sequence[Sequence[int]], context: mlir.Context) -
     while shortened and not shortened[-1]:
         shortened.pop()
     return mlir.Attribute.parse(f"{_LEVELS_PREFIX}{_LEVELS} = {shortened}>", context)
-
-
-def _tiling(attribute: mlir.Attribute) -> Tiling | None:
-    entries = entries_of(attribute)
-    sizes, order = entries.get("sizes", attribute), entries.get("interchange")
-    is_order = order is None or isinstance(order, mlir.ArrayAttr)
-    if not isinstance(sizes, mlir.ArrayAttr) or not is_order:
-        return None
-    numbers: list[int] = []
-    scalable: set[int] = set()
-    for position, element in enumerate(sizes):
-        size: object = element
-        if isinstance(element, mlir.ArrayAttr) and len(element) == 1:
-            scalable.add(position)
-            size = element[0]
-        if not isinstance(size, mlir.IntegerAttr):
-            return None
-        numbers.append(int(size.value))
-    return Tiling(tuple(numbers), frozenset(scalable), tuple(integers_of(order)))
 
 
 # --- The intrinsics of configurations, and the configurations that are foreign to a target -------

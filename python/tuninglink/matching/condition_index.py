@@ -72,7 +72,7 @@ def make_groups(
             condition.has_free_operands,
             condition.is_unconfigured,
             condition.operands,
-            condition.tensors,
+            frozenset(condition.tensors),
             frozenset(condition.least_ranks.items()),
             frozenset(values.items()),
             condition.dag,
@@ -342,7 +342,7 @@ class _Bucket:
             for number, box in self._boxes:
                 if number >= before:
                     return None
-                if pred.contains(box, narrow):
+                if all(narrow.get(at, pred.ANYTHING).implies(extent) for at, extent in box.items()):
                     return number
             return None
         result = (1 << bisect_left(self.numbers, before)) - 1

@@ -42,23 +42,16 @@ def exact_condition(matcher: Matcher) -> Condition | Opaque:
         return Opaque(str(failure), matcher.predicates)
 
 
-@dataclass
-class _Fold:
-    """The conjunction of predicates, with the attributes of a `Condition`, also for results."""
+@dataclass(eq=False)
+class _Fold(Condition):
+    """The conjunction of predicates, also of those on results."""
 
-    names: frozenset[str] | None = None
-    kinds: frozenset[OpKind] = frozenset()
-    maps: pred.Maps | None = None
     types: dict[int, str] = field(default_factory=dict)
     scalars: dict[int, str] = field(default_factory=dict)
     tensors: set[int] = field(default_factory=set)
     ranks: dict[int, int] = field(default_factory=dict)
     least_ranks: dict[int, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
-    operands: int = 0
-    regions: Hashable | None = None
-    dag: pred.IsDag | None = None
-    is_unconfigured: bool = False
     sizes: set[pred.HasExtent] = field(default_factory=set)
     results: int = 0
     result_types: list[ValueType] = field(default_factory=list)
@@ -122,10 +115,10 @@ class _Fold:
                 attributes = {name for name, _ in items}
                 configured = {names.LOWERING_CONFIG, names.COMPILATION_INFO} & attributes
                 self.is_unconfigured |= not configured
-            case pred.IsDag(kind=kind):
+            case pred.IsDag(key, root_key, kind, has_free_operands):
                 if self.dag is not None:
                     raise NotUnderstoodError("it matches several graphs")
-                self.dag = predicate
+                self.dag, self.root, self.has_free_operands = key, root_key, has_free_operands
                 self.kinds |= {kind} & _MATCHED_KINDS
 
     def _add_type(self, number: int, required: ValueType) -> None:
@@ -177,29 +170,12 @@ class _Fold:
             raise NotUnderstoodError("it requires a dimension that its operand does not have")
         if not self.scalars.keys().isdisjoint(self.tensors):
             raise NotUnderstoodError("it requires different types of one operand")
-        of_loops = loops.dimensions if loops else {}
-        return Condition(
-            names=self.names,
-            kinds=self.kinds,
-            maps=self.maps,
-            types=self.types,
-            scalars=self.scalars,
-            tensors=frozenset(self.tensors),
-            ranks=self.ranks,
-            least_ranks=self.least_ranks,
-            operands=self.operands,
-            counts=self.counts,
-            regions=self.regions,
-            root=self.dag.root_key if self.dag else None,
-            dag=self.dag.key if self.dag else None,
-            has_free_operands=self.dag.has_free_operands if self.dag else True,
-            is_unconfigured=self.is_unconfigured,
-            sizes=frozenset(
-                replace(size, dimension=of_loops.get(size.dimension, size.dimension))
-                for size in self.sizes
-            ),
-            loops=of_loops,
-        )
+        self.loops = loops.dimensions if loops else {}
+        self.sizes = {
+            replace(size, dimension=self.loops.get(size.dimension, size.dimension))
+            for size in self.sizes
+        }
+        return self
 
     def _add_results(self) -> None:
         """Apply requirements on the result to the output, which has the same type and sizes."""

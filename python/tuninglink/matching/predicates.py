@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -253,9 +253,9 @@ def representative(dimension: Dimension) -> Dimension:
 # --- The conditions under which matchers match, and witnesses: operations in words that satisfy them
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Condition:
-    """The condition under which a matcher matches an op; None or empty means no constraint.
+    """The condition under which a matcher matches an op; None or empty means no constraint. It changes only while folded.
 
     Attributes:
         names: the accepted names.
@@ -282,7 +282,7 @@ class Condition:
     maps: Maps | None = None
     types: Mapping[int, str] = field(default_factory=dict)
     scalars: Mapping[int, str] = field(default_factory=dict)
-    tensors: frozenset[int] = frozenset()
+    tensors: AbstractSet[int] = frozenset()
     ranks: Mapping[int, int] = field(default_factory=dict)
     least_ranks: Mapping[int, int] = field(default_factory=dict)
     operands: int = 0
@@ -292,7 +292,7 @@ class Condition:
     dag: Hashable | None = None
     has_free_operands: bool = True
     is_unconfigured: bool = False
-    sizes: frozenset[HasExtent] = frozenset()
+    sizes: AbstractSet[HasExtent] = frozenset()
     loops: Mapping[Dimension, Dimension] = field(default_factory=dict)
 
     @cached_property
@@ -480,13 +480,6 @@ def is_empty(constraints: Box) -> bool:
         if extent.size is not None
     }
     return len(fixed) > len({dimension for dimension, _ in fixed})
-
-
-def contains(wide: Box, narrow: Box) -> bool:
-    """Return whether all static and dynamic dimensions that satisfy `narrow` satisfy `wide`."""
-    return all(
-        narrow.get(dimension, ANYTHING).implies(extent) for dimension, extent in wide.items()
-    )
 
 
 def static_sizes(constraints: Box) -> dict[Dimension, int] | None:

@@ -353,13 +353,19 @@ def collect(
     root: mlir.Operation | mlir.OpView,
     *names: str,
     order: mlir.WalkOrder = mlir.WalkOrder.PRE_ORDER,
+    nested: bool = True,
 ) -> list[mlir.Operation]:
-    """Return the operations in `root`, including itself, whose name is one of `names`, in walk order; all by default."""
+    """Return the operations in `root`, including itself, whose name is one of `names`, in walk order; all by default.
+
+    Those inside others of them are left out unless `nested`.
+    """
     operations: list[mlir.Operation] = []
 
-    def keep(operation: mlir.Operation) -> None:
-        if not names or operation.name in names:
-            operations.append(operation)
+    def keep(operation: mlir.Operation) -> mlir.WalkResult | None:
+        if names and operation.name not in names:
+            return None
+        operations.append(operation)
+        return None if nested else mlir.WalkResult.SKIP
 
     visit(root, keep, order)
     return operations

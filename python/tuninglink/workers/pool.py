@@ -187,7 +187,9 @@ class Pool:
     def forget(self) -> None:
         """Forget the processes, which belong to the parent of this process."""
         for process in self._processes:
-            process.forget()
+            if process.running is not None:
+                process.running.process.returncode = 0  # keeps Popen from waiting for it
+                process.running.resources.close()
         self._reset()
 
 
@@ -247,19 +249,19 @@ class WorkerProcess:
     def __init__(self, initial: bytes, *, shows_errors: bool = False) -> None:
         self._initial = initial
         self._shows_errors = shows_errors
-        self._running: _Running | None = None
+        self.running: _Running | None = None
         self._lock = threading.Lock()  # for closing while another thread waits for an outcome
         self._is_closed = False
 
     def run(self, call: bytes, seconds: float) -> object:
         """Run a call, `(function, arguments)`, and return its result."""
-        if self._running is not None and self._running.has_ended(0.0):
+        if self.running is not None and self.running.has_ended(0.0):
             self.end()
-        if self._running is None:
+        if self.running is None:
             with self._lock:
                 if self._is_closed:
                     raise CancelledError
-                self._running = _Running(shows_errors=self._shows_errors)
+                self.running = _Running(shows_errors=self._shows_errors)
             try:
                 self._outcome(self._initial, _START_SECONDS)
             except BaseException:
@@ -271,25 +273,20 @@ class WorkerProcess:
         """Kill the process permanently. A running call fails."""
         with self._lock:
             self._is_closed = True
-            if self._running is not None:
-                self._running.kill()
+            if self.running is not None:
+                self.running.kill()
 
     def terminate(self) -> None:
         """Send SIGTERM to the process, which may handle it; close this before the process has started."""
         with self._lock:
-            if self._running is not None:
+            if self.running is not None:
                 with suppress(ProcessLookupError):
-                    os.kill(self._running.process.pid, signal.SIGTERM)
+                    os.kill(self.running.process.pid, signal.SIGTERM)
             else:
                 self._is_closed = True
 
-    def forget(self) -> None:
-        if self._running is not None:
-            self._running.process.returncode = 0  # keeps Popen from waiting for it
-            self._running.resources.close()
-
     def _outcome(self, call: bytes, seconds: float) -> object:
-        running = self._running
+        running = self.running
         assert running is not None
         before = running.processor_seconds
         try:
@@ -318,7 +315,7 @@ class WorkerProcess:
     def end(self) -> None:
         """Kill the process, wait for it and close the pipes, if there is one."""
         with self._lock:
-            running, self._running = self._running, None
+            running, self.running = self.running, None
             if running is not None:
                 running.kill()
                 running.process.wait()
