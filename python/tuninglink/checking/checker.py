@@ -39,7 +39,7 @@ from tuninglink.compiler import (
 )
 from tuninglink.errors import CompileError, Diagnostic, SpecError, printable
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, Target
-from tuninglink.matching import MatcherConditions, check_ranges
+from tuninglink.matching import MatcherConditions, MatcherReader, check_ranges
 from tuninglink.mlir import DiagnosticSink, once, thread_context
 from tuninglink.payloads import spec_of
 from tuninglink.rules import Rule
@@ -179,7 +179,7 @@ class Checker:
         self.progress.begin(spec.source, spec.kind_words, len(spec.entries))
         # Every process warns about the same plug-ins.
         warn = once(diagnostics).emit
-        matchers = MatcherConditions(spec.anatomy.table)
+        matchers = MatcherConditions(MatcherReader(spec.anatomy.table))
         check_sizes(spec.entries, matchers, diagnostics)
         flags = [] if self.target is None else compile_flags(self.target)
         attribute = str(executable_target(flags, spec.module.context)) if flags else ""

@@ -75,7 +75,6 @@ with lazy_imports(globals()):
         instruction_set as instruction_set,
         intrinsic_name as intrinsic_name,
         intrinsics_multiplying as intrinsics_multiplying,
-        is_cpu_configuration as is_cpu_configuration,
         is_read as is_read,
         read_basis as read_basis,
         read_cpu_configuration as read_cpu_configuration,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from math import isqrt, prod
 from typing import TYPE_CHECKING, Any, Final
@@ -130,23 +130,21 @@ _UNCHANGED: Final = frozenset(
 """Ops that return their operand, perhaps with another type that also holds any size."""
 
 
+@dataclass(eq=False)
 class SizeEvaluator:
-    """An evaluator of dynamic sizes, for the sizes of a program's arguments, or the values that a dispatch receives."""
+    """An evaluator of dynamic sizes, for the sizes of a program's arguments, or the values that a dispatch receives.
 
-    def __init__(
-        self,
-        size_of: SizeLookup | None = None,
-        arguments: Sequence[int | None] = (),
-        given: Mapping[Value, int | None] | None = None,
-    ) -> None:
-        self._size_of = size_of
-        self._arguments = arguments
-        self._known: dict[Value, int | None] = dict(given or {})
+    Evaluated values are added to those `given`.
+    """
+
+    size_of: SizeLookup | None = None
+    arguments: Sequence[int | None] = ()
+    given: dict[Value, int | None] = field(default_factory=dict)
 
     def value(self, value: Value) -> int | None:
         """Return the value of an integer, or None if it is unknown."""
-        if value in self._known:
-            return self._known[value]
+        if value in self.given:
+            return self.given[value]
         result: int | None = None
         op = defining_op(value)
         attributes: Any = op.attributes if op is not None else {}
@@ -156,12 +154,12 @@ class SizeEvaluator:
                 if isinstance(constant, (mlir.IntegerAttr, mlir.BoolAttr)):
                     result = int(constant.value)
             case "hal.interface.constant.load":
-                result = dict(enumerate(self._arguments)).get(attributes["ordinal"].value)
+                result = dict(enumerate(self.arguments)).get(attributes["ordinal"].value)
             case name if op is not None and name == BUFFER_VIEW_DIM:
                 # The size of a dimension of a program argument.
                 source = op.operands[0]
-                if self._size_of is not None and isinstance(source, mlir.BlockArgument):
-                    result = self._size_of(source.arg_number, attributes["index"].value)
+                if self.size_of is not None and isinstance(source, mlir.BlockArgument):
+                    result = self.size_of(source.arg_number, attributes["index"].value)
             case name if op is not None and name in _UNCHANGED:
                 result = self.value(op.operands[mlir.OpResult(value).result_number])
             case name if op is not None and (name in _ARITHMETIC or name == "arith.cmpi"):
@@ -169,7 +167,7 @@ class SizeEvaluator:
                 left, right = map(self.value, op.operands)
                 if left is not None and right is not None:
                     result = int(function(left, right))
-        self._known[value] = result
+        self.given[value] = result
         return result
 
     def shape(self, value: Value) -> Sizes | None:

@@ -135,18 +135,13 @@ def read_basis(attribute: mlir.Attribute | None) -> Basis | None:
     return None
 
 
-def read_integers(attribute: mlir.Attribute) -> tuple[int, ...] | None:
+def read_integers(attribute: mlir.Attribute | None) -> tuple[int, ...] | None:
     """Return a list of integers; None for any other attribute."""
     if isinstance(attribute, mlir.ArrayAttr) and all(
         isinstance(element, mlir.IntegerAttr) for element in attribute
     ):
         return tuple(mlir.IntegerAttr(element).value for element in attribute)
     return None
-
-
-def is_tiling(attribute: mlir.Attribute | None) -> bool:
-    """Return whether a tiling level tiles at least one loop."""
-    return attribute is not None and any(read_integers(attribute) or ())
 
 
 def is_read(name: str, value: mlir.Attribute) -> bool:
@@ -182,7 +177,8 @@ def uses_igemm(translation_info: mlir.Attribute | None) -> bool:
     return isinstance(options, iree_gpu.PipelineOptionsAttr) and bool(options.use_igemm_convolution)
 
 
-_PREFIX = "#iree_cpu.lowering_config<"
+CPU_CONFIGURATION: Final = "#iree_cpu.lowering_config<"
+"""The start of an attribute for CPUs."""
 
 
 class CpuLevel(Enum):
@@ -211,17 +207,12 @@ class Tiling:
     interchange: tuple[int, ...] = ()
 
 
-def is_cpu_configuration(attribute: mlir.Attribute) -> bool:
-    """Return whether an attribute is a `#iree_cpu.lowering_config`."""
-    return str(attribute).startswith(_PREFIX)
-
-
 def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | None] | None:
     """Return the tiling of each level in a `#iree_cpu.lowering_config`, or None for another attribute.
 
     The value is None for a level that is not a tiling.
     """
-    parameters = named_parameters(attribute) if is_cpu_configuration(attribute) else None
+    parameters = named_parameters(attribute, CPU_CONFIGURATION)
     if parameters is None:
         return None
     tilings: dict[str, Tiling | None] = {}
@@ -255,7 +246,7 @@ def cpu_lowering_config(
         MLIRError: a size does not fit into 64 bits.
     """
     text = ", ".join(f"{level.value} = {list(sizes)}" for level, sizes in levels.items())
-    return mlir.Attribute.parse(f"{_PREFIX}{text}>", context)
+    return mlir.Attribute.parse(f"{CPU_CONFIGURATION}{text}>", context)
 
 
 _LEVELS_PREFIX = "#iree_codegen.lowering_config<"
@@ -264,9 +255,7 @@ _LEVELS: Final = "tile_sizes"
 
 def read_tile_levels(attribute: mlir.Attribute) -> tuple[tuple[int, ...], ...] | None:
     """Return the tile sizes of each level in a `#iree_codegen.lowering_config`; None for anything else."""
-    if not str(attribute).startswith(_LEVELS_PREFIX):
-        return None
-    entries = named_parameters(attribute)
+    entries = named_parameters(attribute, _LEVELS_PREFIX)
     levels = None if entries is None else entries.pop(_LEVELS, None)
     if entries or not isinstance(levels, mlir.ArrayAttr):
         return None

@@ -293,12 +293,12 @@ class PeakRates:
     is_measured: bool = field(default=False, metadata=named("measured"))
 
     def __str__(self) -> str:
-        rates = [f"{_text(rate, 'FLOP')} {name}" for name, rate in self.tflops.items()]
-        return f"{', '.join([*rates, _text(self.tbps, 'B')])} ({self.source})"
-
-
-def _text(rate: float, unit: str) -> str:
-    return f"{rate:.3g} T{unit}/s" if rate >= 1 else f"{1e3 * rate:.3g} G{unit}/s"
+        rates = [(rate, f"FLOP/s {name}") for name, rate in self.tflops.items()]
+        words = [
+            f"{rate:.3g} T{unit}" if rate >= 1 else f"{1e3 * rate:.3g} G{unit}"
+            for rate, unit in (*rates, (self.tbps, "B/s"))
+        ]
+        return f"{', '.join(words)} ({self.source})"
 
 
 def rate_class(element_type: str) -> str:

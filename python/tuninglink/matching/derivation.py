@@ -7,6 +7,7 @@ entries, and the compiler's interpreter evaluates them like any other entry.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -81,7 +82,7 @@ class Deriver:
                 for position in self._lists[at].of(root, positions)
             ]
             if any(
-                compare(self._lists[at].matcher(position), root.op).matches is True
+                compare(self._lists[at].prunable.matcher(position), root.op).matches is True
                 for at, position in candidates
             ):
                 continue  # An entry matches the op directly.
@@ -98,13 +99,12 @@ class Deriver:
         return tuple(entries)
 
 
+@dataclass(frozen=True, eq=False)
 class DerivableList:
     """The entries of a matcher list, by problem."""
 
-    def __init__(self, prunable: PrunableSpec) -> None:
-        self.matcher = prunable.matcher
-        self._spec = prunable.spec
-        self._entries: dict[int, Derivable | None] = {}
+    prunable: PrunableSpec
+    _entries: dict[int, Derivable | None] = field(default_factory=dict, init=False)
 
     def of(self, root: Root, positions: Sequence[int] | None) -> Iterator[int]:
         """Yield the positions, among the given ones or all, of the entries for the problem of an op."""
@@ -119,7 +119,7 @@ class DerivableList:
     @cached_property
     def _by_key(self) -> Mapping[ProblemKey, list[int]]:
         by_key: dict[ProblemKey, list[int]] = {}
-        for position in range(len(self._spec.anatomy.pairs)):
+        for position in range(len(self.prunable.spec.anatomy.pairs)):
             entry = self.entry(position)
             if entry is not None:
                 by_key.setdefault(entry.spelling.key, []).append(position)
@@ -132,7 +132,7 @@ class DerivableList:
         return self._entries[position]
 
     def _read(self, position: int) -> Derivable | None:
-        anatomy, matcher = self._spec.anatomy, self.matcher(position)
+        anatomy, matcher = self.prunable.spec.anatomy, self.prunable.matcher(position)
         # The predicates must exactly describe a problem.
         if not all(isinstance(predicate, _OF_PROBLEMS) for predicate in matcher.predicates):
             return None
@@ -185,7 +185,7 @@ class DerivableList:
             }
         except NotDerivableError:
             return None
-        entry = self._spec.anatomy.entry(position)
+        entry = self.prunable.spec.anatomy.entry(position)
         # Describe the change between the spellings, such as `unit batch added`.
         mapping, roles = renumbering.mapping, spelling.op.roles
         added = [roles[loop].value for loop, kept in enumerate(mapping.sources) if kept is None]
@@ -197,7 +197,7 @@ class DerivableList:
         if kept_loops != sorted(kept_loops):
             words.append("loops reordered")
         change = ", ".join(words) or "scale of another type"
-        return derived_spec(self._spec, entry, settings, spelling, change)
+        return derived_spec(self.prunable.spec, entry, settings, spelling, change)
 
 
 _BATCHED: Final = {OpKind.CONTRACTION: (0, 1, 2), OpKind.CONVOLUTION: (0, 2)}

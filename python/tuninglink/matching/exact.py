@@ -145,7 +145,24 @@ class _Fold(Condition):
 
     def condition(self) -> Condition:
         """Return the condition, with dimensions named by their loops where the maps are known."""
-        self._add_results()
+        # Requirements on the result apply to the output, which has the same type and sizes.
+        if self.results:
+            has_known_operands = OpKind.CONTRACTION in self.kinds or self.maps is not None
+            if not self.kinds or not has_known_operands or self.results > 1:
+                raise NotUnderstoodError("it requires results of an operation of any kind")
+            output = pred.STRUCTURED_OPERANDS - 1
+            self.tensors.add(output)  # Operations on buffers have no results.
+            for type_ in self.result_types:
+                self._add_type(output, type_)
+            if self.least_result_rank:
+                rank = self.least_ranks.get(output, 0)
+                self.least_ranks[output] = max(rank, self.least_result_rank)
+            self.sizes = {
+                replace(size, dimension=(pred.OPERAND, output, size.dimension[2]))
+                if size.dimension[0] == pred.RESULT
+                else size
+                for size in self.sizes
+            }
         # The maps determine the operands, and name dimensions by their loops.
         loops = loops_of(self.maps.loops, self.maps.roles) if self.maps else None
         if loops:
@@ -176,27 +193,6 @@ class _Fold(Condition):
             for size in self.sizes
         }
         return self
-
-    def _add_results(self) -> None:
-        """Apply requirements on the result to the output, which has the same type and sizes."""
-        if not self.results:
-            return
-        has_known_operands = OpKind.CONTRACTION in self.kinds or self.maps is not None
-        if not self.kinds or not has_known_operands or self.results > 1:
-            raise NotUnderstoodError("it requires results of an operation of any kind")
-        output = pred.STRUCTURED_OPERANDS - 1
-        self.tensors.add(output)  # Operations on buffers have no results.
-        for type_ in self.result_types:
-            self._add_type(output, type_)
-        if self.least_result_rank:
-            rank = self.least_ranks.get(output, 0)
-            self.least_ranks[output] = max(rank, self.least_result_rank)
-        self.sizes = {
-            replace(size, dimension=(pred.OPERAND, output, size.dimension[2]))
-            if size.dimension[0] == pred.RESULT
-            else size
-            for size in self.sizes
-        }
 
 
 def _require(required: dict[Any, Any], key: Hashable, value: object, what: str) -> None:

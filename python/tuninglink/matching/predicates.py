@@ -159,15 +159,6 @@ class Extent:
         is_within = other.low <= self.low and self.high <= other.high
         return other.size is None and is_within and self.factor % other.factor == 0
 
-    def both(self, other: Extent) -> Extent:
-        """Return the conjunction of two constraints."""
-        size = self.size if other.size is None else other.size
-        low = max(self.low, other.low)
-        if size is not None and self.size not in (None, size):
-            low = size + 1  # Two different sizes: make the bounds exclude the one that is kept.
-        factor = math.lcm(self.factor, other.factor)
-        return Extent(size, low, min(self.high, other.high), factor)
-
     def static_size(self) -> int | None:
         """Return the smallest admitted size of at least 1, otherwise 0 if admitted, otherwise None."""
         size = self.size
@@ -454,7 +445,16 @@ def conjunction(constraints: Iterable[tuple[Dimension, Extent]]) -> Box:
     """Return the conjunction of the constraints on each dimension."""
     result: Box = {}
     for dimension, extent in constraints:
-        result[dimension] = result[dimension].both(extent) if dimension in result else extent
+        other = result.get(dimension)
+        if other is None:
+            result[dimension] = extent
+            continue
+        size = other.size if extent.size is None else extent.size
+        low = max(other.low, extent.low)
+        if size is not None and other.size not in (None, size):
+            low = size + 1  # Two different sizes: make the bounds exclude the one that is kept.
+        factor = math.lcm(other.factor, extent.factor)
+        result[dimension] = Extent(size, low, min(other.high, extent.high), factor)
     return result
 
 

@@ -178,11 +178,11 @@ class PrunableSpec:
         return Part(self.spec, self._subsets.subset(kept), kept)
 
 
+@dataclass(frozen=True, eq=False)
 class Pruning:
     """The pruning data of specs, read once for each spec."""
 
-    def __init__(self) -> None:
-        self._specs: dict[int, PrunableSpec] = {}
+    _specs: dict[int, PrunableSpec] = field(default_factory=dict, init=False)
 
     def prunable(self, spec: Spec) -> PrunableSpec:
         """Return the pruning data of a spec, which is read on demand."""
@@ -424,12 +424,14 @@ _RESHAPES: Final = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 """Operations that may be moved past their neighbors, which then have other loops."""
 
 
+@dataclass(frozen=True, eq=False)
 class SignatureReader:
     """Reads dispatches of one context; shared parts are read once."""
 
-    def __init__(self) -> None:
-        self._loops: dict[tuple[mlir.Attribute, tuple[mlir.Type, ...]], LoopTuple | None] = {}
-        self._types: dict[mlir.Type, str | None] = {}
+    _loops: dict[tuple[mlir.Attribute, tuple[mlir.Type, ...]], LoopTuple | None] = field(
+        default_factory=dict, init=False
+    )
+    _types: dict[mlir.Type, str | None] = field(default_factory=dict, init=False)
 
     def read(self, module: mlir.Operation) -> DispatchSignature:
         """Return the preserved properties of a dispatch at `executable-sources`."""

@@ -6,7 +6,7 @@ The readings of one module share a cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -98,22 +98,18 @@ _MAX_OPS: Final = 10_000
 """The maximum number of ops read for one matcher. The ops of an included sequence count each time."""
 
 
+@dataclass(eq=False)
 class Reading:
     """The reading of one matcher. From the first op that is not understood, ops are represented by their structure."""
 
-    def __init__(
-        self,
-        reader: MatcherReader,
-        table: SequenceTable | None,
-    ) -> None:
-        self.reader = reader
-        self.depth = 0
-        self._predicates: list[pred.Predicate] = []
-        self._stop: Stop | None = None
-        self._rest: list[Hashable] = []
-        self._table = table
-        self._left = _MAX_OPS
-        self._meanings: dict[Handle, Meaning] = {}
+    reader: MatcherReader
+    _table: SequenceTable | None
+    depth: int = 0
+    _predicates: list[Predicate] = field(default_factory=list)
+    _stop: Stop | None = None
+    _rest: list[Hashable] = field(default_factory=list)
+    _left: int = _MAX_OPS
+    _meanings: dict[Handle, Meaning] = field(default_factory=dict)
 
     def run(self, sequence: mlir.Operation) -> Matcher:
         """Read a matcher."""
@@ -263,22 +259,21 @@ class StructuredMatcher:
     op_name: str = ""
 
     @property
-    def operands(self) -> tuple[str, ...]:
-        return (*self.inputs, *self.outputs)
+    def operands(self) -> Mapping[str, int]:
+        """The positions of the operands by their names; those of outputs count from the last, as -1."""
+        outputs = {name: at - len(self.outputs) for at, name in enumerate(self.outputs)}
+        return {name: at for at, name in enumerate(self.inputs)} | outputs
 
     @property
     def roles(self) -> tuple[str, ...]:
         loops = (role.value.replace(" ", "_") for role in ROLES[self.kind])
         return (*loops, *(pred.STEPS if self.kind is OpKind.CONVOLUTION else ()))
 
-    def operand(self, position: int) -> int:
-        return position if position < len(self.inputs) else position - len(self.operands)
-
     def attributes(self, maps: str | None, types: Sequence[str]) -> dict[str, mlir.Attribute]:
         """Return the attributes of the matcher op for the maps and the element types of all operands."""
         attributes = {_INDEXING_MAPS: mlir.Attribute.parse(maps)} if maps is not None else {}
-        for position, role in enumerate(self.operands):
-            element = mlir.Type.parse(types[self.operand(position) % len(types)])
+        for role, operand in self.operands.items():
+            element = mlir.Type.parse(types[operand])
             attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
         return attributes
 
@@ -371,10 +366,10 @@ def _structured(reading: Reading, op: mlir.Operation) -> None:
     if key not in structured:
         predicates: list[Predicate] = []
         predicates.append(pred.NameIn((form.op_name,)) if form.op_name else pred.IsKind(form.kind))
-        for position, role in enumerate(form.operands):
+        for role, operand in form.operands.items():
             attribute = op.attributes[f"{role}_type"]
             assert isinstance(attribute, mlir.TypeAttr)
-            element, operand = str(attribute.value), form.operand(position)
+            element = str(attribute.value)
             predicates.append(pred.HasElementType(form.kind, operand, role, element))
         if _INDEXING_MAPS in op.attributes:
             attribute = op.attributes[_INDEXING_MAPS]
@@ -438,21 +433,21 @@ READERS: Final[Mapping[str, OpReader]] = {
 """The readers of matcher ops, by name."""
 
 
+@dataclass(frozen=True, eq=False)
 class MatcherReader:
     """Reads the matchers of one module; shared parts are read once."""
 
-    def __init__(self, table: SequenceTable | None = None) -> None:
-        self._table = table
-        self._matchers: dict[str, Matcher] = {}
-        self._maps: dict[Hashable, pred.Maps] = {}
-        self.structured: dict[Hashable, Sequence[Predicate]] = {}
-        self.numbers: dict[Hashable, int] = {}
+    table: SequenceTable | None = None
+    structured: dict[Hashable, Sequence[Predicate]] = field(default_factory=dict)
+    numbers: dict[Hashable, int] = field(default_factory=dict)
+    _matchers: dict[str, Matcher] = field(default_factory=dict)
+    _maps: dict[Hashable, pred.Maps] = field(default_factory=dict)
 
     def read(self, path: str) -> Matcher:
         """Read the matcher at a path."""
         matcher = self._matchers.get(path)
         if matcher is None:
-            result = self._table.resolve(path) if self._table else None
+            result = self.table.resolve(path) if self.table else None
             if result is None:
                 matcher = Matcher((), Stop("there is no such matcher"))
             else:
@@ -464,7 +459,7 @@ class MatcherReader:
         self, sequence: mlir.Operation, table: SequenceTable | None = None
     ) -> Matcher:
         """Read a sequence, given the sequences that it can include."""
-        return Reading(self, table or self._table).run(sequence)
+        return Reading(self, table or self.table).run(sequence)
 
     def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
         """Return indexing maps as data."""

@@ -32,7 +32,7 @@ from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import collect, names, split_path
 from tuninglink.plain_data import FLAT, HIDDEN, TEXT
 from tuninglink.solver import Verdict
-from tuninglink.specs import Entry, SequenceTable, Spec, is_guarded, scopes_of, signature
+from tuninglink.specs import Entry, Spec, is_guarded, scopes_of, signature
 
 _TRIES: Final = 8
 """The maximum number of conditions that are checked for proven overlaps with another one."""
@@ -264,32 +264,32 @@ class EntryList:
         return Subsumption(self.conditions)
 
 
+@dataclass(frozen=True, eq=False)
 class MatcherConditions:
     """The conditions of the matchers of a module; a matcher is read once."""
 
-    def __init__(self, table: SequenceTable) -> None:
-        self.table = table
-        self._reader = MatcherReader(table)
-        self._conditions: dict[str, pred.Condition | pred.Opaque] = {}
+    reader: MatcherReader
+    _conditions: dict[str, pred.Condition | pred.Opaque] = field(default_factory=dict, init=False)
 
     def of(self, path: str) -> pred.Condition | pred.Opaque:
         """Return the condition of the matcher at a path."""
         if path not in self._conditions:
-            self._conditions[path] = exact_condition(self._reader.read(path))
+            self._conditions[path] = exact_condition(self.reader.read(path))
         return self._conditions[path]
 
 
+@dataclass(frozen=True, eq=False)
 class EntryConditions:
     """Reads the conditions of the entries of a spec."""
 
-    def __init__(self, spec: Spec, matchers: MatcherConditions | None = None) -> None:
-        self.spec = spec
-        self._matchers = matchers or MatcherConditions(spec.anatomy.table)
+    spec: Spec
+    matchers: MatcherConditions | None = None
 
     @cached_property
     def lists(self) -> tuple[EntryList, ...]:
         """The entries by their `foreach_match`, each of which walks the whole payload; empty if they have guards."""
         table = self.spec.anatomy.table
+        matchers = self.matchers or MatcherConditions(MatcherReader(table))
         lists = []
         start = 0
         for entry_point in self.spec.anatomy.entry_points:
@@ -298,7 +298,7 @@ class EntryConditions:
             for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH):
                 is_walked = foreach_match.parent == entry_point.sequence
                 conditions = [
-                    self._matchers.of(matcher) if is_walked else _IN_REGION
+                    matchers.of(matcher) if is_walked else _IN_REGION
                     for matcher, _ in table.pairs(foreach_match)
                 ]
                 # If an entry does not apply to a target, a later one may configure the ops that it matches. The

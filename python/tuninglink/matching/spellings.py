@@ -25,7 +25,6 @@ from tuninglink.iree import (
     Role,
     Sizes,
     find_root_ops,
-    is_cpu_configuration,
     lowering_configs as gpu,
 )
 from tuninglink.matching.reader import OpInfo
@@ -202,12 +201,12 @@ _TO_ONLINE_ATTENTION: Final = (
 """The pipeline that all backends run before matchers, and that changes the maps of root ops."""
 
 
+@dataclass(frozen=True, eq=False)
 class RootReader:
     """Reads the root ops of dispatches; shared parts are read once."""
 
-    def __init__(self) -> None:
-        self._converted: dict[Hashable, OpInfo | None] = {}
-        self._alive: list[mlir.Module] = []
+    _converted: dict[Hashable, OpInfo | None] = field(default_factory=dict, init=False)
+    _alive: list[mlir.Module] = field(default_factory=list, init=False)
 
     def read(self, dispatch: Dispatch) -> tuple[Root, ...]:
         """Return the root ops without a configuration, in the spelling that matchers receive."""
@@ -395,8 +394,8 @@ def _lowering_config(
     entries: Mapping[str, mlir.Attribute] | None = None
     if isinstance(value, iree_gpu.LoweringConfigAttr):
         entries = entries_of(value.attributes)
-    elif is_cpu_configuration(value):
-        entries = named_parameters(value)
+    else:
+        entries = named_parameters(value, gpu.CPU_CONFIGURATION)
     if entries is None:
         raise NotDerivableError(f"its configuration is {value}")
     renumbered = {
@@ -405,7 +404,7 @@ def _lowering_config(
     if isinstance(value, iree_gpu.LoweringConfigAttr):
         return iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(renumbered))
     text = ", ".join(f"{name} = {entry}" for name, entry in renumbered.items())
-    return mlir.Attribute.parse(f"#iree_cpu.lowering_config<{text}>", value.context)
+    return mlir.Attribute.parse(f"{gpu.CPU_CONFIGURATION}{text}>", value.context)
 
 
 def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:

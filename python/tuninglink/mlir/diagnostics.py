@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 
@@ -19,7 +19,7 @@ from tuninglink.mlir import names
 from tuninglink.rules import Rule  # noqa: TC001 - the JSON Schema resolves the types of fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
 
 Anchor: TypeAlias = mlir.Operation | mlir.OpView | mlir.Location | Place | None
@@ -95,20 +95,20 @@ def first_error(failure: mlir.MLIRError) -> str:
     return messages[0] if messages else str(failure)
 
 
+@dataclass(eq=False)
 class DiagnosticSink:
     """A consumer of diagnostics that hides their handling from their producers.
 
     The handler receives each diagnostic, in the order of emission. A pass that increases `error_count` has failed.
     """
 
-    def __init__(self, handler: Callable[[Diagnostic], None]) -> None:
-        self._handler = handler
-        self.error_count = 0
+    handler: Callable[[Diagnostic], None]
+    error_count: int = field(default=0, init=False)
 
     def emit(self, diagnostic: Diagnostic) -> None:
         """Emit an existing diagnostic."""
         self.error_count += diagnostic.severity is Severity.ERROR
-        self._handler(diagnostic)
+        self.handler(diagnostic)
 
     def error(
         self,
@@ -238,6 +238,7 @@ def show_lines_of(path: str) -> None:
     _inputs.add(printable(path))
 
 
+@dataclass(frozen=True, eq=False)
 class Sources:
     """The lines of source files, for printing under diagnostics.
 
@@ -245,13 +246,12 @@ class Sources:
     or that may have changed since they were read, by their name in diagnostics.
     """
 
-    def __init__(self, texts: Mapping[str, bytes] | None = None) -> None:
-        self._texts = dict(texts or {})
-        self._lines: dict[str, list[bytes]] = {}
+    texts: dict[str, bytes] = field(default_factory=dict)
+    _lines: dict[str, list[bytes]] = field(default_factory=dict, init=False)
 
     def add(self, name: str, text: bytes) -> None:
         """Set the content of `name`."""
-        self._texts[name] = text
+        self.texts[name] = text
         self._lines.pop(name, None)
 
     def line(self, place: Place) -> bytes | None:
@@ -260,7 +260,7 @@ class Sources:
             return None
         name = place.file
         if name not in self._lines:
-            text = self._texts.get(name)
+            text = self.texts.get(name)
             if text is None:
                 text = read_source(name) if name in _inputs else b""
             # Bytecode has no lines to show.

@@ -52,14 +52,17 @@ def split_path(path: str) -> list[str]:
     if '"' not in path:
         return path.split("::")
 
-    def unescaped(text: str) -> str:
+    path_names = []
+    for match in _PATH_NAME.finditer(path):
+        quoted, plain = match.groups()
+        if quoted is None:
+            path_names.append(plain)
+            continue
         decoded = _ESCAPED.sub(
-            lambda match: bytes.fromhex(match[1].decode()) if match[1] else match[2], text.encode()
+            lambda part: bytes.fromhex(part[1].decode()) if part[1] else part[2], quoted.encode()
         )
-        return decoded.decode()
-
-    matches = _PATH_NAME.finditer(path)
-    return [unescaped(match[1]) if match[1] is not None else match[2] for match in matches]
+        path_names.append(decoded.decode())
+    return path_names
 
 
 class FreshNames:
@@ -249,7 +252,8 @@ class SymbolRenaming:
                 items = entries_of(attribute)
                 values = {name: self.replace(value) for name, value in items.items()}
                 if isinstance(strategy := items.get(_LOWERING_STRATEGY), mlir.StringAttr):
-                    values[_LOWERING_STRATEGY] = self._replace_name(strategy)
+                    name = self._strings.get(strategy.value, strategy.value)
+                    values[_LOWERING_STRATEGY] = mlir.StringAttr.get(name)
                 replaced = mlir.DictAttr.get(values)
             else:
                 replaced = self._replace_inside(attribute)
@@ -257,9 +261,6 @@ class SymbolRenaming:
         # Equal attributes are the same attribute. Returning the argument lets the caller compare by identity.
         cached = self._done[attribute]
         return attribute if cached == attribute else cached
-
-    def _replace_name(self, name: mlir.StringAttr) -> mlir.StringAttr:
-        return mlir.StringAttr.get(self._strings.get(name.value, name.value))
 
     def _replace_inside(self, attribute: mlir.Attribute) -> mlir.Attribute:
         """Replace references inside an attribute whose parts the bindings do not expose."""
@@ -286,8 +287,9 @@ class SymbolRenaming:
                     configuration and self.replace(configuration),
                 )
             if descriptor := _DESCRIPTOR.fullmatch(text):
-                name = self._replace_name(mlir.StringAttr(mlir.Attribute.parse(descriptor[2])))
-                return mlir.Attribute.parse(f"{descriptor[1]}{name}{descriptor[3]}")
+                name = mlir.StringAttr(mlir.Attribute.parse(descriptor[2])).value
+                new_name = mlir.StringAttr.get(self._strings.get(name, name))
+                return mlir.Attribute.parse(f"{descriptor[1]}{new_name}{descriptor[3]}")
         renames = {old: self._renames[old] for old in present if old in self._renames}
         if not renames:
             return attribute
@@ -438,13 +440,20 @@ def body(operation: mlir.Operation | mlir.OpView) -> Iterator[mlir.Operation]:
 
 def parameters(attribute: mlir.Attribute) -> mlir.ArrayAttr | None:
     """Return the parameters of an attribute that is printed like an array, or None."""
-    parsed = parse_attribute(f"[{_between_brackets(attribute)}]", attribute.context)
+    inside = str(attribute).partition("<")[2].rpartition(">")[0]  # A type may follow.
+    parsed = parse_attribute(f"[{inside}]", attribute.context)
     return parsed if isinstance(parsed, mlir.ArrayAttr) else None
 
 
-def named_parameters(attribute: mlir.Attribute) -> dict[str, mlir.Attribute] | None:
-    """Return the parameters of an attribute that is printed like a dictionary, or None."""
-    parsed = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
+def named_parameters(
+    attribute: mlir.Attribute, prefix: str = ""
+) -> dict[str, mlir.Attribute] | None:
+    """Return the parameters of an attribute that is printed like a dictionary, after a prefix, or None."""
+    text = str(attribute)
+    if not text.startswith(prefix):
+        return None
+    inside = text.partition("<")[2].rpartition(">")[0]
+    parsed = parse_attribute(f"{{{inside}}}", attribute.context)
     return entries_of(parsed) if isinstance(parsed, mlir.DictAttr) else None
 
 
@@ -479,11 +488,6 @@ def parse_attribute(text: str, context: mlir.Context) -> mlir.Attribute | None:
         return mlir.Attribute.parse(text, context)
     except mlir.MLIRError:
         return None
-
-
-def _between_brackets(attribute: mlir.Attribute) -> str:
-    # A type may follow.
-    return str(attribute).partition("<")[2].rpartition(">")[0]
 
 
 def value_range(expression: Any, sizes: Sequence[Any]) -> tuple[Any, Any]:

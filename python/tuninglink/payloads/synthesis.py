@@ -17,6 +17,7 @@ from tuninglink.matching import (
     NAME_ONLY,
     Condition,
     MatcherConditions,
+    MatcherReader,
     Opaque,
     exclude_but_for_sizes,
 )
@@ -177,8 +178,8 @@ class Synthesizer:
     def _condition(self, entry: Entry) -> Condition:
         """Return the condition of the matcher."""
         table = entry.anatomy.table
-        if self._matchers is None or self._matchers.table is not table:
-            self._matchers = MatcherConditions(table)
+        if self._matchers is None or self._matchers.reader.table is not table:
+            self._matchers = MatcherConditions(MatcherReader(table))
         condition = self._matchers.of(entry.matcher)
         if isinstance(condition, Opaque):
             is_refuted = condition.is_contradiction

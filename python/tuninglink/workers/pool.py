@@ -16,7 +16,7 @@ import time
 import weakref
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, TypeVarTuple
@@ -240,18 +240,20 @@ _END_SECONDS: Final = 5.0
 """The time a process has to exit after closing its connection."""
 
 
+@dataclass(eq=False)
 class WorkerProcess:
     """A process that runs pickled calls one after the other, the initial one first.
 
     The first call starts it, and the first call after `end` restarts it.
     """
 
-    def __init__(self, initial: bytes, *, shows_errors: bool = False) -> None:
-        self._initial = initial
-        self._shows_errors = shows_errors
-        self.running: _Running | None = None
-        self._lock = threading.Lock()  # for closing while another thread waits for an outcome
-        self._is_closed = False
+    _initial: bytes
+    _: KW_ONLY
+    shows_errors: bool = False
+    running: _Running | None = field(default=None, init=False)
+    # For closing while another thread waits for an outcome.
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _is_closed: bool = field(default=False, init=False)
 
     def run(self, call: bytes, seconds: float) -> object:
         """Run a call, `(function, arguments)`, and return its result."""
@@ -261,7 +263,7 @@ class WorkerProcess:
             with self._lock:
                 if self._is_closed:
                     raise CancelledError
-                self.running = _Running(shows_errors=self._shows_errors)
+                self.running = _Running(shows_errors=self.shows_errors)
             try:
                 self._outcome(self._initial, _START_SECONDS)
             except BaseException:
