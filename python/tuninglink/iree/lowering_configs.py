@@ -144,6 +144,11 @@ def read_integers(attribute: mlir.Attribute | None) -> tuple[int, ...] | None:
     return None
 
 
+def is_tiling(attribute: mlir.Attribute | None) -> bool:
+    """Return whether a tiling level tiles at least one loop."""
+    return any(read_integers(attribute) or ())
+
+
 def is_read(name: str, value: mlir.Attribute) -> bool:
     """Return whether code generation reads an entry of a `#iree_gpu.lowering_config`; it ignores lists of other kinds."""
     return name in ENTRIES and (name not in _LISTS or read_integers(value) is not None)

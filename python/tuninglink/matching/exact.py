@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -88,7 +88,11 @@ class _Fold(Condition):
             case pred.HasRoleSizes(kind, role, sizes):
                 name = f"{kind.value} {role}"
                 _require(self.counts, name, len(sizes), "numbers of dimensions")
-                self._add_sizes((name, at, 0, size) for at, size in enumerate(sizes))
+                self.sizes |= {
+                    pred.HasExtent((name, at, 0), pred.Extent(size))
+                    for at, size in enumerate(sizes)
+                    if size is not None
+                }
             case pred.HasValue(pred.ValueRef(pred.OPERAND, number)):
                 self.operands = max(self.operands, number + 1)
             case pred.HasValue(value):
@@ -134,12 +138,9 @@ class _Fold(Condition):
         sizes = required.sizes or ()
         self.tensors.add(number)
         _require(self.ranks, number, len(sizes), "ranks")
-        self._add_sizes((pred.OPERAND, number, at, size) for at, size in enumerate(sizes))
-
-    def _add_sizes(self, sizes: Iterable[tuple[str, int, int, int | None]]) -> None:
         self.sizes |= {
-            pred.HasExtent((group, number, at), pred.Extent(size))
-            for group, number, at, size in sizes
+            pred.HasExtent((pred.OPERAND, number, at), pred.Extent(size))
+            for at, size in enumerate(sizes)
             if size is not None
         }
 
