@@ -97,7 +97,7 @@ def rename_symbols(
     renames: Mapping[str, str],
     nested: Mapping[tuple[str, str], str] = MappingProxyType({}),
 ) -> None:
-    """Rename symbols that `operations`, usually all of a module, define and all references in them, in one walk.
+    """Rename symbols that `operations` of one table define and all references in them, in one walk.
 
     References are renamed wherever they occur: in the callee of an `include`, in the lists of a `foreach_match`, at
     the root of a nested reference, inside arrays, dictionaries and dialect attributes. If the operations import a
@@ -106,6 +106,7 @@ def rename_symbols(
     references to its own symbols.
 
     Args:
+        operations: usually all operations of a module.
         renames: old name to new name. A new name must be unused, or the old name of another renamed symbol. An old
             name without a symbol in the table redirects its references to the symbol of the new name.
         nested: the new names, by nested table and symbol, of symbols of nested tables that move to the outer table.
@@ -165,10 +166,7 @@ def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
 
 
 class SymbolRenaming:
-    """A renaming of the symbols of one table and their references. Each distinct attribute is read once.
-
-    The arguments are those of `rename_symbols`.
-    """
+    """A renaming with the arguments of `rename_symbols`. Each distinct attribute is read once."""
 
     def __init__(
         self,
