@@ -23,7 +23,6 @@ from tuninglink.matching import (
     IndexEntry,
     IndexGroup,
     Indexing,
-    Structure,
     index_matchers,
     plan_index,
 )
@@ -140,7 +139,7 @@ def test_published_specs(name: str) -> None:
 
 def entries_of(count: int, choice: Random) -> list[IndexEntry]:
     """Return entries of one structure, every tenth with another size missing, and some that are opaque."""
-    structure = Structure(Condition(names=frozenset({"linalg.matmul"})))
+    structure = Condition(names=frozenset({"linalg.matmul"}))
     entries = []
     for position in range(count):
         sizes = {(0, 0): choice.randint(1, 512), (0, 1): choice.randint(1, 512)}
@@ -192,7 +191,7 @@ def first(
     for item in items:
         if isinstance(item, IndexGroup):
             check = item.check
-            if isinstance(check, Structure) or check.least <= operation[check.axis] <= check.most:
+            if isinstance(check, Condition) or check.least <= operation[check.axis] <= check.most:
                 return first(item.items, operation, opaque)
         elif item.condition is None:
             if item.position in opaque:

@@ -18,7 +18,6 @@ with lazy_imports(globals()):
         IndexGroup as IndexGroup,
         Indexing as Indexing,
         Item as Item,
-        Structure as Structure,
         index_matchers as index_matchers,
         plan_index as plan_index,
     )

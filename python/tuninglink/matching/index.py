@@ -78,7 +78,7 @@ def index_matchers(
         anatomy = Anatomy(spec)
         reason = anatomy.opaque_because
         if reason is None:
-            checks: dict[Structure, mlir.Operation] = {}
+            checks: dict[pred.Condition, mlir.Operation] = {}
             with spec.context, mlir.Location.unknown():
                 scratch = mlir.Module.create()  # Owns the checks.
                 entries = _read_entries(anatomy, scratch, checks)
@@ -101,11 +101,11 @@ _COMPUTING: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
 
 
 def _read_entries(
-    anatomy: Anatomy, scratch: mlir.Module, checks: dict[Structure, mlir.Operation]
+    anatomy: Anatomy, scratch: mlir.Module, checks: dict[pred.Condition, mlir.Operation]
 ) -> list[IndexEntry]:
     """Read the entries of one spec, and add the matchers that check their structures to a module."""
     reader = MatcherReader(anatomy.table)
-    structures: dict[Hashable, Structure] = {}
+    structures: dict[Hashable, pred.Condition] = {}
     first: dict[str, int] = {}
     for position, (matcher, _) in enumerate(anatomy.pairs):
         first.setdefault(matcher, position)
@@ -129,7 +129,7 @@ def _read_entries(
                     yield_([*block.arguments])
                 implied = exact_condition(MatcherReader().read_sequence(sequence))
                 assert isinstance(implied, pred.Condition)
-                structures[key] = Structure(implied)
+                structures[key] = implied
                 checks[structures[key]] = sequence
             structure = structures[key]
         # The dimensions of operands for which the condition requires one static size.
@@ -187,29 +187,20 @@ _MOST_RANGES: Final = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
-    """A check of an operation's structure: its name, or its kind with element types and indexing maps.
-
-    A passing operation satisfies `condition`.
-    """
-
-    condition: pred.Condition
-
-
-@dataclass(frozen=True, eq=False)
 class IndexEntry:
     """The properties of an entry that the tree depends on.
 
     Attributes:
         position: its position in the order of precedence.
         condition: the condition of its matcher; None if unknown, so that it may match anything.
-        structure: the check on names, types and maps that its matcher implies, if any.
+        structure: the condition of a check on the name of an op, or on its kind with element types and indexing maps,
+            that its matcher implies; entries with the same check share it. None if there is no check.
         sizes: the dimensions of operands for which its matcher requires one size.
     """
 
     position: int
     condition: pred.Condition | None = None
-    structure: Structure | None = None
+    structure: pred.Condition | None = None
     sizes: Mapping[Axis, int] = field(default_factory=dict)
 
 
@@ -224,9 +215,9 @@ class Range:
 
 @dataclass(frozen=True, eq=False)
 class IndexGroup:
-    """A group that replaces several entries in a list."""
+    """A group that replaces several entries in a list; its check is the condition of a structure, or a range."""
 
-    check: Structure | Range
+    check: pred.Condition | Range
     items: tuple[Item, ...]
 
 
@@ -240,7 +231,7 @@ def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
     # The structures shared by enough entries, in the order of the entries.
     counts = Counter(entry.structure for entry in entries if entry.structure is not None)
     frequent = dict(counts.most_common(_MOST_STRUCTURES))
-    lists: dict[Structure, list[IndexEntry]] = {}
+    lists: dict[pred.Condition, list[IndexEntry]] = {}
     for structure, count in counts.items():
         if structure not in frequent or count < _LEAST_MEMBERS:
             continue
@@ -250,11 +241,11 @@ def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
         for entry in entries:
             own, condition = entry.structure, entry.condition
             if own is not None and own not in excluded:
-                excluded[own] = pred.exclude_each_other(own.condition, structure.condition)
+                excluded[own] = pred.exclude_each_other(own, structure)
             if (own is None or not excluded[own]) and (
                 own is structure
                 or condition is None
-                or not pred.exclude_each_other(condition, structure.condition)
+                or not pred.exclude_each_other(condition, structure)
             ):
                 fitting.append(entry)
         if len(fitting) <= 2 * count:
@@ -310,7 +301,7 @@ def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
 def _assemble(
     entries: Sequence[IndexEntry],
     members: Sequence[IndexEntry],
-    lists: Iterable[tuple[Structure | Range, Sequence[IndexEntry]]],
+    lists: Iterable[tuple[pred.Condition | Range, Sequence[IndexEntry]]],
     longest: int,
 ) -> tuple[Item, ...]:
     """Return a list in which groups, each for a check, replace their members at the position of the first one."""
@@ -334,7 +325,7 @@ _EQUAL: Final = 0
 class IndexBuilder:
     """Replaces the entries of a spec by a planned tree."""
 
-    def __init__(self, anatomy: Anatomy, checks: Mapping[Structure, mlir.Operation]) -> None:
+    def __init__(self, anatomy: Anatomy, checks: Mapping[pred.Condition, mlir.Operation]) -> None:
         self._anatomy = anatomy
         self._module = anatomy.module
         self._block = self._module.regions[0].blocks[0]

@@ -169,30 +169,25 @@ def _run(call: bytes, *, keeps_result: bool) -> tuple[bytes, list[int]]:
             place = next_page(place + done)
         return pickle.dumps([content.nbytes for content in large]) + outcome, [descriptor]
     except Exception as failure:  # noqa: BLE001 - the caller gets it
-        return pickle.dumps([]) + pickle.dumps((False, _portable(failure))), []
+        # Pickled under the name of this module, not as that of the program, `__main__`.
+        from tuninglink.workers.worker import JobError  # noqa: PLC0415
+
+        raised: Exception = failure
+        trace = "".join(traceback.format_exception(failure))
+        failure.add_note(f"\nIn the worker process:\n{trace}")
+        try:
+            restored = pickle.loads(pickle.dumps(failure))  # noqa: S301 - just made
+        except Exception:  # noqa: BLE001 - the class may raise anything
+            restored = None
+        if type(restored) is not type(failure) or str(restored) != str(failure):
+            raised = JobError(f"{type(failure).__name__}: {failure}")
+            raised.add_note(failure.__notes__[-1])
+        return pickle.dumps([]) + pickle.dumps((False, raised)), []
 
 
 def next_page(place: int) -> int:
     """Return the first place from the given one on where a page begins."""
     return -(-place // mmap.PAGESIZE) * mmap.PAGESIZE
-
-
-def _portable(failure: Exception) -> Exception:
-    """Return an exception that can be pickled, with the traceback as a note."""
-    # Pickled under the name of this module, not as that of the program, `__main__`.
-    from tuninglink.workers.worker import JobError  # noqa: PLC0415
-
-    trace = "".join(traceback.format_exception(failure))
-    failure.add_note(f"\nIn the worker process:\n{trace}")
-    try:
-        restored = pickle.loads(pickle.dumps(failure))  # noqa: S301 - just made
-    except Exception:  # noqa: BLE001 - the class may raise anything
-        restored = None
-    if type(restored) is type(failure) and str(restored) == str(failure):
-        return failure
-    substitute = JobError(f"{type(failure).__name__}: {failure}")
-    substitute.add_note(failure.__notes__[-1])
-    return substitute
 
 
 if __name__ == "__main__":
