@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.iree import ATTENTION_OUTPUTS, OpKind
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.predicates import Condition, Opaque, loops_of
+from tuninglink.matching.predicates import Condition, Opaque, loop_dimensions
 from tuninglink.matching.reader import ContradictionError, Matcher, NotUnderstoodError
 from tuninglink.mlir import names
 
@@ -165,22 +165,22 @@ class _Fold(Condition):
                 for size in self.sizes
             }
         # The maps determine the operands, and name dimensions by their loops.
-        loops = loops_of(self.maps.loops, self.maps.roles) if self.maps else None
-        if loops:
-            if self.operands > loops.operands:
+        if self.maps:
+            if self.operands > len(self.maps.loops):
                 raise NotUnderstoodError("it requires more operands than it has maps")
-            self.operands = loops.operands
-            for role, count in loops.counts.items():
-                asked = self.counts.get(role, count)
-                if asked != count:
+            self.operands = len(self.maps.loops)
+            for role, loops in self.maps.roles:
+                required = self.counts.setdefault(role, len(loops))
+                if required != len(loops):
                     raise ContradictionError(
-                        f"it compares '{role.rpartition(' ')[2]}' with {asked} sizes, of which its maps have {count}; "
-                        "write one size for each"
+                        f"it compares '{role.rpartition(' ')[2]}' with {required} sizes, of which its maps have "
+                        f"{len(loops)}; write one size for each"
                     )
-            if any(loops.ranks.get(key, value) != value for key, value in self.ranks.items()):
+            ranks = {operand: len(loops) for operand, loops in enumerate(self.maps.loops)}
+            if any(ranks.get(operand, rank) != rank for operand, rank in self.ranks.items()):
                 raise NotUnderstoodError("it requires operands of other ranks than its maps have")
-            self.counts |= loops.counts
-            self.ranks |= loops.ranks
+            self.ranks |= ranks
+            self.loops = loop_dimensions(self.maps.loops, self.maps.roles)
         # Reject contradictory requirements.
         if self.kinds and self.operands > pred.STRUCTURED_OPERANDS:
             raise NotUnderstoodError("it requires more operands than two inputs and an output")
@@ -188,7 +188,6 @@ class _Fold(Condition):
             raise NotUnderstoodError("it requires a dimension that its operand does not have")
         if not self.scalars.keys().isdisjoint(self.tensors):
             raise NotUnderstoodError("it requires different types of one operand")
-        self.loops = loops.dimensions if loops else {}
         self.sizes = {
             replace(size, dimension=self.loops.get(size.dimension, size.dimension))
             for size in self.sizes

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tuninglink.iree import OpKind
 
@@ -489,20 +489,11 @@ def static_sizes(constraints: Box) -> dict[Dimension, int] | None:
     return static if len(static) == len(sizes) else None
 
 
-class Loops(NamedTuple):
-    """The properties of an op that follow from its indexing maps."""
-
-    operands: int
-    ranks: Mapping[int, int]
-    counts: Mapping[str, int]
-    dimensions: Mapping[Dimension, Dimension]
-
-
 @lru_cache(maxsize=1024)
-def loops_of(
+def loop_dimensions(
     loops: tuple[tuple[int | None, ...], ...], roles: tuple[tuple[str, tuple[int, ...]], ...]
-) -> Loops:
-    """Return the properties of an op that follow from its indexing maps."""
+) -> Mapping[Dimension, Dimension]:
+    """Return the loop of each dimension that has one, by all of its names, as they follow from indexing maps."""
     # The compiler takes the size of a loop from one dimension, that of the first operand with the loop (for attention
     # the value comes before the key). It is named `("loop", number, 0)`. Other dimensions of the loop have the same
     # size if they are static; if they are dynamic, the size may be unknown. They are named `("loop", number, 1)` and so
@@ -519,9 +510,4 @@ def loops_of(
                 seen[loop] += 1
     for role, result in roles:
         dimensions |= {(role, position, 0): (LOOP, loop, 0) for position, loop in enumerate(result)}
-    return Loops(
-        len(loops),
-        {operand: len(over) for operand, over in enumerate(loops)},
-        {role: len(result) for role, result in roles},
-        dimensions,
-    )
+    return dimensions
