@@ -151,7 +151,11 @@ class ProgramGuard:
     def _reserve(self) -> None:
         assert self._defaults is not None
         self._has_repairs = self._has_wrong_defaults
-        seconds, program_us = self._compile_seconds, _program_us(self._defaults)
+        # Calls without a time count with the mean of the others.
+        measured, seconds = self._defaults.running, self._compile_seconds
+        called = sum(bool(task.calls) for task in self._defaults.waiting)
+        total = sum(default.task.calls * default.program_us for default in measured)
+        program_us = total * (len(measured) + called) / max(1, len(measured))
         dispatches = len(self._defaults.measured) + len(self._defaults.waiting)
         price = partial(guard_seconds, is_local=self._context.is_local)
         self._price = price(seconds, dispatches, program_us)
@@ -170,12 +174,6 @@ class ProgramGuard:
         if judgements is None or defaults is None:
             return False
         return any(judgements.is_wrong(default.task) for default in defaults.measured)
-
-    @property
-    def _expects(self) -> bool:
-        calls = self._program.calls
-        given = calls is not None and any(call.expected for call in calls.functions)
-        return given or self._reference is not None
 
     def begin(self, *specs: str) -> None:
         """Start to compile the program without a spec and with the given ones, unless this would disturb measurements."""
@@ -199,8 +197,9 @@ class ProgramGuard:
         """
         listener = self._context.listener
         won = [result for result in results if result.verdict is TaskOutcome.WON]
-        reason = self._obstacle(failure)
-        if reason or not (won or self._expects):
+        reason, calls = self._obstacle(failure), self._program.calls
+        is_given = calls is not None and any(call.expected for call in calls.functions)
+        if reason or not (won or is_given or self._reference is not None):
             verdict = ModelVerdict(tuple(won), reason="there is no entry" if not won else reason)
             if won and self._context.settings.runs_model:
                 listener.compared(verdict)
@@ -249,11 +248,3 @@ class ProgramGuard:
         if self._compiled is not None:
             runs.provide(self._compiled)
         return runs
-
-
-def _program_us(defaults: DefaultQueue) -> float:
-    """Return the time of all calls of all dispatches; calls without a time count with the mean of the others."""
-    measured = defaults.running
-    called = sum(bool(task.calls) for task in defaults.waiting)
-    total = sum(default.task.calls * default.program_us for default in measured)
-    return total * (len(measured) + called) / max(1, len(measured))

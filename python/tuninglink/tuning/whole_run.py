@@ -154,25 +154,19 @@ def tune_program(
         read_profile(options.profile)  # a mistake in it is reported before anything is compiled
     if not options.cluster:
         check_devices(options.settings.devices, options.flags)
-    _check_selected(options, listener, deadline)
+    # Check the selection of dispatches and search spaces before sets of flags are compared.
+    settings = options.settings
+    if (settings.patterns or settings.pipelines or settings.fixed) and not obstacle(options):
+        with (
+            listener.during(f"reading the dispatches of {options.title}"),
+            suppress(JobTimeoutError, WorkerCrashedError),  # tuning reports them
+            Pool(1, prepare_worker, (options.flags, True)) as pool,
+        ):
+            seconds = max(_LEAST_SECONDS, deadline - time.monotonic())
+            pool.submit(check_selected, options, seconds=seconds).result()
     with choose_flags(options, listener, deadline) as choice:
         tuned, sets = _tune_bases(choice, listener, deadline, keep)
     return replace(tuned, sets=sets, report=with_flag_sets(tuned.report, sets))
-
-
-def _check_selected(options: TuneOptions, listener: Listener, deadline: float) -> None:
-    """Check the selection of dispatches and search spaces before sets of flags are compared."""
-    settings = options.settings
-    is_partial = bool(settings.patterns or settings.pipelines or settings.fixed)
-    if not is_partial or obstacle(options):
-        return
-    with (
-        listener.during(f"reading the dispatches of {options.title}"),
-        suppress(JobTimeoutError, WorkerCrashedError),  # tuning reports them
-        Pool(1, prepare_worker, (options.flags, True)) as pool,
-    ):
-        seconds = max(_LEAST_SECONDS, deadline - time.monotonic())
-        pool.submit(check_selected, options, seconds=seconds).result()
 
 
 def _tune_bases(

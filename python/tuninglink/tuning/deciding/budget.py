@@ -206,17 +206,12 @@ def task_race_seconds(
         finalists: the finalists, the best first.
         rules: the rules of the race.
     """
-    checks = sum(_check_seconds(default, finalist) for finalist in finalists)
+    # Each finalist is loaded, its outputs are compared, and so are its times if there are several sizes.
+    checks, sizes = _CHECK_SECONDS * len(finalists), len(default.benchmark.measured)
+    for finalist in finalists if sizes > 1 else ():
+        compared = default.sample_seconds + finalist.sample_seconds
+        checks += min(SIZE_ROUNDS * compared, SIZE_SECONDS * sizes)
     return race_seconds(default, finalists, rules) + checks
-
-
-def _check_seconds(default: Contestant, finalist: Contestant) -> float:
-    """Return the price of loading a finalist, comparing its outputs, and comparing its times at several sizes."""
-    sizes = len(default.benchmark.measured)
-    if sizes < 2:  # noqa: PLR2004 - its times are not compared before the race
-        return _CHECK_SECONDS
-    compared = default.sample_seconds + finalist.sample_seconds
-    return _CHECK_SECONDS + min(SIZE_ROUNDS * compared, SIZE_SECONDS * sizes)
 
 
 def least_race_seconds(measured: MeasuredTask, rules: RaceRules | None = None) -> float:

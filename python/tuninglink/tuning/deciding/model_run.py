@@ -126,15 +126,12 @@ def tolerance_of(types: Iterable[np.dtype]) -> float:
     Args:
         types: the types of its computation; the narrowest floating-point type counts.
     """
-    floats = (dtype for dtype in types if dtype.kind in "fV")  # V for the types of ml_dtypes
-    return max(map(_tolerance, floats), default=_WIDE_TOLERANCE)
-
-
-def _tolerance(dtype: np.dtype) -> float:
-    if dtype.itemsize >= _WIDE_BYTES:
-        return _WIDE_TOLERANCE
-    precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
-    return min(_LARGEST, round(_ROUNDINGS * precision, 2))
+    largest = _WIDE_TOLERANCE
+    for dtype in types:
+        if dtype.kind in "fV" and dtype.itemsize < _WIDE_BYTES:  # V for the types of ml_dtypes
+            precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
+            largest = max(largest, min(_LARGEST, round(_ROUNDINGS * precision, 2)))
+    return largest
 
 
 _NOT_FINITE: Final = "the reference has infinities or NaNs, too: --expected tells whether it should"
@@ -361,7 +358,9 @@ class ModelRuns:
         self.begin(*filter(None, (base, spec)))
         integers = self.finite_integers()
         default = self._image(base or self.base)
-        expected = self._outputs_of_base(base)
+        if base and base not in self._bases:
+            self._bases[base] = self.outputs(base)
+        expected = self._bases[base] if base else self._default
         once = self._durations[default]
         self._require(once.total + 2 * once.rounds)
         try:
@@ -391,14 +390,6 @@ class ModelRuns:
         """
         self.finite_integers()
         return self._judged(self._default, self.outputs(spec) if spec else None)
-
-    def _outputs_of_base(self, base: str) -> CollectedOutputs:
-        """Return the outputs with the base spec, computed once."""
-        if not base:
-            return self._default
-        if base not in self._bases:
-            self._bases[base] = self.outputs(base)
-        return self._bases[base]
 
     def _judged(
         self, default: CollectedOutputs, tuned: CollectedOutputs | None
@@ -479,7 +470,12 @@ class ModelRuns:
         if self._integers is None:
             image = self._image(self.base)
             usable: list[tuple[int, int]] = []
-            for integers in _INTEGER_RANGES if self._takes_integers() else _INTEGER_RANGES[:1]:
+            takes_integers = any(
+                argument.content is None and argument.element_type.startswith("i")
+                for function in self._functions()
+                for argument in function.inputs
+            )
+            for integers in _INTEGER_RANGES if takes_integers else _INTEGER_RANGES[:1]:
                 try:
                     self._default = outputs = self._run(image, integers)
                 except ModelRunError as failure:
@@ -496,13 +492,6 @@ class ModelRuns:
                 raise error
             self._integers = usable[-1]
         return self._integers
-
-    def _takes_integers(self) -> bool:
-        return any(
-            argument.content is None and argument.element_type.startswith("i")
-            for function in self._functions()
-            for argument in function.inputs
-        )
 
     def _require(self, seconds: float) -> None:
         """Check that enough time is left."""

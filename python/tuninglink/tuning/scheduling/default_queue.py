@@ -66,12 +66,11 @@ def potentials(
     most_flops = max((flops[key] / times[key] for key in times), default=0.0)
     most_moved = max((moved[key] / times[key] for key in times), default=0.0)
 
-    def efficiency(key: str) -> float:
-        computing = flops[key] / times[key] / most_flops if most_flops else 0.0
-        moving = moved[key] / times[key] / most_moved if most_moved else 0.0
-        return max(computing, moving)
-
-    by_key = {key: max(_LEAST, 1.0 - efficiency(key)) for key in times}
+    by_key = {}
+    for key, time_us in times.items():
+        computing = flops[key] / time_us / most_flops if most_flops else 0.0
+        moving = moved[key] / time_us / most_moved if most_moved else 0.0
+        by_key[key] = max(_LEAST, 1.0 - max(computing, moving))
     return {default.task.key: by_key.get(default.task.key, 1.0) for default in measured}
 
 

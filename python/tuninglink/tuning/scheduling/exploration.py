@@ -363,7 +363,19 @@ class TaskTrials:
         self._winners: set[str] = set()
         self._since = 0.0
         seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * measured.compile_seconds)
-        self.search = self._new_search()
+        # The search begins with records of this task in other environments, and of similar tasks.
+        spaces, prior = prepared.spaces, None
+        if context.journal:
+            prior = context.journal.prior(prepared)
+        if prior:
+            self._winners = {winner.key for winner in prior.winners_elsewhere(spaces)}
+        self.search = search_named(context.settings.search)(
+            spaces,
+            context.settings.seed,
+            None if measured.failure else default_us,
+            [(winner, None) for winner in prior.winners(spaces)] if prior else [],
+            prior.measured() if prior else [],
+        )
         if at_any_speed and measured.failure is None:
             self.search.reject(prepared.spaces.default)
         jobs, overlaps = context.compiler.jobs, not context.is_local
@@ -424,20 +436,6 @@ class TaskTrials:
         times = [other.microseconds for other in self.all if other.microseconds is not None]
         self.progress.withdraw(min([self._default_us, *times]))
 
-    def _new_search(self) -> Search:
-        """Return a search seeded with records of this task in other environments and of similar tasks."""
-        context, spaces = self._context, self._prepared.spaces
-        prior = context.journal.prior(self._prepared) if context.journal else None
-        if prior:
-            self._winners = {winner.key for winner in prior.winners_elsewhere(spaces)}
-        return search_named(context.settings.search)(
-            spaces,
-            context.settings.seed,
-            None if self._measured.failure else self._default_us,
-            [(winner, None) for winner in prior.winners(spaces)] if prior else [],
-            prior.measured() if prior else [],
-        )
-
     def _report(self, trial: TrialResult) -> None:
         context, prepared = self._context, self._prepared
         is_new = trial.seconds > 0
@@ -447,7 +445,17 @@ class TaskTrials:
         self._spend()
         self.progress.add(trial.microseconds)
         self.all.append(trial)
-        self._drop_image()
+        # Keep the images of the fastest trials only.
+        with_image = [
+            position
+            for position, other in enumerate(self.all)
+            if other.benchmark is not None and not other.always_races
+        ]
+        if len(with_image) > _IMAGES:
+            slowest = max(
+                with_image, key=lambda position: self.all[position].microseconds or math.inf
+            )
+            self.all[slowest] = replace(self.all[slowest], benchmark=None)
         if is_new and context.journal:
             context.journal.record(prepared, trial)
         context.listener.tried(prepared, trial, self._budget)
@@ -458,16 +466,3 @@ class TaskTrials:
         now = time.monotonic()
         self.progress.seconds += now - self._since
         self._since = now
-
-    def _drop_image(self) -> None:
-        """Drop the image of the slowest trial if too many trials have one."""
-        kept = [
-            position
-            for position, trial in enumerate(self.all)
-            if trial.benchmark is not None and not trial.always_races
-        ]
-        if len(kept) > _IMAGES:
-            slowest = max(
-                kept, key=lambda position: self.all[position].microseconds or float("inf")
-            )
-            self.all[slowest] = replace(self.all[slowest], benchmark=None)

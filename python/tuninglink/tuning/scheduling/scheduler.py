@@ -309,7 +309,11 @@ class Scheduler:
         )
         if following is None or compiling >= self._context.compiler.jobs:
             return False
-        if not (self._has_drawn(following.measured.task) or self._context.related):
+        has_drawn, task, seed = False, following.measured.task, self._context.settings.seed
+        if task.key in self._drawn:
+            with suppress(Exception):  # its turn reports the error
+                has_drawn = self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, seed)
+        if not (has_drawn or self._context.related):
             return False  # others would wait for its draw
         try:
             self._begin(following)
@@ -338,13 +342,6 @@ class Scheduler:
         self._drawn.add(task.key)
         with suppress(Exception):  # its turn reports the error
             self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, self._context.settings.seed)
-
-    def _has_drawn(self, task: TuningTask) -> bool:
-        if task.key in self._drawn:
-            with suppress(Exception):  # its turn reports the error
-                seed = self._context.settings.seed
-                return self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, seed)
-        return False
 
     # --- Races and ends of tasks -----------------------------------------------------------------------------
 

@@ -331,7 +331,8 @@ class TaskRun:
         if self.standing is not None and self.standing.winner is not None:
             assert self.standing.winner.microseconds is not None
             best_us = self.standing.winner.microseconds / _NEW_LEAD
-        rules = replace(self._rules, places=1, blocks=1, passes=1, gap_seconds=0.0)
+        rules, context = self._rules, self._context
+        rules = replace(rules, places=1, blocks=1, passes=1, gap_seconds=0.0)
         while not budget.is_over:
             ranked = best_trials(self.trials.all, best_us)
             best = ranked[0] if ranked else None
@@ -351,7 +352,13 @@ class TaskRun:
                 self._reject(best, failure)
                 continue
             self.trials.search.confirm(best.candidate)
-            result = self._short_race(self._result(budget), best, rules)
+            result = self._result(budget)
+            compiled = context.compiled(self.prepared, best)
+            if compiled is not None and compiled.benchmark is not None:
+                rivals, timeline = [contestant(compiled, self._default)], context.timeline
+                device = context.devices.first
+                race = Race(device, self._default, rivals, lambda _: None, rules, timeline=timeline)
+                result = raced(context, result, [compiled], race.run())
             if result.verdict is not TaskOutcome.WON:
                 self._undecided.add(best.candidate.key)
                 return
@@ -360,21 +367,6 @@ class TaskRun:
             if not self._context.is_local:
                 self._winner_verification.begin(best.candidate)
             return
-
-    def _short_race(self, result: TaskResult, best: TrialResult, rules: RaceRules) -> TaskResult:
-        """Return the result of a short race of a right candidate with the default."""
-        compiled = self._context.compiled(self.prepared, best)
-        if compiled is None or compiled.benchmark is None:
-            return result
-        race = Race(
-            self._context.devices.first,
-            self._default,
-            [contestant(compiled, self._default)],
-            lambda _: None,
-            rules,
-            timeline=self._context.timeline,
-        )
-        return raced(self._context, result, [compiled], race.run())
 
     # --- The race and the decision -----------------------------------------------------------------------------
 
@@ -446,7 +438,14 @@ class TaskRun:
             (trial for trial in ranked if trial.candidate.key in self._right and trial.timing), None
         )
         if right is not None and (is_short or self._needs_no_race):
-            return self._unraced(result, right)
+            # A right candidate wins without a race, by the samples of its trial.
+            self._release_reference()
+            result, timing = self._repaired(result, right), right.timing
+            if result.decision is not None and timing is not None and self._context.journal:
+                rounds = Rounds(_pairs(result, timing), (timing.batch, timing.batch))
+                race = RaceResult(0, result.decision, {}, {0: timing}, confirmation=(rounds,))
+                self._context.journal.record_race(self.prepared, [right], race, result.judgement)
+            return self._verify(result)
         if self.measured.failure is not None:
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason="no candidate is right")
         if is_short:
@@ -506,23 +505,6 @@ class TaskRun:
         winner = result.winner.benchmark if result.winner else None
         result = self._verify(replace(result, sizes=sizes.comparisons(winner)))
         return self._or_standing(result)
-
-    def finish_race(self) -> TaskResult:
-        """Run the remaining steps of the race, and wait during its pauses."""
-        while True:
-            time.sleep(max(0.0, self.due - time.monotonic()))
-            if (result := self.advance_race()) is not None:
-                return result
-
-    def _unraced(self, result: TaskResult, best: TrialResult) -> TaskResult:
-        """Return the result with a right candidate that wins without a race, by the samples of its trial."""
-        self._release_reference()
-        result, timing = self._repaired(result, best), best.timing
-        if result.decision is not None and timing is not None and self._context.journal:
-            rounds = Rounds(_pairs(result, timing), (timing.batch, timing.batch))
-            race = RaceResult(0, result.decision, {}, {0: timing}, confirmation=(rounds,))
-            self._context.journal.record_race(self.prepared, [best], race, result.judgement)
-        return self._verify(result)
 
     def _repaired(self, result: TaskResult, best: TrialResult) -> TaskResult:
         """Return the result with a right candidate, by the samples of its trial if there is a default to compare with."""
@@ -649,7 +631,11 @@ def tune_task(
     run = TaskRun(context, measured)
     run.begin(prepared)
     run.trials.explore(budget.part(1 - _RACING))
-    return run.decide(budget) or run.finish_race()
+    result = run.decide(budget)
+    while result is None:  # its race goes on
+        time.sleep(max(0.0, run.due - time.monotonic()))
+        result = run.advance_race()
+    return result
 
 
 def compare_candidate(
