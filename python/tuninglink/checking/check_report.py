@@ -211,15 +211,7 @@ _REFUTED: Final = {
 }
 """The rule that an entry breaks if a question is refuted, and the message about it."""
 
-_REJECTED: Final = "has a configuration that the compiler's own constraints reject"
 _CRASHING: Final = "configures what may crash on local-task"
-_SLOW: Final = "has a configuration that may take minutes to compile"
-_NARROW: Final = "has a configuration that compiles, although it is outside of the constraints"
-"""The message about an invalid configuration that compiles."""
-_MISCOMPILED: Final = "has a configuration whose code computes wrong results"
-_FEWER_REGISTERS: Final = (
-    "smaller tiles of a thread or a subgroup, or more threads, need fewer registers"
-)
 
 
 def _findings(report: EntryReport) -> Iterator[Diagnostic]:
@@ -232,7 +224,10 @@ def _findings(report: EntryReport) -> Iterator[Diagnostic]:
                 continue  # An entry that matches nothing is never reached.
             (rule, what), severity = _REFUTED[question], None
             if question == "valid" and compiles:
-                severity, what = Severity.WARNING, _NARROW
+                severity = Severity.WARNING
+                what = (
+                    "has a configuration that compiles, although it is outside of the constraints"
+                )
             at = report.knob_place if question == "valid" else None
             message = f"{what}: {answer.reason}"
             yield _finding(rule, report, message, answer.details, place=at, severity=severity)
@@ -246,7 +241,8 @@ def _findings(report: EntryReport) -> Iterator[Diagnostic]:
         yield _finding(Rule.STACK_OVERFLOW, report, message, compiled.details)
     if compiled is not None and compiled.spills:
         message = f"configures slow code: {compiled.spills}"
-        yield _finding(Rule.SPILLS, report, message, [_FEWER_REGISTERS])
+        remedy = "smaller tiles of a thread or a subgroup, or more threads, need fewer registers"
+        yield _finding(Rule.SPILLS, report, message, [remedy])
     if reason := entry_without_effect(report.entry):
         yield _finding(Rule.NO_EFFECT, report, f"has no effect: {reason}", [IN_ONE])
     for question, answer in report.open_answers.items():
@@ -278,11 +274,19 @@ def _objections(
     place: Place | None = None,
 ) -> Iterator[Diagnostic]:
     """Yield what the answer about a configuration has against it, although it is not refuted."""
-    for rule, what, objection in (
-        (Rule.DISCOURAGED, _REJECTED, answer.warning),
-        (Rule.STACK_OVERFLOW, _CRASHING, answer.crash),
-        (Rule.WRONG_RESULT, _MISCOMPILED, answer.miscompilation),
-        (Rule.SLOW, _SLOW, answer.slow),
+    for rule, objection, what in (
+        (
+            Rule.DISCOURAGED,
+            answer.warning,
+            "has a configuration that the compiler's own constraints reject",
+        ),
+        (Rule.STACK_OVERFLOW, answer.crash, _CRASHING),
+        (
+            Rule.WRONG_RESULT,
+            answer.miscompilation,
+            "has a configuration whose code computes wrong results",
+        ),
+        (Rule.SLOW, answer.slow, "has a configuration that may take minutes to compile"),
     ):
         if objection:
             severity = None

@@ -21,14 +21,11 @@ def render_page(package: str, template: str, data: object) -> str:
     The page contains its data as JSON, and a script creates the elements, so that text of a program or of a spec is
     never interpreted as HTML. The template is a file in the package.
     """
-    page = _text(package, template)
+    page = (resources.files(package) / template).read_text(encoding="utf-8")
+    shared = resources.files(__name__)
     for placeholder, name in _SHARED.items():
-        page = page.replace(placeholder, _text(__name__, name).strip())
+        page = page.replace(placeholder, (shared / name).read_text(encoding="utf-8").strip())
     # Inside a script element, only `<` can begin markup.
     content = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
     before, after = page.split("/*data*/null")
     return before + content + after
-
-
-def _text(package: str, name: str) -> str:
-    return (resources.files(package) / name).read_text(encoding="utf-8")

@@ -472,7 +472,7 @@ def first_matches(
 ) -> list[int | None]:
     """Return the number of the first entry that matches the root op of each function of payloads, or None."""
     # With a target, for which the functions then are, the entries configure what they match.
-    spec = _Interpreted(entries[0].anatomy, entries)
+    spec = _Interpreted(entries)
     # An action for each entry annotates the op with the number of the entry.
     actions: list[str] = []
     for number, entry in enumerate(entries):
@@ -519,25 +519,24 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
 
 def apply_alone(entry: Entry, module: mlir.Operation) -> None:
     """Run an entry alone on the module of a dispatch, in the context of the entry."""
-    _alone(entry).run(module)
+    spec = _Interpreted([entry])
+    spec.add_entry_point([entry.action])
+    spec.run(module)
 
 
 def spec_of(*entries: Entry) -> bytes:
     """Return a spec with only some entries of a spec and the symbols that they use, as bytecode."""
-    return to_bytecode(_alone(*entries).module)
-
-
-def _alone(*entries: Entry) -> _Interpreted:
-    spec = _Interpreted(entries[0].anatomy, entries)
+    spec = _Interpreted(entries)
     spec.add_entry_point([entry.action for entry in entries])
-    return spec
+    return to_bytecode(spec.module)
 
 
 class _Interpreted:
     """A copy of some entries of a spec and the symbols that they use, with other actions, to be interpreted."""
 
-    def __init__(self, anatomy: Anatomy, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
+        anatomy = entries[0].anatomy
         source = anatomy.module
         with source.context, source.location:
             unit = mlir.UnitAttr.get()

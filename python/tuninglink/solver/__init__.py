@@ -21,10 +21,10 @@ with lazy_imports(globals()):
         term_of as term_of,
         unknown as unknown,
     )
-    from tuninglink.solver.plan import divisors as divisors
     from tuninglink.solver.search import (
         CostLimit as CostLimit,
         changes as changes,
+        divisors as divisors,
         nearest_by_search as nearest_by_search,
     )
     from tuninglink.solver.terms import (

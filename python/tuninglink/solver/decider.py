@@ -19,8 +19,7 @@ from typing import Any, Final, TypeAlias
 import z3
 
 from tuninglink.solver.compiled import Judgements
-from tuninglink.solver.plan import TooManyValuesError
-from tuninglink.solver.search import Counted, SearchPlan, count_solutions
+from tuninglink.solver.search import Counted, SearchPlan, TooManyValuesError, count_solutions
 from tuninglink.solver.terms import (
     Assertion,
     CountAnswer,
