@@ -260,12 +260,42 @@ class _BoundsWriter:
 
     def _range(self, term: Term) -> tuple[str, str]:
         key = id(term)
-        if key not in self.texts:
-            if term.variables <= self.assigned:
-                self.texts[key] = (self._value(term),) * 2
-            else:
-                low, high = self._range_of_open(term)
-                self.texts[key] = self._name(low), self._name(high)
+        if key in self.texts:
+            return self.texts[key]
+        if term.variables <= self.assigned:
+            self.texts[key] = (self._value(term),) * 2
+            return self.texts[key]
+        # The bounds of a term with an unassigned variable.
+        within = [self.bounds.of(operand) for operand in term.operands]
+        if term.kind is Kind.ITE:
+            condition, *options = term.operands
+            (yes_low, yes_high), (no_low, no_high) = map(self._range, options)
+            low, high = f"min({yes_low}, {no_low})", f"max({yes_high}, {no_high})"
+            if condition.variables <= self.assigned:
+                chosen = self._value(condition)
+                low, high = (
+                    f"({yes} if {chosen} else {no})"
+                    for yes, no in ((yes_low, no_low), (yes_high, no_high))
+                )
+        elif term.kind is Kind.ADD or (
+            term.kind is Kind.MUL and all(interval.low >= 0 for interval in within)
+        ):
+            low, high = (
+                _INFIX[term.kind].join(ends)
+                for ends in zip(*map(self._range, term.operands), strict=True)
+            )
+        elif term.kind is Kind.DIV and within[0].low >= 0 and within[1].low > 0:
+            (least, most), (divisor_least, divisor_most) = map(self._range, term.operands)
+            low, high = f"{least} // {divisor_most}", f"{most} // {divisor_least}"
+        elif term.kind is Kind.NEG:
+            least, most = self._range(term.operands[0])
+            low, high = f"-{most}", f"-{least}"
+        else:
+            interval = self.bounds.of(term)
+            if not interval.is_finite:
+                raise _UnboundedError
+            low, high = f"({int(interval.low)})", f"({int(interval.high)})"
+        self.texts[key] = self._name(low), self._name(high)
         return self.texts[key]
 
     def _name(self, text: str) -> str:
@@ -280,35 +310,6 @@ class _BoundsWriter:
         before, (text,) = write_source([term], self.slots, self.bounds, local, self.inner)
         self.lines += before
         return self._name(text)
-
-    def _range_of_open(self, term: Term) -> tuple[str, str]:
-        """Return the bounds of a term with an unassigned variable."""
-        if term.kind is Kind.ITE:
-            condition, *options = term.operands
-            (yes_low, yes_high), (no_low, no_high) = map(self._range, options)
-            if condition.variables <= self.assigned:
-                chosen = self._value(condition)
-                return (
-                    f"({yes_low} if {chosen} else {no_low})",
-                    f"({yes_high} if {chosen} else {no_high})",
-                )
-            return f"min({yes_low}, {no_low})", f"max({yes_high}, {no_high})"
-        within = [self.bounds.of(operand) for operand in term.operands]
-        if term.kind is Kind.ADD or (
-            term.kind is Kind.MUL and all(interval.low >= 0 for interval in within)
-        ):
-            lows, highs = zip(*map(self._range, term.operands), strict=True)
-            return _INFIX[term.kind].join(lows), _INFIX[term.kind].join(highs)
-        if term.kind is Kind.DIV and within[0].low >= 0 and within[1].low > 0:
-            (low, high), (least, most) = map(self._range, term.operands)
-            return f"{low} // {most}", f"{high} // {least}"
-        if term.kind is Kind.NEG:
-            low, high = self._range(term.operands[0])
-            return f"-{high}", f"-{low}"
-        interval = self.bounds.of(term)
-        if not interval.is_finite:
-            raise _UnboundedError
-        return f"({int(interval.low)})", f"({int(interval.high)})"
 
 
 Loop = Callable[[Values, Iterable[int]], Iterator[Hashable]]
