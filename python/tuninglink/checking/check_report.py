@@ -211,7 +211,14 @@ _REFUTED: Final = {
 }
 """The rule that an entry breaks if a question is refuted, and the message about it."""
 
-_CRASHING: Final = "configures what may crash on local-task"
+_OBJECTIONS: Final = {
+    Rule.INVALID: "has a configuration that compiles, although it is outside of the constraints",
+    Rule.DISCOURAGED: "has a configuration that the compiler's own constraints reject",
+    Rule.STACK_OVERFLOW: "configures what may crash on local-task",
+    Rule.WRONG_RESULT: "has a configuration whose code computes wrong results",
+    Rule.SLOW: "has a configuration that may take minutes to compile",
+}
+"""The message about a configuration that is not refuted or compiles anyway, by the rule that it breaks."""
 
 
 def _findings(report: EntryReport) -> Iterator[Diagnostic]:
@@ -224,20 +231,16 @@ def _findings(report: EntryReport) -> Iterator[Diagnostic]:
                 continue  # An entry that matches nothing is never reached.
             (rule, what), severity = _REFUTED[question], None
             if question == "valid" and compiles:
-                severity = Severity.WARNING
-                what = (
-                    "has a configuration that compiles, although it is outside of the constraints"
-                )
+                severity, what = Severity.WARNING, _OBJECTIONS[rule]
             at = report.knob_place if question == "valid" else None
             message = f"{what}: {answer.reason}"
             yield _finding(rule, report, message, answer.details, place=at, severity=severity)
     if is_valid is not None:
         # The compiler's report of the stack that the code needs, and that it compiles, replace the estimates.
         answer = replace(is_valid, crash="", slow="") if compiles else is_valid
-        is_safe = compiles or answer.verdict is Verdict.PROVEN
-        yield from _objections(report, answer, is_safe=is_safe, place=report.knob_place)
+        yield from _objections(report, answer, compiles=compiles, place=report.knob_place)
     if compiled is not None and compiles and compiled.crash:
-        message = f"{_CRASHING}: {compiled.crash}"
+        message = f"{_OBJECTIONS[Rule.STACK_OVERFLOW]}: {compiled.crash}"
         yield _finding(Rule.STACK_OVERFLOW, report, message, compiled.details)
     if compiled is not None and compiled.spills:
         message = f"configures slow code: {compiled.spills}"
@@ -260,8 +263,7 @@ def _findings(report: EntryReport) -> Iterator[Diagnostic]:
         elif answer.verdict is Verdict.NOT_DECIDED:
             message = f"was not decided (valid){where}: {answer.reason}"
             yield _finding(Rule.UNDECIDED, report, message, notes)
-        is_safe = compiles or answer.verdict is Verdict.PROVEN
-        yield from _objections(report, answer, where, place_note, is_safe=is_safe)
+        yield from _objections(report, answer, where, place_note, compiles=compiles)
 
 
 def _objections(
@@ -270,31 +272,25 @@ def _objections(
     where: str = "",
     notes: Sequence[str] = (),
     *,
-    is_safe: bool,
+    compiles: bool,
     place: Place | None = None,
 ) -> Iterator[Diagnostic]:
     """Yield what the answer about a configuration has against it, although it is not refuted."""
-    for rule, objection, what in (
-        (
-            Rule.DISCOURAGED,
-            answer.warning,
-            "has a configuration that the compiler's own constraints reject",
-        ),
-        (Rule.STACK_OVERFLOW, answer.crash, _CRASHING),
-        (
-            Rule.WRONG_RESULT,
-            answer.miscompilation,
-            "has a configuration whose code computes wrong results",
-        ),
-        (Rule.SLOW, answer.slow, "has a configuration that may take minutes to compile"),
+    for rule, objection in (
+        (Rule.DISCOURAGED, answer.warning),
+        (Rule.STACK_OVERFLOW, answer.crash),
+        (Rule.WRONG_RESULT, answer.miscompilation),
+        (Rule.SLOW, answer.slow),
     ):
         if objection:
             severity = None
             if rule is Rule.DISCOURAGED:
+                is_safe = compiles or answer.verdict is Verdict.PROVEN
                 severity = Severity.REMARK if is_safe else Severity.WARNING
             # The details are about broken rules.
             details = () if rule is Rule.WRONG_RESULT else answer.details
-            message, details = f"{what}{where}: {objection}", (*details, *notes)
+            message = f"{_OBJECTIONS[rule]}{where}: {objection}"
+            details = (*details, *notes)
             yield _finding(rule, report, message, details, place=place, severity=severity)
 
 
