@@ -18,10 +18,10 @@ PASSES: Final = ROOT / "passes"
 LIMITS: Final = {
     "": (3428, 154),
     "mlir.dialects": (7, 0),
-    "pages": (34, 2),
+    "pages": (31, 1),
     "workers": (651, 36),
     "mlir": (1428, 80),
-    "solver": (2474, 122),
+    "solver": (2457, 121),
     "iree": (2910, 133),
     "spaces.model": (1336, 90),
     "upgrading": (3701, 148),
@@ -33,7 +33,7 @@ LIMITS: Final = {
     "specs.verification": (1619, 43),
     "comparing": (467, 16),
     "compiler": (2962, 114),
-    "payloads": (2079, 92),
+    "payloads": (2078, 91),
     "spaces": (1941, 87),
     "checking": (1625, 57),
     "passes": (1193, 24),
@@ -56,7 +56,7 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 241
+MOST_FILES: Final = 240
 SHORTEST_MEAN: Final = 13.9
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
