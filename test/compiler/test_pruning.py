@@ -35,7 +35,7 @@ from tuninglink.matching import (
     may_restructure,
 )
 from tuninglink.mlir import names
-from tuninglink.specs import LinkForm, Spec, Subsets, load_spec
+from tuninglink.specs import LinkForm, Spec, load_spec, subset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -218,7 +218,7 @@ def test_a_subset_configures_as_the_spec_without_the_others(
         generated.name, generated.shape, tuple(generated.entries[each] for each in kept)
     )
     expected = _configuration([load_spec(fewer.text().encode())], payload)
-    copy = Subsets(whole).subset(kept)
+    copy = subset(whole, kept)
     assert copy.module.verify()
     assert _configuration([copy], payload) == expected
 
@@ -274,6 +274,6 @@ def test_a_subset_keeps_what_has_colons_in_its_name() -> None:
         + library % helper.format("is_fill", "linalg.copy")
         + "\ntransform.named_sequence @set(",
     )
-    subset = Subsets(load_spec(text.encode())).subset([0])
-    assert subset.module.verify()
-    assert '@"library::is_fill"' in subset.text()
+    copy = subset(load_spec(text.encode()), [0])
+    assert copy.module.verify()
+    assert '@"library::is_fill"' in copy.text()

@@ -28,7 +28,7 @@ from tuninglink.matching import predicates as pred
 from tuninglink.matching.predicates import box
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names, visit
-from tuninglink.specs import Part, SpecKind, Subsets
+from tuninglink.specs import Part, SpecKind, subset
 
 if TYPE_CHECKING:
     from tuninglink.iree import Sizes, ValueType
@@ -148,10 +148,6 @@ class PrunableSpec:
         )
 
     @cached_property
-    def _subsets(self) -> Subsets:
-        return Subsets(self.spec)
-
-    @cached_property
     def _reader(self) -> MatcherReader:
         return MatcherReader(self.spec.anatomy.table)
 
@@ -175,7 +171,7 @@ class PrunableSpec:
             return Part(self.spec, None, kept)
         if len(kept) == len(self.spec.anatomy.pairs):
             return Part(self.spec, self.spec)
-        return Part(self.spec, self._subsets.subset(kept), kept)
+        return Part(self.spec, subset(self.spec, kept), kept)
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,6 @@ with lazy_imports(globals()):
         PROVENANCE as PROVENANCE,
         Revision as Revision,
         SequenceScope as SequenceScope,
-        Subsets as Subsets,
         configured_arguments as configured_arguments,
         entry_without_effect as entry_without_effect,
         erase_unused as erase_unused,
@@ -59,6 +58,7 @@ with lazy_imports(globals()):
         rewriting_words as rewriting_words,
         scopes as scopes,
         settings_of as settings_of,
+        subset as subset,
         unrolled_loops as unrolled_loops,
     )
     from tuninglink.specs.sequences import Annotation as Annotation, SequenceTable as SequenceTable

@@ -17,12 +17,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -58,6 +58,7 @@ from tuninglink.specs.spec import (
     UNNAMED,
     Anatomy,
     Entry,
+    EntryPoint,
     Spec,
     bind_entries,
     binding_of,
@@ -68,6 +69,8 @@ from tuninglink.specs.spec import (
 )
 from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
+    Handle,
+    Pair,
     add_kernel_config,
     add_list,
     argument_attributes,
@@ -85,13 +88,6 @@ from tuninglink.specs.transform_ops import (
     yield_,
     yield_more,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from tuninglink.specs.spec import EntryPoint
-    from tuninglink.specs.transform_ops import Handle, Pair
-
 
 LINKED_SPEC_NAME = "iree_linked_tuning_spec"
 """The name of a linked spec; the one that the compiler gives."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -21,13 +21,9 @@ from tuninglink.mlir import (
     symbol_name,
     symbols,
 )
-from tuninglink.specs.sequences import Annotation
-from tuninglink.specs.spec import Anatomy, Spec, SpecKind
+from tuninglink.specs.sequences import Annotation, SequenceTable
+from tuninglink.specs.spec import Anatomy, Entry, Spec, SpecKind
 from tuninglink.specs.transform_ops import defining_constant, is_entry_point, pairs_of, set_pairs
-
-if TYPE_CHECKING:
-    from tuninglink.specs.sequences import SequenceTable
-    from tuninglink.specs.spec import Entry
 
 
 class Revision:
@@ -129,44 +125,35 @@ class Revision:
         return None
 
 
-class Subsets:
-    """A factory of copies of a matcher list, each with some of its entries and the sequences that they use.
+def subset(spec: Spec, kept: Sequence[int]) -> Spec:
+    """Return a copy of a matcher list with some of its entries, at least one, and the sequences that they use.
 
-    The cost of a copy depends on its own size, not on that of the spec. Entries keep their order and their names.
+    Entries keep their order and their names.
     """
-
-    def __init__(self, spec: Spec) -> None:
-        assert spec.kind is SpecKind.MATCHER_LIST
-        self._spec = spec
-        self._pairs = spec.anatomy.pairs
-        self._others = [op for op in body(spec.module) if op.name != names.NAMED_SEQUENCE]
-        self._used_by_others = [path[0] for op in self._others for path in references_in(op)]
-
-    def subset(self, kept: Sequence[int]) -> Spec:
-        """Return a copy with the entries at the positions `kept`, at least one, in the context of the spec."""
-        module, table = self._spec.module, self._spec.anatomy.table
-        entry_point = self._spec.anatomy.entry_points[0]
-        # The sequences that the entries use, each after the sequences that refer to it.
-        paths = [path for position in kept for path in self._pairs[position]]
-        reached: dict[str, mlir.Operation] = {}
-        waiting = [*reversed([split_path(path)[0] for path in paths]), *self._used_by_others]
-        while waiting:
-            name = waiting.pop()
-            sequence = table.lookup(join_path([name]))
-            if name not in reached and name != entry_point.name and sequence is not None:
-                reached[name] = sequence
-                waiting.extend(dict.fromkeys(table.referenced(name)))
-        with module.context, module.location:
-            attributes = dict(module.attributes.items())
-            copy = mlir.Operation.create(names.MODULE, attributes=attributes, regions=1)
-            with mlir.InsertionPoint(copy.regions[0].blocks.append()):
-                for operation in (*self._others, *reached.values()):
-                    operation.clone()
-                run = entry_point.sequence.clone()
-            foreach_match = next(body(run.operation))
-            every = pairs_of(foreach_match)
-            set_pairs(foreach_match, [every[position] for position in kept])
-        return Spec(copy, self._spec.source)
+    assert spec.kind is SpecKind.MATCHER_LIST
+    module, table, entry_point = spec.module, spec.anatomy.table, spec.anatomy.entry_points[0]
+    # The sequences that the entries use, each after the sequences that refer to it.
+    paths = [path for position in kept for path in spec.anatomy.pairs[position]]
+    reached: dict[str, mlir.Operation] = {}
+    waiting = [split_path(path)[0] for path in reversed(paths)]
+    waiting += [path[0] for op in table.others for path in references_in(op)]
+    while waiting:
+        name = waiting.pop()
+        sequence = table.lookup(join_path([name]))
+        if name not in reached and name != entry_point.name and sequence is not None:
+            reached[name] = sequence
+            waiting.extend(dict.fromkeys(table.referenced(name)))
+    with module.context, module.location:
+        attributes = dict(module.attributes.items())
+        copy = mlir.Operation.create(names.MODULE, attributes=attributes, regions=1)
+        with mlir.InsertionPoint(copy.regions[0].blocks.append()):
+            for operation in (*table.others, *reached.values()):
+                operation.clone()
+            run = entry_point.sequence.clone()
+        foreach_match = next(body(run.operation))
+        pairs = pairs_of(foreach_match)
+        set_pairs(foreach_match, [pairs[position] for position in kept])
+    return Spec(copy, spec.source)
 
 
 # --- The settings of entries: their configurations, and the provenance of the configurations -----

@@ -164,6 +164,7 @@ class SequenceTable:
 
     Attributes:
         top: the ops of the module, each with its symbol or an empty string.
+        others: those among them that are not named sequences.
         symbols: the ops, of any kind, that define a symbol directly in the module.
         shapes: the shapes of the sequences that only match, or only annotate.
         looking: the ops, also in nested modules, that may read or change more of a program than ops of such sequences.
@@ -172,6 +173,7 @@ class SequenceTable:
     def __init__(self, module: mlir.Operation) -> None:
         self.module = module
         self.top: list[tuple[str, mlir.Operation]] = []
+        self.others: list[mlir.Operation] = []
         self.symbols: dict[str, mlir.Operation] = {}
         self.shapes: dict[str, SequenceShape] = {}
         self.entry_points: list[mlir.Operation] = []
@@ -194,6 +196,8 @@ class SequenceTable:
             self.top.append((symbol, operation))
             if symbol:
                 self.symbols[symbol] = operation
+            if operation.name != names.NAMED_SEQUENCE:
+                self.others.append(operation)
             shape = self._scan(operation)
             if shape is not None:
                 self.shapes[symbol] = shape
