@@ -90,12 +90,12 @@ class Applicability:
         if self.spec.kind is SpecKind.OPAQUE:
             return ((), positions) if self.is_like() else (positions, ())
         every = range(len(self.spec.anatomy.pairs)) if positions is None else positions
-        like = tuple(filter(self.is_like, every))
+        like = dict.fromkeys(filter(self.is_like, every))
         if not like:
             return positions, ()
         if len(like) == len(every):
             return (), positions
-        return tuple(position for position in every if position not in set(like)), like
+        return tuple(position for position in every if position not in like), tuple(like)
 
     def among(self, positions: Sequence[int] | None) -> Sequence[int] | None:
         """Return the positions whose entries apply, out of `positions` (None for all); unchanged if all apply."""
