@@ -273,9 +273,16 @@ def _checked(checker: Checker, sources: Iterable[str], options: CheckOptions) ->
 def _write(reports: Sequence[SpecReport], options: CheckOptions) -> None:
     """Write the report in the format of the options."""
     if options.form is Format.TABLE:
-        # Findings are on standard error, and with --quiet nothing else is shown.
+        # Findings are on standard error, and with --quiet nothing else is shown. Large specs have counts, not tables.
         is_hidden = is_quiet() and options.output == STANDARD_STREAM and not options.is_complete
-        text = "" if is_hidden else tables(reports, options.output)
+        stream = sys.stdout if options.output == STANDARD_STREAM else io.StringIO()
+        text = "\n".join(
+            _table(report, stream)
+            if len(report.entries) <= _FEW or report.selection.is_complete
+            else folded(_counts(report), stream)
+            for report in reports
+            if report.kind and not is_hidden
+        )
     elif options.form is Format.JSON:
         text = to_json(CheckReport(options.target or None, reports))
     else:
@@ -333,18 +340,6 @@ def shown_findings(reports: Sequence[SpecReport], options: CheckOptions) -> Iter
         )
         remedy = note("name the target with --target, such as --target gfx942")
         yield Diagnostic(Severity.REMARK, message, None, (remedy,))
-
-
-def tables(reports: Sequence[SpecReport], output: str) -> str:
-    """Return the tables of all specs, or the counts for large ones, rendered for their output."""
-    stream = sys.stdout if output == STANDARD_STREAM else io.StringIO()
-    return "\n".join(
-        _table(report, stream)
-        if len(report.entries) <= _FEW or report.selection.is_complete
-        else folded(_counts(report), stream)
-        for report in reports
-        if report.kind
-    )
 
 
 def _table(report: SpecReport, stream: TextIO) -> str:

@@ -35,14 +35,12 @@ from tuninglink.mlir import error, note
 from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tuninglink.tuning.database import (
         Database,
         History,
-        HistoryPoint,
         Insights,
-        Trial,
     )
 
 
@@ -178,25 +176,55 @@ def open_database(path: str, *, read_only: bool = False) -> Database:
 
 
 def show_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database show` with the remaining arguments, and return the exit code."""
     values, (file,) = USAGES["show"].parse(arguments)
-    from tuninglink.tuning.database import grouped_trials  # noqa: PLC0415
+    from tuninglink.tuning.database import (  # noqa: PLC0415
+        NOT_CHECKED,
+        RIGHT,
+        grouped_trials,
+        results_of,
+        winners_among,
+    )
 
     with open_database(file, read_only=True) as opened:
-        groups = grouped_trials(opened.all_trials())
-    # A table of the problems in each environment and, with --trials, a table of each problem's trials.
+        groups = [(trials, results_of(trials)) for trials in grouped_trials(opened.all_trials())]
+    # A table of the problems in each environment.
+    rows = []
+    for trials, results in groups:
+        environment = trials[0].environment
+        (winner,) = winners_among(trials) or (None,)
+        best = winner.trial.median if winner else None
+        default = winner.default_us if winner else None
+        rows.append(
+            (
+                trials[0].problem.description,
+                *(environment.target, environment.device, environment.compiler),
+                str(len(trials)),
+                str(sum(trial.failure is not None for trial in trials)),
+                *map(_figure, (default, best)),
+                f"{default / best:.2f}" if default and best else "",
+                str(list(results.values()).count(NOT_CHECKED)),
+            )
+        )
     columns = ("problem", "target", "device", "compiler", "trials", "failed")
     times = ("default µs", "best µs", "speedup", "not checked")
-    print_table((*columns, *times), list(map(_summary, groups)))
-    for group in groups if values.get("trials") else ():
+    print_table((*columns, *times), rows)
+    # With --trials, a table of each problem's trials: right and fast configurations come first.
+    for trials, results in groups if values.get("trials") else ():
+        ranked = []
+        for trial in trials:
+            configuration, result = trial.configuration, results[trial.configuration.key]
+            knobs = ", ".join(f"{name} = {value}" for name, value in configuration.knobs.items())
+            time = _figure(trial.median) or (trial.failure.kind.value if trial.failure else "")
+            row = (time, result, trial.stage, trial.origin, configuration.pipeline, knobs)
+            ranked.append(((trial.median is None, result != RIGHT, trial.median or 0.0), row))
         sys.stdout.write("\n")
         headings = ("µs", "result", "stage", "origin", "pipeline", "knobs")
-        print_table(headings, _trial_rows(group), title=group[0].problem.description)
+        listed = [row for _, row in sorted(ranked, key=lambda entry: entry[0])]
+        print_table(headings, listed, title=trials[0].problem.description)
     return process.SUCCESS
 
 
 def merge_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database merge` with the remaining arguments, and return the exit code."""
     _, (file, *others) = USAGES["merge"].parse(arguments)
     with open_database(file) as opened:
         for other in others:
@@ -205,7 +233,6 @@ def merge_command(arguments: Sequence[str]) -> int:
 
 
 def export_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database export` with the remaining arguments, and return the exit code."""
     values, (file,) = USAGES["export"].parse(arguments)
     form, output = values.get("form"), values.get("output", STANDARD_STREAM)
     from tuninglink.tuning.database import export, to_csv, to_t4, write_tables  # noqa: PLC0415
@@ -231,7 +258,6 @@ def export_command(arguments: Sequence[str]) -> int:
 
 
 def insights_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database insights` with the remaining arguments, and return the exit code."""
     values, (file,) = USAGES["insights"].parse(arguments)
     options = PageOptions(**values)
     check_output(options.output)
@@ -249,7 +275,6 @@ def insights_command(arguments: Sequence[str]) -> int:
 
 
 def history_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database history` with the remaining arguments, and return the exit code."""
     values, (file, *words) = USAGES["history"].parse(arguments)
     report_format = values.pop("report_format", None)
     least = values.pop("min_change", LEAST_CHANGE)
@@ -282,7 +307,6 @@ def _check_recorded(
 
 
 def import_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database import` with the remaining arguments, and return the exit code."""
     _, (file, *tables) = USAGES["import"].parse(arguments)
     from tuninglink.tuning.database import read_trials  # noqa: PLC0415
 
@@ -291,41 +315,6 @@ def import_command(arguments: Sequence[str]) -> int:
             added = opened.record_all(read_trials(Path(table)))
             sys.stdout.write(f"{escaped(table)}: {added} trials added\n")
     return process.SUCCESS
-
-
-def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
-    from tuninglink.tuning.database import NOT_CHECKED, results_of, winners_among  # noqa: PLC0415
-
-    environment = group[0].environment
-    unchecked = list(results_of(group).values()).count(NOT_CHECKED)
-    (winner,) = winners_among(group) or (None,)
-    best = winner.trial.median if winner else None
-    default = winner.default_us if winner else None
-    return (
-        group[0].problem.description,
-        *(environment.target, environment.device, environment.compiler),
-        str(len(group)),
-        str(sum(trial.failure is not None for trial in group)),
-        _figure(default),
-        _figure(best),
-        f"{default / best:.2f}" if default and best else "",
-        str(unchecked),
-    )
-
-
-def _trial_rows(group: Sequence[Trial]) -> list[tuple[str, ...]]:
-    from tuninglink.tuning.database import RIGHT, results_of  # noqa: PLC0415
-
-    results = results_of(group)
-    rows = []
-    for trial in group:
-        configuration, result = trial.configuration, results[trial.configuration.key]
-        knobs = ", ".join(f"{name} = {value}" for name, value in configuration.knobs.items())
-        time = _figure(trial.median) or (trial.failure.kind.value if trial.failure else "")
-        row = (time, result, trial.stage, trial.origin, configuration.pipeline, knobs)
-        # Right and fast configurations come first.
-        rows.append(((trial.median is None, result != RIGHT, trial.median or 0.0), row))
-    return [row for _, row in sorted(rows, key=lambda ranked: ranked[0])]
 
 
 def _figure(microseconds: float | None) -> str:
@@ -379,7 +368,20 @@ def history_table(history: History, stream: TextIO, why_hidden: str) -> str:
         threads = counted(problem.cores, "thread") if problem.cores else ""
         place = (f"for {problem.target} on {problem.device}", threads, problem.flags)
         columns = ("compiler", "driver", "since", "trials", "default µs", "", "best µs", "")
-        rows = [tuple(_point(point)) for point in problem.points]
+        rows = []
+        for point in problem.points:
+            is_plain = point.runtime in ("", point.compiler)
+            name = point.compiler if is_plain else f"{point.compiler}, runtime {point.runtime}"
+            row = [name, point.driver, point.date[: len("2026-11-21")], str(point.trials)]
+            for estimate, change in (
+                (point.default_us, point.default_change),
+                (point.best_us, point.best_change),
+            ):
+                text = _figure(estimate.value if estimate else None)
+                if estimate is not None and estimate.low is not None:
+                    text = f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+                row += [text, _WORDS[change.value] if change else ""]
+            rows.append((*row, "" if point.speedup is None else f"{point.speedup:.2f}", point.best))
         title = f"{problem.problem} {', '.join(filter(None, place))}"
         parts.append(render_table((*columns, "speedup", "best"), rows, title, stream))
     if history.hidden:
@@ -391,22 +393,3 @@ def history_table(history: History, stream: TextIO, why_hidden: str) -> str:
 
 
 _WORDS = {"regression": "slower", "improvement": "faster"}
-
-
-def _point(point: HistoryPoint) -> Iterator[str]:
-    is_plain = point.runtime in ("", point.compiler)
-    yield point.compiler if is_plain else f"{point.compiler}, runtime {point.runtime}"
-    yield point.driver
-    yield point.date[: len("2026-11-21")]
-    yield str(point.trials)
-    for estimate, change in (
-        (point.default_us, point.default_change),
-        (point.best_us, point.best_change),
-    ):
-        if estimate is None or estimate.low is None:
-            yield _figure(estimate.value if estimate else None)
-        else:
-            yield f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
-        yield _WORDS[change.value] if change else ""
-    yield "" if point.speedup is None else f"{point.speedup:.2f}"
-    yield point.best

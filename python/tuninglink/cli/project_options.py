@@ -73,7 +73,18 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     if "--" in own:
         position = own.index("--")
         own, end = own[:position], own[position:]
-    project = _take_project(own)
+    # Remove the project flags, and read the project.
+    file: str | None = ""
+    for position, argument in reversed(list(enumerate(own))):
+        name, equals, value = argument.partition("=")
+        if name == "--no-project":
+            del own[position]
+            file = None
+        elif name == "--project":
+            file = value if equals else "".join(own[position + 1 : position + 2])
+            del own[position : position + (1 if equals else 2)]
+            break
+    project = None if file is None else used_project(file)
     if project is None:
         return own + end, ()
     given = {_name(argument) for argument in own}
@@ -102,22 +113,6 @@ def used_project(file: str = "") -> Project | None:
     if project is not None:
         shown_diagnostics().remark(f"using the project file '{os.path.relpath(project.path)}'")
     return project
-
-
-def _take_project(arguments: list[str]) -> Project | None:
-    """Remove the project flags from arguments, and return the project."""
-    uses_project = True
-    for position, argument in reversed(list(enumerate(arguments))):
-        name, equals, value = argument.partition("=")
-        if name == "--no-project":
-            del arguments[position]
-            uses_project = False
-        elif name == "--project":
-            if not equals:
-                value = "".join(arguments[position + 1 : position + 2])
-            del arguments[position : position + (1 if equals else 2)]
-            return used_project(value)
-    return used_project() if uses_project else None
 
 
 def _name(flag: str) -> str:

@@ -132,7 +132,15 @@ def retune_command(arguments: Sequence[str]) -> int:
     sources = options.specs or options.project.specs()
     files = read_specs(sources, sink)
     specs = [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
-    outputs = _outputs(options.output, specs)
+    outputs = [options.output]
+    if len(specs) != 1:
+        if options.output == STANDARD_STREAM:
+            raise UsageError(error("several specs need a directory; name it with -o"))
+        names = [f"{Path(spec.source.replace(':', '-')).stem}.mlir" for spec in specs]
+        if len(set(names)) < len(names):
+            raise TuninglinkError(error("several specs have the same name; retune one at a time"))
+        directory = check_directory(options.output)
+        outputs = [str(directory / name) for name in names]
     for output in outputs:
         check_outputs(replace(options, output=output))
     # Write the new specs and the report.
@@ -170,19 +178,6 @@ def _row(result: EntryResult) -> tuple[str, ...]:
         result.entry.matcher,
         "; ".join(filter(None, (result.reason, *result.changes))),
     )
-
-
-def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
-    """Return the output path of each new spec."""
-    if len(specs) == 1:
-        return [output]
-    if output == STANDARD_STREAM:
-        raise UsageError(error("several specs need a directory; name it with -o"))
-    names = [f"{Path(spec.source.replace(':', '-')).stem}.mlir" for spec in specs]
-    if len(set(names)) < len(names):
-        raise TuninglinkError(error("several specs have the same name; retune one at a time"))
-    directory = check_directory(output)
-    return [str(directory / name) for name in names]
 
 
 def _retuned(specs: Sequence[Spec], options: RetuneOptions) -> RetuningResult:

@@ -162,12 +162,10 @@ def render_table(
         # The same table as below, in a hundredth of the time.
         widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
         rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
-
-        def line(cells: Sequence[str]) -> str:
-            return _GAP.join(map(str.ljust, cells, widths)).rstrip()
-
-        lines = [line(headings), rule, *map(line, rows)]
-        return "".join(f"{line}\n" for line in ([title.rstrip(), *lines] if title else lines))
+        padded = [map(str.ljust, row, widths) for row in (headings, *rows)]
+        head, *lines = (_GAP.join(cells).rstrip() for cells in padded)
+        lines = [*([title.rstrip()] if title else []), head, rule, *lines]
+        return "".join(f"{line}\n" for line in lines)
     from rich.box import SIMPLE_HEAD  # noqa: PLC0415
     from rich.cells import cell_len  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415

@@ -277,7 +277,15 @@ def _run(options: TuneOptions, arguments: Sequence[str]) -> None:
         tuned = tune_program(options, listener, files.write)
         failures = files.write(tuned)
         process.show(*busy_warnings(tuned.report))
-        whole = _whole_line(tuned.report.whole) if tuned.report.whole else _without_whole(tuned)
+        if tuned.report.whole is not None:
+            whole = _whole_line(tuned.report.whole)
+        elif not tuned.entries and not tuned.flags:
+            whole = "nothing wins: no configuration and no set of flags is faster beyond doubt"
+        else:
+            # The reasons for not having times of the whole program with the result.
+            reason = tuned.sets.reason if tuned.flags else ""
+            notes = "".join(f"; {text}" for text in (reason, *tuned.report.notes) if text)
+            whole = f"whole program: not measured with the result{notes}"
         table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
         stream.write(f"\n{whole}\n" + (f"\n{table}" if table else ""))
         if options.output != STANDARD_STREAM and not any(failures):
@@ -462,14 +470,6 @@ def busy_warnings(report: TuningReport) -> Iterator[Diagnostic]:
 def _whole_line(whole: ModelComparison) -> str:
     times = f"{whole.default_ms:.4g} ms by default, {whole.tuned_ms:.4g} ms tuned"
     return f"whole program: {times}: speedup {whole.speedup}"
-
-
-def _without_whole(tuned: Tuned) -> str:
-    """Return the reason for not having times of the whole program with the result."""
-    if not tuned.entries and not tuned.flags:
-        return "nothing wins: no configuration and no set of flags is faster beyond doubt"
-    notes = (*filter(None, (tuned.sets.reason if tuned.flags else "",)), *tuned.report.notes)
-    return f"whole program: not measured with the result{''.join(f'; {note}' for note in notes)}"
 
 
 def dispatch_table(report: TuningReport, stream: TextIO) -> str:

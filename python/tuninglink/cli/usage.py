@@ -295,8 +295,18 @@ def help_text(usage: Usage, *, is_complete: bool = False) -> str:
     else:
         parts += [_paragraphs(usage.description, width), rows, *sections]
         parts += [flag_lines(COMMON_FLAGS, width), _paragraphs(usage.more, width)]
-    examples = usage.examples[: 1 if is_short else None]
-    parts.append("Examples:\n" + "".join(_command(example, width) for example in examples))
+    # Examples are broken between arguments, with the backslashes that a shell needs.
+    parts.append("Examples:\n")
+    for example in usage.examples[: 1 if is_short else None]:
+        words = re.findall(r"(?:'[^']*'|[^\s'])+", example.replace("\\\n", " "))
+        broken = [_INDENT + words[0]]
+        for word in words[1:]:
+            if len(broken[-1]) + len(word) + len("  \\") > width:
+                broken[-1] += " \\"
+                broken.append(3 * _INDENT + word)
+            else:
+                broken[-1] += f" {word}"
+        parts[-1] += "\n".join(broken) + "\n"
     return "\n".join(filter(None, parts))
 
 
@@ -357,16 +367,3 @@ def _paragraphs(text: str, width: int) -> str:
             )
         )
     return "\n".join(paragraphs)
-
-
-def _command(example: str, width: int) -> str:
-    """Break an example between arguments, with the backslashes that a shell needs."""
-    words = re.findall(r"(?:'[^']*'|[^\s'])+", example.replace("\\\n", " "))
-    lines = [_INDENT + words[0]]
-    for word in words[1:]:
-        if len(lines[-1]) + len(word) + len("  \\") > width:
-            lines[-1] += " \\"
-            lines.append(3 * _INDENT + word)
-        else:
-            lines[-1] += f" {word}"
-    return "\n".join(lines) + "\n"

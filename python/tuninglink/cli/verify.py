@@ -26,7 +26,6 @@ from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import SpecFiles, link_specs, load_spec, read_specs
 from tuninglink.tuning import (
-    TracedFunction,
     TraceSource,
     Verification,
     error_text,
@@ -301,24 +300,20 @@ def _verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Ver
         write_output(STANDARD_STREAM, to_json({"functions": reports}))
     else:
         for function in functions:
-            _print_function(function)
-    return all(function.agrees for function in functions)
-
-
-def _print_function(function: TracedFunction) -> None:
-    title = f"@{escaped(function.call.label)}: relative errors against the reference"
-    sys.stdout.write(f"{title}\n")
-    print_table(
-        ("dispatch", "result", "inputs", "outputs", "tolerance", "largest value"),
-        [
-            (
-                *(f"{number} {dispatch.name}", dispatch.agreement.value),
-                *map(error_text, (dispatch.input_error, dispatch.output_error)),
-                *map(error_text, (dispatch.tolerance, dispatch.magnitude)),
+            title = f"@{escaped(function.call.label)}: relative errors against the reference"
+            sys.stdout.write(f"{title}\n")
+            print_table(
+                ("dispatch", "result", "inputs", "outputs", "tolerance", "largest value"),
+                [
+                    (
+                        *(f"{number} {dispatch.name}", dispatch.agreement.value),
+                        *map(error_text, (dispatch.input_error, dispatch.output_error)),
+                        *map(error_text, (dispatch.tolerance, dispatch.magnitude)),
+                    )
+                    for number, dispatch in enumerate(function.dispatches)
+                ],
             )
-            for number, dispatch in enumerate(function.dispatches)
-        ],
-    )
-    for label, value in function.errors.items():
-        sys.stdout.write(f"outputs {escaped(label)}: {error_text(value)}\n")
-    sys.stdout.write(f"\n{function.finding}\n")
+            for label, value in function.errors.items():
+                sys.stdout.write(f"outputs {escaped(label)}: {error_text(value)}\n")
+            sys.stdout.write(f"\n{function.finding}\n")
+    return all(function.agrees for function in functions)
