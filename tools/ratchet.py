@@ -51,7 +51,7 @@ LIMITS: Final = {
     "tuning.scheduling": (2260, 152),
     "tuning": (4061, 165),
     "doctor": (251, 9),
-    "cli": (5263, 203),
+    "cli": (5221, 193),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
