@@ -5,7 +5,12 @@ from tuninglink.lazy import lazy_imports
 with lazy_imports(globals()):
     from tuninglink.tuning.dispatch_tuning import (
         DispatchTuning as DispatchTuning,
+        Staged as Staged,
+        measured_candidates as measured_candidates,
         open_context as open_context,
+        prepared_tasks as prepared_tasks,
+        space_sizes as space_sizes,
+        staged_candidates as staged_candidates,
         unknown_device_remarks as unknown_device_remarks,
     )
     from tuninglink.tuning.processor_peaks import (
@@ -44,27 +49,18 @@ with lazy_imports(globals()):
         retuned_spec as retuned_spec,
         target_of as target_of,
     )
-    from tuninglink.tuning.stages import (
-        Staged as Staged,
-        measured_candidates as measured_candidates,
-        prepared_tasks as prepared_tasks,
-        space_sizes as space_sizes,
-        staged_candidates as staged_candidates,
-    )
-    from tuninglink.tuning.traced_program import (
+    from tuninglink.tuning.tuner import Tuner as Tuner
+    from tuninglink.tuning.verification import (
         Agreement as Agreement,
         TracedDispatch as TracedDispatch,
         TracedFunction as TracedFunction,
         TraceSource as TraceSource,
+        Verification as Verification,
+        VerifiedDispatch as VerifiedDispatch,
         error_text as error_text,
         find_overflow as find_overflow,
         overflow_finding as overflow_finding,
         trace_program as trace_program,
-    )
-    from tuninglink.tuning.tuner import Tuner as Tuner
-    from tuninglink.tuning.verification import (
-        Verification as Verification,
-        VerifiedDispatch as VerifiedDispatch,
         verify as verify,
         verify_dispatches as verify_dispatches,
     )

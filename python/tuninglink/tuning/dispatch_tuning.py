@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.explaining import read_profile
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, error, note, thread_context
-from tuninglink.spaces import ProviderRegistry, SpaceSelection, check_selection
+from tuninglink.solver import Limits
+from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection, check_selection
 from tuninglink.specs import DefaultLibrary, Spec, SpecFiles, read_specs
-from tuninglink.tuning.candidates import CandidateCompiler, Compiled, prepare
+from tuninglink.tuning.candidates import (
+    Candidate,
+    CandidateCompiler,
+    Compiled,
+    NotTunableError,
+    Outcome,
+    PreparedTask,
+    TunableTask,
+    prepare,
+)
 from tuninglink.tuning.database import Database, Journal, open_database
-from tuninglink.tuning.deciding import Ledger, MeasuringOptions, TuneOptions, TuningResult
+from tuninglink.tuning.deciding import (
+    LastStage,
+    Ledger,
+    MeasuringOptions,
+    TrialResult,
+    TuneOptions,
+    TuningResult,
+)
 from tuninglink.tuning.devices import (
     TYPICAL,
     DeviceDescription,
@@ -33,12 +52,24 @@ from tuninglink.tuning.devices import (
 from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.processor_peaks import peaks_or_remark
 from tuninglink.tuning.program_profiles import weighed
-from tuninglink.tuning.programs import DispatchedProgram, read_program
+from tuninglink.tuning.programs import (
+    DispatchedProgram,
+    Failure,
+    Omission,
+    TuningTask,
+    read_program,
+    reason_of,
+)
 from tuninglink.tuning.references import References, Reproducers
 from tuninglink.tuning.report import TuningReport, report_of
-from tuninglink.tuning.scheduling import TuningContext, task_cost
-from tuninglink.tuning.search import begin_loading
+from tuninglink.tuning.scheduling import TuningContext, estimated_work, task_cost
+from tuninglink.tuning.search import MOST_CANDIDATES, begin_loading, fastest_first
 from tuninglink.tuning.tuner import Tuner
+
+if TYPE_CHECKING:
+    from tuninglink.solver import CountAnswer
+    from tuninglink.spaces.model import Space
+    from tuninglink.tuning.candidates import CandidateSpaces
 
 
 @dataclass(frozen=True)
@@ -276,3 +307,114 @@ def _open_machines(
     return remote, opened.enter_context(
         CandidateCompiler(flags, jobs, partial(ClusterPool, cluster))
     )
+
+
+# --- Runs that end early: sizes of spaces, and candidates that are drawn, compiled or measured ---------
+
+_CANDIDATES: Final = 100
+"""The candidates of a dispatch that are listed or compiled without `--trials`."""
+
+_SEED: Final = 0
+_COUNTING: Final[Limits] = Limits(seconds=math.inf, steps=2000)
+"""The limits for counting a space."""
+
+
+Staged = tuple[TunableTask, TrialResult]
+"""A candidate of a task with the result of the last stage: its time if it was measured, or its failure."""
+
+
+def space_sizes(spaces: CandidateSpaces) -> list[tuple[Space, CountAnswer]]:
+    """Return the spaces of a dispatch with their sizes, which are lower bounds unless they are proven."""
+    return [(space, space.constraints.count(_COUNTING)) for space in spaces.spaces]
+
+
+def prepared_tasks(tuning: DispatchTuning) -> list[PreparedTask]:
+    """Return the tasks that can be tuned, by descending time or work, and report the other tasks.
+
+    Raises:
+        TuninglinkError: no task can be tuned.
+    """
+    # Select the heaviest dispatches that the options name.
+    options, listener, settings = tuning.options, tuning.listener, tuning.options.settings
+    with listener.during(f"compiling {options.title}"):
+        program = tuning.read_program()
+    for omission in program.omissions:
+        _omit(tuning, omission)
+    tasks = sorted(
+        program.matching_tasks(settings.patterns),
+        key=lambda task: (task.profiled_us or 0.0, estimated_work(task)),
+        reverse=True,
+    )
+    # Prepare them, and omit those without a space.
+    specs, registry = tuning.candidate_specs(program), ProviderRegistry(listener.noticed)
+    selection = SpaceSelection(settings.pipelines, settings.fixed)
+    result: list[PreparedTask] = []
+    lost: list[tuple[TuningTask, Exception]] = []
+    for task in tasks[: settings.top]:
+        with listener.during(f"reading the spaces of {task.short_name}"):
+            try:
+                result.append(
+                    prepare(task, options.flags, specs, registry, {}, selection=selection)
+                )
+            except (NotTunableError, TuninglinkError) as failure:
+                lost.append((task, failure))
+    # A selection that fits no dispatch is the user's error.
+    mistakes = [reason for _, reason in lost if isinstance(reason, SelectionError)]
+    if mistakes and not result:
+        raise mistakes[0]
+    for task, reason in lost:
+        _omit(tuning, Omission(task.dispatches, reason_of(reason)))
+    if not result:
+        raise TuninglinkError(error("there is no dispatch to tune"))
+    return result
+
+
+def staged_candidates(tuning: DispatchTuning) -> list[Staged]:
+    """Return the candidates of each task with the best estimates, compiled if that is the last stage.
+
+    Raises:
+        TuninglinkError: no task can be tuned.
+    """
+    options, settings = tuning.options, tuning.options.settings
+    drawn: list[tuple[PreparedTask, Candidate]] = []
+    for task in prepared_tasks(tuning):
+        spaces = task.spaces
+        with tuning.listener.during(f"drawing candidates of {task.task.short_name}"):
+            # Candidates from specs come first, then the others in the order of their estimates.
+            sampled = spaces.sample(MOST_CANDIDATES, _SEED)
+            candidates = [*spaces.given, *fastest_first(spaces.problem, sampled)]
+        if not candidates:
+            reason = spaces.reason or "it has no candidates"
+            _omit(tuning, Omission(task.task.dispatches, reason))
+        count = settings.trials or _CANDIDATES
+        drawn += [(task, candidate) for candidate in candidates[:count]]
+    outcomes: list[Outcome | None] = [None] * len(drawn)
+    if settings.stop_after is LastStage.COMPILATION:
+        with (
+            CandidateCompiler(options.flags, settings.jobs) as compiler,
+            tuning.listener.during("compiling"),
+        ):
+            jobs = [
+                compiler.submit(task.template, candidate, settings.timeout)
+                for task, candidate in drawn
+            ]
+            outcomes = [job.result() for job in jobs]
+    failures = (outcome if isinstance(outcome, Failure) else None for outcome in outcomes)
+    return [
+        (task, TrialResult(candidate, None, failure, 0.0))
+        for (task, candidate), failure in zip(drawn, failures, strict=True)
+    ]
+
+
+def measured_candidates(result: TuningResult) -> Iterator[Staged]:
+    """Yield the compiler's default and the candidates of each task, fastest first."""
+    for task in result.tasks:
+        default = task.prepared.spaces.default
+        yield task.prepared, TrialResult(default, task.default_us, None, 0.0)
+        for trial in sorted(task.trials, key=lambda trial: trial.microseconds or math.inf):
+            if trial.candidate.key != default.key:
+                yield task.prepared, trial
+
+
+def _omit(tuning: DispatchTuning, omission: Omission) -> None:
+    tuning.listener.noticed(Diagnostic(Severity.REMARK, f"not tuned: {omission}"))

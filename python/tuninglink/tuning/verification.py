@@ -1,46 +1,88 @@
-"""Verification of a program's dispatches, and of the whole program, against references."""
+"""Verification of a program's dispatches, and of the whole program, against references, and where they diverge."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
 
 from tuninglink.arguments import several
-from tuninglink.compiler import Phase, program_path, read_options
-from tuninglink.errors import TuninglinkError
+from tuninglink.compiler import Phase, SavedProgram, compiler_run, program_path, read_options
+from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.files import temporary_directory
 from tuninglink.iree import GivenSizes
 from tuninglink.mlir import error
-from tuninglink.plain_data import FLAT, HIDDEN, written
+from tuninglink.plain_data import FLAT, HIDDEN, named, written
 from tuninglink.specs import link_specs, load_specs
-from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.deciding import ModelRuns, OutputJudge, ProgramVerdict, judge_program
-from tuninglink.tuning.devices import Devices, Settings, default_device, may_run
+from tuninglink.tuning.candidates import CandidateCompiler, prepare_worker
+from tuninglink.tuning.deciding import (
+    ModelRunError,
+    ModelRuns,
+    OutputJudge,
+    ProgramVerdict,
+    judge_program,
+    overflows,
+    relative_error,
+    tolerance_of,
+)
+from tuninglink.tuning.devices import (
+    Devices,
+    MeasurementError,
+    Measurer,
+    Request,
+    Settings,
+    default_device,
+    may_run,
+)
 from tuninglink.tuning.programs import (
     ALL_CALLS,
     CallOptions,
     Correctness,
     DispatchedProgram,
     Failure,
+    FunctionCall,
     Omission,
     OutputVerdict,
     TuningTask,
+    form_dispatches,
     read_program,
     reason_of,
 )
-from tuninglink.tuning.references import ProgramReference, References
-from tuninglink.tuning.traced_program import TraceSource, find_overflow
+from tuninglink.tuning.references import (
+    SUM_REMEDY,
+    ProgramReference,
+    References,
+    compile_reference,
+    narrow_sums,
+    program_reference_target,
+    reference_measurer,
+    set_up_process,
+    sums_of,
+)
+from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
     import os
+    from concurrent.futures import Future
+
+    from numpy.typing import NDArray
 
     from tuninglink.arguments import Content
     from tuninglink.iree import Target
     from tuninglink.mlir import DiagnosticSink
     from tuninglink.specs import SpecSource
     from tuninglink.tuning.candidates import Compiled
-    from tuninglink.tuning.devices import Device
+    from tuninglink.tuning.devices import Device, DispatchTrace, TracedTensor
+    from tuninglink.tuning.programs import CallOptions, CompiledProgram
+
+    Traced = tuple[tuple[NDArray[Any], ...], list[DispatchTrace]]
 
 
 @dataclass(frozen=True)
@@ -255,3 +297,370 @@ def _verified(
     correctness = Correctness.UNCHECKED if result.is_external else Correctness.FAILED
     verdict = OutputVerdict(correctness, f"it {what}: {result.message}")
     return VerifiedDispatch(task, verdict, result)
+
+
+# --- Where a program diverges from its reference, in one run of it on its actual inputs -----------------
+#
+# The compiler traces the tensors around each dispatch. The program runs on the device and, retargeted, on the reference
+# target. The device diverges from the reference where the error of the outputs is much larger than that of the inputs.
+
+_TRACE: Final = "--iree-flow-trace-dispatch-tensors"
+_GROWTH: Final = 8.0
+"""The maximum ratio of the error of the outputs to that of the inputs."""
+
+_FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
+
+
+class Agreement(Enum):
+    """The outcome of the comparison of a dispatch's values; the value is its name in reports."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    INHERITED = "inputs differ"
+
+
+@dataclass(frozen=True)
+class TracedDispatch:
+    """One execution of a dispatch on a device and on the reference target.
+
+    Attributes:
+        input_error: the largest relative error of its inputs.
+        output_error: the largest relative error of its outputs.
+        tolerance: the largest error that rounding explains.
+        magnitude: the largest finite magnitude among the expected outputs.
+    """
+
+    name: str
+    input_error: float
+    output_error: float
+    tolerance: float
+    magnitude: float = field(metadata=named("largest_value"))
+
+    @property
+    @written("result")
+    def agreement(self) -> Agreement:
+        """The outcome of the comparison of its values."""
+        if self.output_error <= self.tolerance:
+            return Agreement.AGREES
+        grows = self.output_error > _GROWTH * self.input_error
+        return Agreement.DIFFERS if grows else Agreement.INHERITED
+
+
+_UNTRACED: Final = "without traces, against the reference"
+_REFERENCE: Final = "of the reference, against --expected"
+
+
+@dataclass(frozen=True)
+class TracedFunction:
+    """A call of a function, traced on a device and on the reference target, whose results are the expected ones.
+
+    Attributes:
+        dispatches: its dispatches in the order in which they run.
+        untraced: its results on the device without traces.
+        overflow: the dispatch that infinities and NaNs among the results come from; empty without any.
+        narrow_sums: see `narrow_sums`.
+    """
+
+    call: FunctionCall
+    dispatches: tuple[TracedDispatch, ...]
+    outputs: tuple[NDArray[Any], ...]
+    expected: tuple[NDArray[Any], ...]
+    untraced: tuple[NDArray[Any], ...]
+    overflow: str = ""
+    narrow_sums: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no dispatch differs from the reference."""
+        return all(each.agreement is not Agreement.DIFFERS for each in self.dispatches)
+
+    @cached_property
+    def errors(self) -> dict[str, float]:
+        """The errors in the outputs, by the name of the comparison."""
+        results = {"without traces": self.untraced, "with traces": self.outputs}
+        errors = {
+            f"{name}, against the reference": relative_error(values, self.expected)
+            for name, values in results.items()
+        }
+        errors["without traces, against those with"] = relative_error(self.untraced, self.outputs)
+        if expected := self.call.expected:
+            count = len(expected)
+            for name, values in (results | {"of the reference": self.expected}).items():
+                errors[f"{name}, against --expected"] = relative_error(values[:count], expected)
+        return errors
+
+    @property
+    def finding(self) -> str:
+        """Where the function begins to differ from the reference, or what agrees, in words."""
+        if self.overflow:
+            return self.overflow
+        differing = [each for each in self.dispatches if each.agreement is Agreement.DIFFERS]
+        if differing:
+            most = max(differing, key=lambda each: each.output_error)
+            growth = f"from {error_text(most.input_error)} to {error_text(most.output_error)}"
+            return f"first dispatch that differs: {differing[0].name}; most: {most.name}, {growth}"
+        largest = max((each.tolerance for each in self.dispatches), default=0.0)
+        if self.errors[_UNTRACED] <= largest:
+            if self.errors.get(_REFERENCE, 0.0) <= largest:
+                return "all dispatches and the outputs agree"
+            reason = self.narrow_sums or (
+                "the import or a pass before dispatches are formed is wrong, or --expected is of other inputs or "
+                "weights, or the program amplifies rounding"
+            )
+            return (
+                "all dispatches and the outputs agree with the reference, which is made of the same program, and differ "
+                f"from --expected: {reason}"
+            )
+        if all(each.agreement is Agreement.AGREES for each in self.dispatches):
+            return (
+                "all dispatches agree, and the outputs without traces do not: look at what traces change, "
+                "buffers that are used again and dispatches that run at once"
+            )
+        return "errors grow from dispatch to dispatch; none of them adds much"
+
+
+def error_text(value: float) -> str:
+    """Return a relative error for people."""
+    return "infinite" if math.isinf(value) else f"{value:.2g}"
+
+
+@dataclass(frozen=True)
+class TraceSource:
+    """A program given by the user, to be compiled with traces; its arguments are those of `read_program`."""
+
+    path: str
+    flags: tuple[str, ...]
+    first: Phase
+    sizes: tuple[GivenSizes, ...]
+    options: CallOptions
+
+
+def trace_program(
+    runs: ModelRuns, source: TraceSource, spec: str, seconds: float, step: Callable[[str], None]
+) -> list[TracedFunction]:
+    """Run each function of a whole program once with traces, on a device and on the reference target.
+
+    The seconds limit a compilation or a run. `step` receives what is done next.
+
+    Raises:
+        TuninglinkError: it does not compile or run.
+    """
+    program = runs.program
+    assert program.calls is not None
+    # Run the program without traces first: its outputs must not depend on them.
+    try:
+        plain, integers = runs.outputs(spec), runs.finite_integers()
+    except ModelRunError as failure:
+        raise TuninglinkError(error(str(failure))) from None
+    # Compile it with traces for both targets.
+    step("compiling the program with traces")
+    traced = _with_traces(source, seconds)
+    step("running the program with traces")
+    target = program_reference_target(program.tasks[0].target.backend)
+    functions = []
+    with Pool(1, set_up_process) as references:
+        job = references.submit(compile_reference, traced, target, seconds=seconds)
+        image = _compiled(runs, traced, spec, seconds)
+        reference = _answer(job, f"the reference for {target.name}").image
+        for call in program.calls.functions:
+            if call.obstacle:
+                continue
+            with temporary_directory() as directory:
+                places = [directory / name for name in ("device", "reference")]
+                for place in places:
+                    place.mkdir()
+                outputs, traces = _traces(
+                    runs, program.calls.compiled(call, image, integers), places[0], seconds
+                )
+                retargeted = program.calls.compiled(call, reference, integers)
+                arguments = (retargeted, target.device, runs.seed, str(places[1]))
+                expected, expected_traces = _answer(
+                    references.submit(trace_reference, *arguments, seconds=seconds),
+                    "the reference with traces",
+                )
+                if [trace.name for trace in traces] != [trace.name for trace in expected_traces]:
+                    raise TuninglinkError(
+                        error("the device and the reference run other dispatches")
+                    )
+                dispatches = [
+                    TracedDispatch(
+                        mine.name,
+                        _error(mine.inputs, theirs.inputs),
+                        _error(mine.outputs, theirs.outputs),
+                        tolerance_of(tensor.dtype for tensor in (*theirs.inputs, *theirs.outputs)),
+                        max(map(_magnitude, theirs.outputs), default=0.0),
+                    )
+                    for mine, theirs in zip(traces, expected_traces, strict=True)
+                ]
+                untraced = plain[call.label]
+                overflow = ""
+                if overflows(untraced, call.expected):
+                    overflow = overflow_finding(traces, program.tasks, target.name, expected_traces)
+                results = outputs, expected, untraced
+                notes = overflow, narrow_sums(program.tasks)
+                functions.append(TracedFunction(call, tuple(dispatches), *results, *notes))
+    return functions
+
+
+def find_overflow(
+    runs: ModelRuns, source: TraceSource, spec: str, seconds: float, reference: str
+) -> str:
+    """Run a program with traces on a device, and return the first dispatch that makes infinities or NaNs, with a remedy.
+
+    See `trace_program` for the arguments; the reference is the name of one with finite outputs, or empty. The result is
+    empty if there is no such dispatch.
+
+    Raises:
+        TuninglinkError: it does not compile or run.
+    """
+    assert runs.program.calls is not None
+    image = _compiled(runs, _with_traces(source, seconds), spec, seconds)
+    for call in runs.program.calls.functions:
+        if not call.obstacle:
+            compiled = runs.program.calls.compiled(call, image, runs.finite_integers())
+            with temporary_directory() as directory:
+                _, traces = _traces(runs, compiled, directory, seconds)
+                if finding := overflow_finding(traces, runs.program.tasks, reference):
+                    return finding
+    return ""
+
+
+T = TypeVar("T")
+
+
+def _answer(job: Future[T | str], what: str) -> T:
+    try:
+        answer = job.result()
+    except _FAILED_JOB as failure:
+        answer = str(failure)
+    if isinstance(answer, str):
+        raise TuninglinkError(error(f"{what}: {answer}"))
+    return answer
+
+
+def _with_traces(source: TraceSource, seconds: float) -> SavedProgram:
+    # The flag is process-wide, so a separate process compiles the program.
+    with Pool(1, prepare_worker, ((*source.flags, _TRACE),)) as pool:
+        job = pool.submit(form_traced_program, source, seconds=seconds)
+        return _answer(job, "the program with traces")
+
+
+def _compiled(runs: ModelRuns, traced: SavedProgram, spec: str, seconds: float) -> bytes:
+    compiled = runs.compiler.submit_whole(traced, spec, seconds).result()
+    if isinstance(compiled, Failure):
+        raise TuninglinkError(error(f"the program with traces: {compiled.message}"))
+    return compiled.image
+
+
+def _traces(runs: ModelRuns, program: CompiledProgram, directory: Path, seconds: float) -> Traced:
+    request = Request(Measurer.program_traces, (program, str(directory)), seconds)
+    traced = runs.device.ask(request)
+    if isinstance(traced, Failure):
+        raise TuninglinkError(error(f"the program with traces: {traced.message}"))
+    return traced
+
+
+# --- Infinities and NaNs, and the dispatch that they come from ------------------------------------------
+
+
+def overflow_finding(
+    traces: Sequence[DispatchTrace],
+    tasks: Sequence[TuningTask],
+    name: str,
+    reference: Sequence[DispatchTrace] = (),
+) -> str:
+    """Return the dispatch that infinities and NaNs come from, and the remedy; the name is that of a reference, if any."""
+    position = _overflowing_dispatch(traces)
+    if position is None:
+        return ""
+    trace = traces[position]
+    finding = f"first dispatch with infinities or NaNs: {trace.name}"
+    if any(map(_has_overflow, trace.inputs)):
+        return f"{finding}, which gets them: an argument or a weight of the program has them"
+    if name and all(map(_is_finite, reference[position].outputs if reference else ())):
+        return (
+            f"{finding}, which has none on {name}: tuninglink tune looks for a right configuration"
+        )
+    task = next((task for task in tasks if trace.name in task.functions), None)
+    if task is not None and sums_of(task.source).narrow == "f16":
+        return f"{finding}, which adds up in f16, up to 65504; PyTorch adds up in f32: {SUM_REMEDY}"
+    if any(
+        tensor.dtype == np.float16 and np.isinf(tensor.array()).any() for tensor in trace.outputs
+    ):
+        return f"{finding}, whose results exceed 65504, the largest number of f16: compute it in f32 or bf16"
+    return f"{finding}, whose inputs are finite: it divides by zero, or has a root or logarithm without a value"
+
+
+def _overflowing_dispatch(traces: Sequence[DispatchTrace]) -> int | None:
+    """Return the position of the dispatch from which infinities and NaNs come; None if no dispatch has any."""
+    # Negative infinities may be masks, so the search begins at the first dispatch that makes others. It goes back to
+    # the dispatches that made infinities for it.
+    last = next(
+        (n for n, trace in enumerate(traces) if any(map(_has_overflow, trace.outputs))), None
+    )
+    if last is None:
+        low = (n for n, trace in enumerate(traces) if not all(map(_is_finite, trace.outputs)))
+        last = max(low, default=None)
+    while last is not None:
+        paths = {tensor.path.name for tensor in traces[last].inputs if not _is_finite(tensor)}
+        makers = (
+            position
+            for position, trace in enumerate(traces[:last])
+            if any(tensor.path.name in paths for tensor in trace.outputs)
+        )
+        maker = max(makers, default=None)
+        if maker is None:
+            return last
+        last = maker
+    return None
+
+
+def _has_overflow(tensor: TracedTensor) -> bool:
+    """Return whether a tensor has NaNs or positive infinities."""
+    values = tensor.array()
+    return not bool((values[~np.isfinite(values)].astype(np.float64) < np.inf).all())
+
+
+def _is_finite(tensor: TracedTensor) -> bool:
+    return bool(np.isfinite(tensor.array()).all())
+
+
+def _error(actual: Sequence[TracedTensor], expected: Sequence[TracedTensor]) -> float:
+    if len(actual) != len(expected):
+        return math.inf
+    errors = [
+        relative_error([left.array()], [right.array()])
+        for left, right in zip(actual, expected, strict=True)
+        if left.path.name != right.path.name
+    ]
+    return max(errors, default=0.0)
+
+
+def _magnitude(tensor: TracedTensor) -> float:
+    values = np.abs(tensor.array().astype(np.float64))
+    return float(values.max(initial=0.0, where=np.isfinite(values)))
+
+
+# --- In workers ------------------------------------------------------------------------------------------
+
+
+def form_traced_program(source: TraceSource) -> SavedProgram | str:
+    """Return a program from a process whose command line requests traces, or the first error."""
+    try:
+        with compiler_run(source.path, ()) as run:
+            _, saved = form_dispatches(
+                run, first=source.first, sizes=source.sizes, options=source.options
+            )
+            return saved
+    except CompileError as failure:
+        return failure.diagnostics[0].message
+
+
+def trace_reference(
+    program: CompiledProgram, device: str, seed: int, directory: str
+) -> Traced | str:
+    """Run a compiled program with traces in the process of references; return its values or its failure."""
+    try:
+        return reference_measurer(device, seed).program_traces(program, directory)
+    except MeasurementError as failure:
+        return str(failure)

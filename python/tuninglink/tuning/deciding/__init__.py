@@ -64,8 +64,13 @@ with lazy_imports(globals()):
         Race as Race,
         RaceResult as RaceResult,
         RaceRules as RaceRules,
+        SizeChecks as SizeChecks,
+        SizeComparison as SizeComparison,
+        WinnerVerification as WinnerVerification,
         best_trials as best_trials,
+        compare_at as compare_at,
         contestant as contestant,
+        first_slow as first_slow,
         race_seconds as race_seconds,
     )
     from tuninglink.tuning.deciding.settings import (
@@ -84,11 +89,4 @@ with lazy_imports(globals()):
         TrialResult as TrialResult,
         TuningResult as TuningResult,
         WrongDefaults as WrongDefaults,
-    )
-    from tuninglink.tuning.deciding.winner_checks import (
-        SizeChecks as SizeChecks,
-        SizeComparison as SizeComparison,
-        WinnerVerification as WinnerVerification,
-        compare_at as compare_at,
-        first_slow as first_slow,
     )

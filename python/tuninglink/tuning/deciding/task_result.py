@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.errors import TuninglinkError
     from tuninglink.iree import Spills
     from tuninglink.tuning.candidates import Candidate, TunableTask
-    from tuninglink.tuning.deciding.winner_checks import SizeComparison
+    from tuninglink.tuning.deciding.race import SizeComparison
     from tuninglink.tuning.devices import DeviceDescription, Stage, Timing, UsedTime
     from tuninglink.tuning.programs import Benchmark, Omission, TuningTask
 
