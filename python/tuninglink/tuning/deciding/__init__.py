@@ -64,13 +64,8 @@ with lazy_imports(globals()):
         Race as Race,
         RaceResult as RaceResult,
         RaceRules as RaceRules,
-        SizeChecks as SizeChecks,
-        SizeComparison as SizeComparison,
-        WinnerVerification as WinnerVerification,
         best_trials as best_trials,
-        compare_at as compare_at,
         contestant as contestant,
-        first_slow as first_slow,
         race_seconds as race_seconds,
     )
     from tuninglink.tuning.deciding.settings import (
@@ -84,9 +79,14 @@ with lazy_imports(globals()):
         FAILING_DEFAULT as FAILING_DEFAULT,
         WRONG_DEFAULT as WRONG_DEFAULT,
         Ending as Ending,
+        SizeChecks as SizeChecks,
+        SizeComparison as SizeComparison,
         TaskOutcome as TaskOutcome,
         TaskResult as TaskResult,
         TrialResult as TrialResult,
         TuningResult as TuningResult,
+        WinnerVerification as WinnerVerification,
         WrongDefaults as WrongDefaults,
+        compare_at as compare_at,
+        first_slow as first_slow,
     )

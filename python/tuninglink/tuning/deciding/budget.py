@@ -11,13 +11,8 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.race import (
-    SIZE_ROUNDS,
-    SIZE_SECONDS,
-    Contestant,
-    RaceRules,
-    race_seconds,
-)
+from tuninglink.tuning.deciding.race import Contestant, RaceRules, race_seconds
+from tuninglink.tuning.deciding.task_result import SIZE_ROUNDS, SIZE_SECONDS
 
 if TYPE_CHECKING:
     from tuninglink.tuning.deciding.defaults import MeasuredTask
