@@ -13,7 +13,6 @@ with lazy_imports(globals()):
         EnvironmentRecord as EnvironmentRecord,
         ProblemRecord as ProblemRecord,
         Trial as Trial,
-        Winner as Winner,
         grouped_trials as grouped_trials,
         open_database as open_database,
         results_of as results_of,
@@ -23,11 +22,9 @@ with lazy_imports(globals()):
         History as History,
         HistoryFilter as HistoryFilter,
         HistoryPoint as HistoryPoint,
-        ProblemHistory as ProblemHistory,
         history_among as history_among,
     )
     from tuninglink.tuning.database.insights import (
-        Heuristic as Heuristic,
         Insights as Insights,
         insights_among as insights_among,
         to_html as to_html,
@@ -36,7 +33,6 @@ with lazy_imports(globals()):
         MOST_RELATED as MOST_RELATED,
         Journal as Journal,
         PriorData as PriorData,
-        RecordedRace as RecordedRace,
         RelatedTrials as RelatedTrials,
         recorded_times as recorded_times,
     )

@@ -638,8 +638,8 @@ def _connect(
         if not read_only:
             connection.execute("PRAGMA foreign_keys = ON")
             _create_tables(connection, name)
-        elif not _has_tables(connection, name):
-            raise _foreign(name)
+        else:
+            _has_tables(connection, name, is_required=True)
         if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'spills'").fetchone():
             connection.execute(f"CREATE {'TEMP ' if read_only else ''}{_SPILLS}")
         connection.execute(f"PRAGMA busy_timeout = {1000 * PATIENCE_SECONDS:.0f}")
@@ -677,21 +677,17 @@ def _create_tables(connection: sqlite3.Connection, name: str) -> None:
         connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def _has_tables(connection: sqlite3.Connection, name: str) -> bool:
-    """Return whether a file has Tuninglink's tables; False if it is empty."""
+def _has_tables(connection: sqlite3.Connection, name: str, *, is_required: bool = False) -> bool:
+    """Return whether a file has Tuninglink's tables; False if it is empty, which may be an error."""
     # Before the mark: tables that another process makes between the two queries come with our mark.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if mark != APPLICATION_ID and (tables or mark):
-        raise _foreign(name)
+    if mark != APPLICATION_ID and (tables or mark or is_required):
+        raise database_error(f"database '{name}' belongs to another program", "name another file")
     if mark == APPLICATION_ID and version > VERSION:
         raise database_error(
             f"database '{name}' is of version {version}, and this program supports {VERSION}",
             "use the program that wrote it, or a newer one",
         )
     return bool(mark == APPLICATION_ID)
-
-
-def _foreign(name: str) -> DatabaseError:
-    return database_error(f"database '{name}' belongs to another program", "name another file")

@@ -73,12 +73,17 @@ class CommandFlags:
             raise ProblemError(f"flag '-{name}' is missing", self._end)
         return text
 
-    def _invalid(self, name: str, form: str) -> ProblemError:
-        """Return the error for the value of a flag, which it names as the line does."""
-        match = self._values.get(name)
-        flag = match.string[match.start() : match.end(1)] if match else f"-{name}"
-        message = f"invalid value '{self.text(name, '')}' for '{flag}': expected {form}"
-        return ProblemError(message, self.column(name))
+    def _numbers(
+        self, name: str, texts: Sequence[str], form: str, *, least: int = 1, fewest: int = 1
+    ) -> tuple[int, ...]:
+        """Return numbers in the value of a flag, which an error names as the line does."""
+        numbers = read_sizes(texts, least)
+        if numbers is None or len(numbers) < fewest:
+            match = self._values.get(name)
+            flag = match.string[match.start() : match.end(1)] if match else f"-{name}"
+            message = f"invalid value '{self.text(name, '')}' for '{flag}': expected {form}"
+            raise ProblemError(message, self.column(name))
+        return numbers
 
     def choice(
         self, name: str, choices: Mapping[str, _Value], default: str = "", *, noun: str = "type"
@@ -98,10 +103,8 @@ class CommandFlags:
 
     def number(self, name: str, least: int, default: int | None = None) -> int:
         text = self._given(name, "" if default is None else str(default))
-        numbers = read_sizes([text], least)
-        if numbers is None:
-            raise self._invalid(name, f"a number from {least} to {LARGEST_SIZE}")
-        return numbers[0]
+        form = f"a number from {least} to {LARGEST_SIZE}"
+        return self._numbers(name, [text], form, least=least)[0]
 
     def batch(self, name: str) -> int | None:
         """Return the number of products; None for a single one."""
@@ -112,13 +115,8 @@ class CommandFlags:
         """Return the sizes of an operand that is normalized."""
         if self.number("F", 0, 1) != 1:
             raise self.unsupported("F", "only forward layer normalizations are supported ('-F 1')")
-        sizes = read_sizes(self.text("X", "").split("x"))
-        if sizes is None or len(sizes) < _FEWEST_SIZES:
-            form = (
-                f"at least {_FEWEST_SIZES} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
-            )
-            raise self._invalid("X", form)
-        return sizes
+        form = f"at least {_FEWEST_SIZES} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
+        return self._numbers("X", self.text("X", "").split("x"), form, fewest=_FEWEST_SIZES)
 
 
 class MappingEntries(CommandFlags):

@@ -382,11 +382,9 @@ def _convolution(problem: Convolution) -> _Parts:
         for access, extent in zip(accesses, extents, strict=True)
     ]
     # Image, filters and result: which of them are the operands, and which is computed.
-    *operands, target = {
-        None: (0, 1, 2),
-        Gradient.DATA: (2, 1, 0),
-        Gradient.WEIGHTS: (0, 2, 1),
-    }[problem.gradient]
+    *operands, target = {None: (0, 1, 2), Gradient.DATA: (2, 1, 0), Gradient.WEIGHTS: (0, 2, 1)}[
+        problem.gradient
+    ]
     left, right = yield [_type(shapes[number], element) for number in operands]
     if problem.gradient is Gradient.DATA:
         # Windows of the result's gradient under mirrored filters.

@@ -597,8 +597,7 @@ def _at_sizes(program: mlir.Operation, combination: SizeCombination) -> mlir.Ope
 
 
 def _joined(
-    modules: Sequence[tuple[SizeCombination, mlir.Operation]],
-    between: Container[tuple[int, ...]],
+    modules: Sequence[tuple[SizeCombination, mlir.Operation]], between: Container[tuple[int, ...]]
 ) -> DynamicBenchmark | None:
     """Return the benchmark with the functions of all modules, in the first one; None if none is measured."""
     functions: dict[str, SizedFunction] = {}

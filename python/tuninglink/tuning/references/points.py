@@ -65,8 +65,9 @@ class PointComparison:
     exact: np.ndarray
     tolerance: np.ndarray
 
-    def agrees(self, values: np.ndarray) -> bool:
-        """Return whether values equal NumPy's within the tolerance."""
+    def agrees(self, values: np.ndarray | None = None) -> bool:
+        """Return whether values, by default the actual ones, equal NumPy's within the tolerance."""
+        values = self.actual if values is None else values
         with np.errstate(invalid="ignore"):
             near = np.abs(values - self.exact) <= self.tolerance
         return bool(

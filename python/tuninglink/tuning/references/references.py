@@ -136,7 +136,11 @@ class References(AbstractContextManager["References"]):
         points = [] if outputs.violation is not None else self._points(task, outputs, {})
         if isinstance(points, str):
             return None
-        return _as_numpy(points) if points and _agree(points) else self.judge(task, outputs)
+        return (
+            _as_numpy(points)
+            if points and all(point.agrees() for point in points)
+            else self.judge(task, outputs)
+        )
 
     def judge(self, task: TuningTask, outputs: Outputs) -> OutputVerdict:
         """Judge a result of a task.
@@ -151,7 +155,7 @@ class References(AbstractContextManager["References"]):
             # Scalar code may take minutes; NumPy computes some elements in milliseconds.
             points = self._points(task, outputs, {})
             if not isinstance(points, str):
-                if _agree(points):
+                if all(point.agrees() for point in points):
                     return _as_numpy(points)
                 differs_from_numpy = True
         reference = self.reference(task)
@@ -178,10 +182,7 @@ class References(AbstractContextManager["References"]):
         return self._summations[task.key]
 
     def _points(
-        self,
-        task: TuningTask,
-        outputs: Outputs,
-        reference: Mapping[tuple[int, int], Bytes],
+        self, task: TuningTask, outputs: Outputs, reference: Mapping[tuple[int, int], Bytes]
     ) -> list[PointComparison] | str:
         values = outputs.bindings, reference
         arguments = (task, *values, self.summation(task), self.seed)
@@ -192,10 +193,6 @@ class References(AbstractContextManager["References"]):
             return str(failure)
 
 
-def _agree(points: Sequence[PointComparison]) -> bool:
-    return all(point.agrees(point.actual) for point in points)
-
-
 def _as_numpy(points: Sequence[PointComparison]) -> OutputVerdict:
     count = sum(len(point.positions) for point in points)
     return OutputVerdict(Correctness.RIGHT, f"as NumPy computes {count} elements")
@@ -203,12 +200,13 @@ def _as_numpy(points: Sequence[PointComparison]) -> OutputVerdict:
 
 def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> OutputVerdict:
     """Return the verdict of NumPy on a result that differs from the reference or has no reference."""
-    if _agree(points):
+    different = [point for point in points if not point.agrees()]
+    if not different:
         if failure is None:
             return _as_numpy(points)
         message = f"the reference differs, NumPy does not: {failure.message}"
         return OutputVerdict(Correctness.UNDECIDED, message)
-    samples = next(point for point in points if not point.agrees(point.actual)).samples()
+    samples = different[0].samples()
     if failure is None:
         worst = samples[0]
         place = ", ".join(map(str, worst.position))

@@ -22,11 +22,7 @@ from tuninglink.mlir import body, collect, names, thread_context
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.payloads import build, constant
 from tuninglink.tuning.candidates import apply_candidate, apply_specs
-from tuninglink.tuning.devices import (
-    SYNCHRONOUS_DRIVER,
-    THREADED_DRIVER,
-    patterns,
-)
+from tuninglink.tuning.devices import SYNCHRONOUS_DRIVER, THREADED_DRIVER, patterns
 from tuninglink.tuning.programs import (
     COMPILE_FAILURES,
     Access,
@@ -141,10 +137,7 @@ class Reproducers:
         """Write programs, and a script from a template, which draws the inputs of `SEED` as `devices.inputs` does."""
         drawing, script = (_SCRIPTS.joinpath(file).read_text() for file in (_DRAWING, template))
         script = Template(script).substitute(
-            values,
-            version=metadata.version("iree-base-compiler"),
-            seed=self._seed,
-            drawing=drawing,
+            values, version=metadata.version("iree-base-compiler"), seed=self._seed, drawing=drawing
         )
         path = self._directory / name
         path.mkdir(parents=True, exist_ok=True)
