@@ -363,6 +363,10 @@ _NAMED_CONVOLUTIONS: Final[dict[tuple[str, str, str], Callable[..., Any]]] = {
 """The named ops by the dimensions of image, filters and result."""
 
 
+_ROLES: Final = {None: (0, 1, 2), Gradient.DATA: (2, 1, 0), Gradient.WEIGHTS: (0, 2, 1)}
+"""The operands and the result of a program, as numbers of image, filters and result."""
+
+
 def _convolution(problem: Convolution) -> _Parts:
     # Groups have a separate dimension, and are that of the channels if each has a separate filter.
     layout, element, axes = problem.layout, problem.element, problem.layout.axes
@@ -381,10 +385,7 @@ def _convolution(problem: Convolution) -> _Parts:
         [{**sizes, **dict(zip(axes, extent, strict=True))}[letter] for letter in access]
         for access, extent in zip(accesses, extents, strict=True)
     ]
-    # Image, filters and result: which of them are the operands, and which is computed.
-    *operands, target = {None: (0, 1, 2), Gradient.DATA: (2, 1, 0), Gradient.WEIGHTS: (0, 2, 1)}[
-        problem.gradient
-    ]
+    *operands, target = _ROLES[problem.gradient]
     left, right = yield [_type(shapes[number], element) for number in operands]
     if problem.gradient is Gradient.DATA:
         # Windows of the result's gradient under mirrored filters.
