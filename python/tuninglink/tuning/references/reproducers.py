@@ -6,7 +6,7 @@ import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from importlib import metadata, resources
 from pathlib import Path
 from string import Template
@@ -43,23 +43,21 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs import TuningTask
 
 
+@dataclass(frozen=True)
 class Reproducers:
     """A directory of programs that show failures.
 
     Its methods raise a `TuninglinkError` if nothing can be written.
 
-    Args:
+    Attributes:
         directory: the directory, which is created.
         flags: the flags of the compiler.
         seed: the seed of the inputs of benchmarks.
     """
 
-    def __init__(
-        self, directory: str | os.PathLike[str], flags: Sequence[str], seed: int = 0
-    ) -> None:
-        self._directory = Path(directory)
-        self._flags = tuple(flags)
-        self._seed = seed
+    directory: str | os.PathLike[str]
+    flags: Sequence[str]
+    seed: int = 0
 
     def keep_candidate(
         self, prepared: TunableTask, candidate: Candidate, failure: Failure, device: str
@@ -91,7 +89,7 @@ class Reproducers:
             return None
         content, phase, suffix = task.source, Phase.EXECUTABLE_SOURCES, "default"
         if specs:
-            content = apply_specs(task.source, self._flags, specs).output
+            content = apply_specs(task.source, self.flags, specs).output
             phase, suffix = Phase.EXECUTABLE_CONFIGURATIONS, "spec"
         module = mlir.Module.parse(content, thread_context()).operation
         return self._write(task, module, phase, failure, suffix=suffix, device=device)
@@ -122,7 +120,7 @@ class Reproducers:
             "reproduce_wrong.txt",
             reference_program=list(programs)[-1],
             finding=judgement.reason,
-            flags=json.dumps(self._flags),
+            flags=json.dumps([*self.flags]),
             reference_flags=json.dumps(target.flags),
             bindings=_binding_rows(task.layout),
             inputs=json.dumps(tensors),
@@ -137,9 +135,9 @@ class Reproducers:
         """Write programs, and a script from a template, which draws the inputs of `SEED` as `devices.inputs` does."""
         drawing, script = (_SCRIPTS.joinpath(file).read_text() for file in (_DRAWING, template))
         script = Template(script).substitute(
-            values, version=metadata.version("iree-base-compiler"), seed=self._seed, drawing=drawing
+            values, version=metadata.version("iree-base-compiler"), seed=self.seed, drawing=drawing
         )
-        path = self._directory / name
+        path = Path(self.directory, name)
         path.mkdir(parents=True, exist_ok=True)
         for file, text in {**programs, "reproduce.py": script}.items():
             write_file(path / file, text)
@@ -158,16 +156,16 @@ class Reproducers:
         """Write a program with the command that does not compile it, or with a script that runs it and fails."""
         name = f"{task.label}-{failure.kind.value}-{suffix}"
         if failure.kind in COMPILE_FAILURES:
-            flags = shlex.join(self._flags)
+            flags = shlex.join(self.flags)
             command = f"iree-compile %s --compile-from={phase.value} {flags} -o /dev/null"
             lines = (command, "", *failure.message.splitlines())
-            path = self._directory / f"{name}.mlir"
-            self._directory.mkdir(parents=True, exist_ok=True)
+            path = Path(self.directory, f"{name}.mlir")
+            path.parent.mkdir(parents=True, exist_ok=True)
             comments = [f"// {line}".rstrip() for line in lines]
             write_file(path, "\n".join([*comments, "", str(module)]))
             return path
         programs = {_BENCHMARK: _runnable(module)}
-        compilations = {_BENCHMARK: (phase.value, list(self._flags))}
+        compilations = {_BENCHMARK: (phase.value, list(self.flags))}
         if failure.kind is FailureKind.WRONG:
             target = program_reference_target(task.target.backend)
             reference = mlir.Module.parse(retarget(task.source, target), thread_context())
