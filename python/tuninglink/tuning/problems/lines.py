@@ -274,8 +274,10 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
         "m", {"conv": False, "trans": True}, "conv", noun="mode"
     )
     if is_transposed:
-        # The operands exchange their roles.
-        channels, outputs, layout = outputs, channels, layout.transposed
+        # Image and result exchange their roles.
+        roles = str.maketrans("cf", "fc")
+        image, result = (order.translate(roles) for order in (layout.result, layout.image))
+        channels, outputs, layout = outputs, channels, Layout(image, layout.filters, result)
         more = extents("trans_output_pad", 0, 0)
         parts = zip(size, kernel, strides, padding, dilations, more, strict=True)
         size = tuple(
@@ -576,24 +578,23 @@ def _read_aten(command: re.Match[str]) -> Problem:
         raise ProblemError(f"expected {form} of '{command[0]}'", column) from None
 
 
-def _product(call: _Call, first: int, *, is_linear: bool = False) -> Product:
-    """Return the product of two tensors; the second one of a linear layer is the transposed right-hand side."""
+def _product(call: _Call, first: int) -> Product:
     left, right = call.tensors(first, first + 1)
-    batch: list[int] = []
-    if is_linear:
-        m, k = left.rows(len(left.shape) - 1)
-        n, terms = right.shape
-        is_valid = terms == k
-    else:
-        *batch, m, k = left.shape
-        *_, n = right.shape
-        is_valid = right.shape == (*batch, k, n)
-    if not is_valid:
+    *batch, m, k = left.shape
+    *_, n = right.shape
+    if right.shape != (*batch, k, n):
         raise ProblemError(f"shapes {[*left.shape]} and {[*right.shape]} cannot be multiplied")
-    if is_linear:
-        return Product(m, n, k, call.element, transposes_b=not right.is_transposed)
     transposes = (left.is_transposed, right.is_transposed)
     return Product(m, n, k, call.element, batch[0] if batch else None, *transposes)
+
+
+def _linear(call: _Call) -> Product:
+    rows, weights = call.tensors(0, 1)
+    n, k = weights.shape
+    m, terms = rows.rows(len(rows.shape) - 1)
+    if terms != k:
+        raise ProblemError(f"shapes {[*rows.shape]} and {[*weights.shape]} cannot be multiplied")
+    return Product(m, n, k, call.element, transposes_b=not weights.is_transposed)
 
 
 def _attention(call: _Call) -> Attention:
@@ -653,7 +654,7 @@ _ATEN_READERS: Final[dict[str, Callable[[_Call], Problem]]] = {
     "bmm": partial(_product, first=0),
     "addmm": partial(_product, first=1),
     "baddbmm": partial(_product, first=1),
-    "linear": partial(_product, first=0, is_linear=True),
+    "linear": _linear,
     "scaled_dot_product_attention": _attention,
     "convolution": partial(_convolution, groups=8),
     **{f"conv{rank}d": partial(_convolution, groups=_FLAT_GROUPS) for rank in (1, 2, 3)},

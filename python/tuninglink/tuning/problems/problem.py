@@ -108,12 +108,6 @@ class Layout:
         """The letters of an image's extents, in their order."""
         return _AXES[len(self.image) - 2]
 
-    @property
-    def transposed(self) -> Layout:
-        """The layout of the transposed convolution: image and result are exchanged."""
-        letters = str.maketrans("cf", "fc")
-        return Layout(self.result.translate(letters), self.filters, self.image.translate(letters))
-
     @classmethod
     def default(cls, rank: int) -> Layout:
         """Return the layout of PyTorch for a number of extents."""
