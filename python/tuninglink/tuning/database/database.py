@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -190,10 +191,36 @@ class Database(AbstractContextManager["Database"]):
         on_damage: Callable[[DatabaseError], None] | None = None,
     ) -> None:
         self._on_damage = on_damage
-        self._name = str(path) if path else ":memory:"
-        self._connection = open_connection(
-            path, read_only=read_only, on_wait=on_wait, on_damage=on_damage
-        )
+        name = self._name = str(path) if path else ":memory:"
+        if read_only and path is not None and not path.is_file():
+            hint = meant(path, FileNotFoundError())
+            raise database_error(f"there is no database '{name}'{hint}")
+        # SQLite would undo a transaction by the journal. One that is empty or begins with a zero is finished, or not yet
+        # in use; a file that is not a journal undoes nothing: the database is complete without it, unless a log has more.
+        head = b""
+        if read_only and path is not None:
+            with suppress(OSError), Path(f"{path}-journal").open("rb") as journal:
+                head = journal.read(len(_JOURNAL))
+        alone = head[:1] not in (b"", b"\0") and head != _JOURNAL
+        if alone:
+            log = Path(f"{name}-wal")
+            is_complete = not log.is_file() or not log.stat().st_size
+            damage = database_error(
+                f"'{name}-journal', the journal of database '{name}', is damaged",
+                f"move it away{'; the database is read without it' if is_complete else ''}",
+            )
+            if on_damage is None or not is_complete:
+                raise damage
+            on_damage(damage)
+        connect = partial(_connect, path, name, read_only=read_only, alone=alone)
+        with translated(name):
+            try:
+                self._connection = connect(_SILENT_SECONDS if on_wait else PATIENCE_SECONDS)
+            except sqlite3.OperationalError as failure:
+                if on_wait is None or _code(failure) != sqlite3.SQLITE_BUSY:
+                    raise
+                on_wait()
+                self._connection = connect(PATIENCE_SECONDS)
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -580,46 +607,6 @@ _APPEND_ONLY: Final = """
 CREATE TRIGGER keep_{table}_on_{action} BEFORE {action} ON {table}
 BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
 """
-
-
-def open_connection(
-    path: Path | None,
-    *,
-    read_only: bool = False,
-    on_wait: Callable[[], None] | None = None,
-    on_damage: Callable[[DatabaseError], None] | None = None,
-) -> sqlite3.Connection:
-    """Open the file of a database; a missing or empty file becomes a database."""
-    name = str(path) if path else ":memory:"
-    if read_only and path is not None and not path.is_file():
-        hint = meant(path, FileNotFoundError())
-        raise database_error(f"there is no database '{name}'{hint}")
-    # SQLite would undo a transaction by the journal. One that is empty or begins with a zero is finished, or not yet in
-    # use; a file that is not a journal undoes nothing: the database is complete without it, unless a log has more.
-    head = b""
-    if read_only and path is not None:
-        with suppress(OSError), Path(f"{path}-journal").open("rb") as journal:
-            head = journal.read(len(_JOURNAL))
-    alone = head[:1] not in (b"", b"\0") and head != _JOURNAL
-    if alone:
-        log = Path(f"{name}-wal")
-        is_complete = not log.is_file() or not log.stat().st_size
-        damage = database_error(
-            f"'{name}-journal', the journal of database '{name}', is damaged",
-            f"move it away{'; the database is read without it' if is_complete else ''}",
-        )
-        if on_damage is None or not is_complete:
-            raise damage
-        on_damage(damage)
-    with translated(name):
-        if on_wait is not None:
-            try:
-                return _connect(path, name, _SILENT_SECONDS, read_only=read_only, alone=alone)
-            except sqlite3.OperationalError as failure:
-                if _code(failure) != sqlite3.SQLITE_BUSY:
-                    raise
-                on_wait()
-        return _connect(path, name, PATIENCE_SECONDS, read_only=read_only, alone=alone)
 
 
 def _connect(
