@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -179,18 +180,14 @@ def read_boolean(text: str) -> bool:
     raise ValueError("expected true or false")
 
 
-def read_count(text: str) -> int:
-    """Read a positive number. The message of a `ValueError` is the expected form."""
-    if not text.isdecimal() or int(text) == 0:
-        raise ValueError("expected a number above 0")
-    return int(text)
-
-
-def read_number(text: str) -> int:
+def read_number(text: str, least: int = 0) -> int:
     """Read a natural number. The message of a `ValueError` is the expected form."""
-    if not text.isdecimal():
-        raise ValueError("expected a number")
+    if not text.isdecimal() or int(text) < least:
+        raise ValueError(f"expected a number{' above 0' if least else ''}")
     return int(text)
+
+
+read_count: Final = partial(read_number, least=1)
 
 
 def read_duration(text: str) -> float:

@@ -309,27 +309,24 @@ def _needed_decompositions(program: mlir.Operation) -> dict[Any, Callable[..., A
     return {}
 
 
-def _cut_and_padded(tensor: torch.Tensor, pads: Sequence[int], value: float = 0) -> torch.Tensor:
-    """Decompose a pad with negative sizes into slices and a pad."""
-    if all(pad >= 0 for pad in pads):
+def _padded(
+    tensor: torch.Tensor, pads: Sequence[int], mode: str = "constant", value: float | None = None
+) -> torch.Tensor:
+    """Decompose a pad with a constant and negative sizes into slices and a pad."""
+    if mode != "constant" or all(pad >= 0 for pad in pads):
         return NotImplemented
     for position in range(0, len(pads), 2):
         dim = tensor.dim() - 1 - position // 2
         low, high = (max(0, -pad) for pad in pads[position : position + 2])
         tensor = torch.ops.aten.slice.Tensor(tensor, dim, low, tensor.shape[dim] - high)
-    return torch.ops.aten.constant_pad_nd(tensor, [max(0, pad) for pad in pads], value)
-
-
-def _padded(
-    tensor: torch.Tensor, pads: Sequence[int], mode: str = "constant", value: float | None = None
-) -> torch.Tensor:
-    """Decompose a pad in any mode as `_cut_and_padded` if it is one with a constant."""
-    return _cut_and_padded(tensor, pads, value or 0) if mode == "constant" else NotImplemented
+    return torch.ops.aten.constant_pad_nd(tensor, [max(0, pad) for pad in pads], value or 0)
 
 
 _PAD_OPS: Final = ("torch.aten.constant_pad_nd", "torch.aten.pad")
 _PADS: Final = {
-    torch.ops.aten.constant_pad_nd.default: _cut_and_padded,
+    torch.ops.aten.constant_pad_nd.default: lambda tensor, pads, value=0: _padded(
+        tensor, pads, value=value
+    ),
     torch.ops.aten.pad.default: _padded,
 }
 """Decompositions of pads, which the compiler (IREE 3.13) may fold to their operands if they also cut."""

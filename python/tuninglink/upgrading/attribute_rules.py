@@ -32,7 +32,6 @@ from tuninglink.upgrading.trees import (
     integers,
     levels_of,
     options_of,
-    remove_subgroup_counts,
     set_subgroup_basis,
     subgroup_counts,
 )
@@ -481,7 +480,8 @@ def subgroup_basis(site: AttributeSite) -> None:
     if info is None or levels is None or counts is None:
         return
     if info.pipeline in TILE_AND_FUSE:
-        remove_subgroup_counts(levels)
+        for name in SUBGROUP_COUNTS:
+            levels.remove(name)
         site.changed(
             "subgroup counts removed: TileAndFuse uses the 'subgroup' tile sizes and always ignored the counts"
         )
@@ -601,7 +601,8 @@ def lone_subgroup_counts(site: AttributeSite) -> None:
             "subgroup counts in a lowering config that is annotated without its pipeline, which determined "
             "how the compiler distributed them"
         )
-    remove_subgroup_counts(levels)
+    for name in SUBGROUP_COUNTS:
+        levels.remove(name)
     site.changed(
         "subgroup counts removed: the lowering config has the 'subgroup' tile sizes of TileAndFuse, which "
         "always ignored the counts"

@@ -69,18 +69,13 @@ class IterationSpaces:
         self._spec = spec
         self._generalization = generalization
         self._spaces: dict[int, IterationSpace | None] = {}
-
-    @cached_property
-    def _matchers(self) -> dict[tuple[int, str], list[NamedSequence]]:
-        """The matchers paired with each action, by scope and name."""
-        matchers: dict[tuple[int, str], list[NamedSequence]] = {}
-        for sequence in self._spec.sequences:
-            for foreach_match in sequence.foreach_matches:
-                for pair in foreach_match.pairs:
-                    matcher = self._spec.by_name.get((sequence.scope, pair.matcher))
-                    if matcher is not None:
-                        matchers.setdefault((sequence.scope, pair.action), []).append(matcher)
-        return matchers
+        # The matchers paired with each action, by scope and name.
+        self._matchers: dict[tuple[int, str], list[NamedSequence]] = {}
+        for sequence in spec.sequences:
+            for pair in (pair for match in sequence.foreach_matches for pair in match.pairs):
+                matcher = spec.by_name.get((sequence.scope, pair.matcher))
+                if matcher is not None:
+                    self._matchers.setdefault((sequence.scope, pair.action), []).append(matcher)
 
     def of(self, sequence: NamedSequence | None) -> IterationSpace | None:
         """Return the iteration space of the operation that a sequence matches or configures, if the text shows it."""

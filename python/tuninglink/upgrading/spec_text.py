@@ -154,6 +154,7 @@ class NamedSequence:
         index: its position in `SpecText.sequences`.
         scope: the offset of the brackets around it, which its symbol is defined in.
         is_marked: whether it has the marker of an entry point.
+        is_entry_point: whether it is an entry point, by its marker or its name.
     """
 
     name: str
@@ -166,12 +167,8 @@ class NamedSequence:
     attributes: Token | None
     body: Token | None
     is_marked: bool
+    is_entry_point: bool
     foreach_matches: tuple[ForeachMatch, ...]
-
-    @property
-    def is_entry_point(self) -> bool:
-        """Whether it is an entry point, by its marker or its name."""
-        return self.is_marked or self.name == names.KERNEL_CONFIG
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,9 +361,10 @@ class SpecText:
                 body = tokens[0]
             last = body or attributes
             written = self.text[attributes.start : attributes.end] if attributes else ""
+            name, is_marked = plain(symbol.text), names.ENTRY_POINT in written
             sequences.append(
                 NamedSequence(
-                    name=plain(symbol.text),
+                    name=name,
                     index=len(sequences),
                     start=mark.start,
                     end=last.end if last is not None else end,
@@ -375,7 +373,8 @@ class SpecText:
                     results=results,
                     attributes=attributes,
                     body=body,
-                    is_marked=names.ENTRY_POINT in written,
+                    is_marked=is_marked,
+                    is_entry_point=is_marked or name == names.KERNEL_CONFIG,
                     foreach_matches=tuple(self._foreach_matches(body)) if body else (),
                 )
             )

@@ -278,18 +278,13 @@ def subgroup_counts(levels: Node | None) -> list[int | None] | None:
     return [integer(levels.value(name)) if levels.find(name) else 1 for name in SUBGROUP_COUNTS]
 
 
-def remove_subgroup_counts(levels: Node) -> None:
-    """Remove the subgroup counts from a GPU lowering config."""
-    for name in SUBGROUP_COUNTS:
-        levels.remove(name)
-
-
 def set_subgroup_basis(levels: Node, basis: list[int], loops: Iterable[int]) -> str:
     """Replace subgroup counts with a subgroup basis, and return its text."""
     text = f"[{basis}, {list(loops)}]"
     field = next(count for name in SUBGROUP_COUNTS if (count := levels.find(name)) is not None)
     field.key, field.value = "subgroup_basis", Leaf(text)
-    remove_subgroup_counts(levels)
+    for name in SUBGROUP_COUNTS:
+        levels.remove(name)
     return text
 
 

@@ -266,60 +266,70 @@ def _find_rejected(
 ) -> tuple[dict[int, tuple[str, int]], dict[str, str]]:
     """Find the parts of a spec that the compiler rejects, apart from excluded ones."""
     text = spec.text
-    definitions = _definitions(spec)
-    # 1. Parse each sequence with the aliases that it uses, and declarations of the sequences that it refers to. One with
-    # a `foreach_match` fails together with its matchers and actions.
-    sequences = {}
-    for sequence in spec.sequences:
-        if sequence.index in exclusion.excluded or sequence.foreach_matches:
-            continue
-        start, end = sequence.start, sequence.end
-        lead = _used(spec, definitions, start, end)
-        lead += f"\nmodule attributes {{{names.WITH_NAMED_SEQUENCE}}} {{\n"
-        symbols = {plain(name) for name in spec.references(start, end) if name[0] == "@"}
-        for symbol in sorted(symbols - {sequence.name}):
-            callee = spec.by_name.get((sequence.scope, symbol))
-            if callee is None:
-                continue
-            if text.startswith(FUNCTIONS, callee.start):  # sequences refer to it only by name
-                kind = text[callee.start : text.index(".func", callee.start)]
-                lead += f'{kind}.func private @"{symbol}"()\n'
-            else:
-                arguments = text[callee.arguments.start : callee.arguments.end]
-                results = f" -> {text[slice(*callee.results)]}" if callee.results else ""
-                lead += f'transform.named_sequence private @"{symbol}"{arguments}{results}\n'
-        failure = _parse_failure(f"{lead}{text[start:end]}\n}}", "<sequence>", context)
-        if failure is not None:
-            message, failure_offset = failure
-            offset = start + (failure_offset or 0) - len(lead)
-            at = offset if start <= offset < end else start
-            sequences[sequence.index] = _rejection(message), at
-    # 2. Parse each alias by itself. A used alias has already failed where it is used.
-    uses = Counter(mark.text for mark in spec.marks())
-    aliases = {}
-    for alias in spec.aliases.values():
-        if alias.name not in exclusion.aliases:
-            value = text[alias.value : alias.end]
-            whole = _used(spec, definitions, alias.value, alias.end)
-            whole += f"module attributes {{iree_codegen.alias = {value}}} {{}}"
-            failure = _parse_failure(whole, "<alias>", context)
-            if failure is not None:
-                is_used = uses[alias.name] > 1
-                aliases[alias.name] = _rejection(failure[0]) if is_used else "it is unused"
-    return sequences, aliases
-
-
-def _definitions(spec: SpecText) -> dict[str, tuple[int, int]]:
-    """Return where the values of aliases are, of types first."""
-    before = takewhile(lambda token: token.text != "module", spec.tokens(0, len(spec.text)))
+    # Where the values of aliases are, of types first.
+    before = takewhile(lambda token: token.text != "module", spec.tokens(0, len(text)))
     tokens = list(before)
     starts = [index for index, (_, equals) in enumerate(pairwise(tokens)) if equals.text == "="]
-    types = {
+    definitions = {
         tokens[start].text: (tokens[min(start + 2, end - 1)].start, tokens[end - 1].end)
         for start, end in pairwise((*starts, len(tokens)))
         if tokens[start].text[0] == "!"
     }
-    return types | {alias.name: (alias.value, alias.end) for alias in spec.aliases.values()}
+    definitions |= {alias.name: (alias.value, alias.end) for alias in spec.aliases.values()}
+    uses = Counter(mark.text for mark in spec.marks())
+    sequences, aliases = {}, {}
+    # A sequence with a `foreach_match` fails together with its matchers and actions.
+    parts: list[tuple[NamedSequence | Alias, int]] = [
+        *(
+            (sequence, sequence.start)
+            for sequence in spec.sequences
+            if sequence.index not in exclusion.excluded and not sequence.foreach_matches
+        ),
+        *(
+            (alias, alias.value)
+            for alias in spec.aliases.values()
+            if alias.name not in exclusion.aliases
+        ),
+    ]
+    for part, start in parts:
+        # Parse it with the aliases that it uses, and declarations of the sequences that it refers to.
+        lead = _used(spec, definitions, start, part.end) + "module attributes "
+        if isinstance(part, Alias):
+            whole = f"{lead}{{iree_codegen.alias = {text[start : part.end]}}} {{}}"
+        else:
+            lead += f"{{{names.WITH_NAMED_SEQUENCE}}} {{\n" + _declarations(spec, part)
+            whole = f"{lead}{text[start : part.end]}\n}}"
+        failure = _parse_failure(whole, "<part>", context)
+        if failure is None:
+            continue
+        message, failure_offset = failure
+        reason = f"today's compiler rejects it: {message.splitlines()[0][:300]}"
+        if isinstance(part, Alias):
+            # A used alias has already failed where it is used.
+            aliases[part.name] = reason if uses[part.name] > 1 else "it is unused"
+        else:
+            offset = start + (failure_offset or 0) - len(lead)
+            sequences[part.index] = reason, offset if start <= offset < part.end else start
+    return sequences, aliases
+
+
+def _declarations(spec: SpecText, sequence: NamedSequence) -> str:
+    """Return declarations of the sequences that a sequence refers to."""
+    lines = ""
+    references = spec.references(sequence.start, sequence.end)
+    symbols = {plain(name) for name in references if name[0] == "@"}
+    for symbol in sorted(symbols - {sequence.name}):
+        callee = spec.by_name.get((sequence.scope, symbol))
+        if callee is None:
+            continue
+        if spec.text.startswith(FUNCTIONS, callee.start):  # sequences refer to it only by name
+            kind = spec.text[callee.start : spec.text.index(".func", callee.start)]
+            lines += f'{kind}.func private @"{symbol}"()\n'
+        else:
+            arguments = spec.text[callee.arguments.start : callee.arguments.end]
+            results = f" -> {spec.text[slice(*callee.results)]}" if callee.results else ""
+            lines += f'transform.named_sequence private @"{symbol}"{arguments}{results}\n'
+    return lines
 
 
 def _used(spec: SpecText, definitions: Mapping[str, tuple[int, int]], start: int, end: int) -> str:
@@ -335,10 +345,6 @@ def _used(spec: SpecText, definitions: Mapping[str, tuple[int, int]], start: int
         for name, span in definitions.items()
         if name in needed
     )
-
-
-def _rejection(message: str) -> str:
-    return f"today's compiler rejects it: {message.splitlines()[0][:300]}"
 
 
 def _exclude(
