@@ -49,7 +49,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         place = Path(os.path.realpath(path))
         if place.exists() and not place.is_file():
-            yield _checked(place)
+            if place.is_dir():
+                raise IsADirectoryError(None, "is a directory")
+            yield place
             return
         fresh = place.with_name(f".tuninglink-{os.urandom(8).hex()}")
         with ExitStack() as removed:
@@ -135,7 +137,7 @@ def check_input(path: str) -> None:
     if path == STANDARD_STREAM:
         return
     try:
-        _checked(Path(path)).open("rb").close()
+        Path(path).open("rb").close()
     except OSError as failure:
         raise TuninglinkError(cannot("read", path, failure)) from None
 
@@ -224,9 +226,3 @@ def meant(path: Path, failure: OSError) -> str:
     stem = nearest(path.stem, dict.fromkeys(Path(name).stem for name in names), _LIKE)
     name = nearest(path.name, [name for name in names if Path(name).stem == stem], 0.0)
     return f"; did you mean '{printable(path.with_name(name))}'?" if name else ""
-
-
-def _checked(place: Path) -> Path:
-    if place.is_dir():
-        raise IsADirectoryError(None, "is a directory")
-    return place

@@ -190,20 +190,18 @@ def read_number(text: str, least: int = 0) -> int:
 read_count: Final = partial(read_number, least=1)
 
 
-def read_duration(text: str) -> float:
+def read_duration(text: str, *, is_positive: bool = False) -> float:
     """Read a time in seconds, minutes or hours. The message of a `ValueError` is the expected form."""
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
     if parts is None:
         raise ValueError("expected a time such as 90s, 10m or 1.5h")
-    return float(parts[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[parts[2]]
-
-
-def read_positive_duration(text: str) -> float:
-    """Read a time above 0. The message of a `ValueError` is the expected form."""
-    seconds = read_duration(text)
-    if not seconds:
+    seconds = float(parts[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[parts[2]]
+    if is_positive and not seconds:
         raise ValueError("expected a time above 0")
     return seconds
+
+
+read_positive_duration: Final = partial(read_duration, is_positive=True)
 
 
 def read_fraction(text: str) -> float:

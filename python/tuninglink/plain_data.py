@@ -17,7 +17,7 @@ from enum import Enum
 from functools import cache, cached_property
 from operator import attrgetter
 from pathlib import Path
-from types import FunctionType, MappingProxyType
+from types import FunctionType
 from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 _METADATA: Final = "json"
@@ -47,19 +47,15 @@ class Writing:
     is_text: bool = False
 
 
-def _metadata(writing: Writing) -> Mapping[str, Writing]:
-    return MappingProxyType({_METADATA: writing})
-
-
-HIDDEN: Final = _metadata(Writing(is_hidden=True))
-FLAT: Final = _metadata(Writing(is_flat=True))
-EMPTY_IS_NULL: Final = _metadata(Writing(is_nullable=True))
-TEXT: Final = _metadata(Writing(is_text=True))
+HIDDEN: Final[Mapping[str, Writing]] = {_METADATA: Writing(is_hidden=True)}
+FLAT: Final[Mapping[str, Writing]] = {_METADATA: Writing(is_flat=True)}
+EMPTY_IS_NULL: Final[Mapping[str, Writing]] = {_METADATA: Writing(is_nullable=True)}
+TEXT: Final[Mapping[str, Writing]] = {_METADATA: Writing(is_text=True)}
 
 
 def named(name: str) -> Mapping[str, Writing]:
     """Return the metadata of a field with another name in JSON."""
-    return _metadata(Writing(name))
+    return {_METADATA: Writing(name)}
 
 
 def written(name: str = "") -> Callable[[_Method], _Method]:

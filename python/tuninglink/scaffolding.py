@@ -13,7 +13,6 @@ from iree.compiler.dialects import iree_codegen
 
 from tuninglink.arguments import Content, several
 from tuninglink.compiler import (
-    Applied,
     Compilation,
     CompileOptions,
     Compiler,
@@ -90,11 +89,6 @@ class StartingPoint:
     workload: Workload
     configuration: Configuration
     attributes: Mapping[str, str]
-
-    @property
-    def flops(self) -> int:
-        """The arithmetic operations of all calls; 0 if they are unknown."""
-        return self.calls * (self.cost.flops or 0)
 
 
 @dataclass(frozen=True)
@@ -341,11 +335,26 @@ class _SpecWriter:
             module = mlir.Module.parse(self._sources, thread_context()).operation
             differing = self._differing(module, executables, text) if executables else ()
             changed = {name for name in suspected if executable_name(name) in differing}
-            reasons = {
-                matcher: _failure(matcher, point, compiled.applied, changed)
-                for matcher, point in entries.items()
-            }
-            return {matcher: reason for matcher, reason in reasons.items() if reason}
+            # The first reason of each entry.
+            reasons: dict[str, str] = {}
+            for matcher, point in entries.items():
+                effects = {
+                    item.dispatch: item
+                    for item in compiled.applied
+                    if item.entry and item.entry.matcher == matcher
+                }
+                for name in point.dispatches:
+                    if name not in effects:
+                        reason = f"its matcher does not match the root op of {name}"
+                        reasons.setdefault(matcher, reason)
+                    elif not effects[name].is_own:
+                        reason = f"the compiler changes the configuration in {name}"
+                        reasons.setdefault(matcher, reason)
+                for name in effects:
+                    if name in changed:
+                        reason = f"the entry changes the code of {name}, as the compiler's configuration consists of more than the entry"
+                        reasons.setdefault(matcher, reason)
+            return reasons
         except CompileError as failure:
             if len(chosen) == 1:
                 return dict.fromkeys(entries, failure.diagnostics[0].message)
@@ -389,24 +398,6 @@ class _SpecWriter:
         if plain is None:
             return set()  # It does not compile without the spec either.
         return {name for name in executables if code is None or plain[name] != code[name]}
-
-
-def _failure(
-    matcher: str, point: StartingPoint, applied: Iterable[Applied], changed: set[str]
-) -> str:
-    """Return the reason why an entry has not the intended effect; empty if it has."""
-    effects = {
-        item.dispatch: item for item in applied if item.entry and item.entry.matcher == matcher
-    }
-    for name in point.dispatches:
-        if name not in effects:
-            return f"its matcher does not match the root op of {name}"
-        if not effects[name].is_own:
-            return f"the compiler changes the configuration in {name}"
-    for name in effects:
-        if name in changed:
-            return f"the entry changes the code of {name}, as the compiler's configuration consists of more than the entry"
-    return ""
 
 
 def _dispatch_texts(program: bytes) -> dict[str, str]:
@@ -523,7 +514,10 @@ class ProgramReader:
             points[key] = point
         self.points = sorted(
             points.values(),
-            key=lambda point: (point.flops, point.calls * (point.cost.bytes or 0)),
+            key=lambda point: (
+                point.calls * (point.cost.flops or 0),
+                point.calls * (point.cost.bytes or 0),
+            ),
             reverse=True,
         )
         self.left_out = [LeftOut(names_, *why) for why, names_ in left_out.items()]

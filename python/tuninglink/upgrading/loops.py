@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -227,29 +228,28 @@ class Generalization:
     def dags(self) -> dict[int, GenericDag]:
         """The generalized DAGs, by the offset of their region."""
         spec, edits = self._spec, sorted(self._edits.edits)
-
-        def edits_in(start: int, end: int) -> list[Edit]:
-            first = bisect_left(edits, start, key=lambda edit: edit.start)
-            last = bisect_left(edits, end, key=lambda edit: edit.start)
-            return [
-                Edit(edit.start - start, edit.end - start, edit.text) for edit in edits[first:last]
-            ]
-
+        texts = {edit.start: edit.text for edit in edits}
         named = []
         for sequence in spec.sequences:
             for mark in spec.marks(sequence.start, sequence.end):
                 dag = spec.dag(mark) if mark.text == names.MATCH_DAG else None
                 if dag is None:
                     continue
-                renamed = edits_in(dag.root.start, dag.root.end)
-                name = renamed[0].text.partition(" ")[0] if renamed else dag.root.text
+                name = texts.get(dag.root.start, dag.root.text).partition(" ")[0]
                 tokens = spec.inside(dag.region)
                 block, arguments, colon = (next(tokens, None) for _ in range(3))
                 if not (NAMED_OPERATION.fullmatch(name) and block and arguments and colon):
                     continue
                 if block.text[0] == "^" and colon.text == ":":
                     start, end = colon.end, dag.region.end - 1
-                    body = Edits(edits_in(start, end)).apply(spec.text[start:end]).text
+                    first, last = (
+                        bisect_left(edits, at, key=attrgetter("start")) for at in (start, end)
+                    )
+                    inside = [
+                        Edit(edit.start - start, edit.end - start, edit.text)
+                        for edit in edits[first:last]
+                    ]
+                    body = Edits(inside).apply(spec.text[start:end]).text
                     named.append(_NamedDag(dag, name, arguments, start, body, sequence))
         generic = zip(named, self._generalized(named) if named else [], strict=True)
         return {dag.dag.region.start: form for dag, form in generic if form is not None}

@@ -199,18 +199,17 @@ def _restore_places(module: mlir.Operation, upgraded: Upgraded) -> None:
     starts = [0, *accumulate(map(len, lines))]
     places: dict[tuple[int, int], Place] = {}
 
-    def visitor(operation: mlir.Operation) -> None:
+    operations: list[mlir.Operation] = []
+    visit(module, operations.append)
+    for operation in operations:
         location = operation.location
         if not isinstance(location, mlir.FileLineColLoc):
-            return
+            continue
         line, column = location.start_line, location.start_col
         place = places.get((line, column))
         if place is None:
             before = lines[line - 1].encode(errors="replace")[: column - 1]
             offset = starts[line - 1] + len(before.decode(errors="ignore"))
             place = places[line, column] = upgraded.origin(offset)
-        operation.location = mlir.Location.file(
-            place.file, place.line, place.column, operation.context
-        )
-
-    visit(module, visitor)
+        context = operation.context
+        operation.location = mlir.Location.file(place.file, place.line, place.column, context)

@@ -15,7 +15,7 @@ from tuninglink.iree import HAS_ATTENTION_PROPERTIES, HAS_BARE_KINDS, elementwis
 from tuninglink.mlir import names
 from tuninglink.upgrading.loops import NAMED_OPERATION, read_affine_map
 from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
-from tuninglink.upgrading.spec_text import VALUE, Dag, Token
+from tuninglink.upgrading.spec_text import TRANSFORM, VALUE, Dag, Token
 from tuninglink.upgrading.trees import Leaf, Node, enumerator, parse
 
 _LINALG_EXT: Final = "compiler/src/iree/compiler/Dialect/LinalgExt/IR/LinalgExtOps.td"
@@ -262,7 +262,7 @@ def gone_operations(site: OperationSite) -> None:
     # Its end: `emit_remark` has operands and their type.
     start, end, is_type = site.mark.start, site.mark.end, False
     for token in site.spec.following(site.mark) if name == _EMIT_REMARK else ():
-        if token.is_transform and not is_type:
+        if token.text.startswith(TRANSFORM) and not is_type:
             break
         end = token.end
         if is_type:

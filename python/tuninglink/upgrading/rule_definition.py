@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import error, names
-from tuninglink.upgrading.spec_text import Edits
+from tuninglink.upgrading.spec_text import TRANSFORM, Edits
 from tuninglink.upgrading.trees import (
     TILE_AND_FUSE,
     VECTOR_DISTRIBUTE,
@@ -128,7 +128,7 @@ class OperationSite(Site):
     def head(self) -> Iterator[Token]:
         """Yield the tokens after the name of a transform operation, up to its types."""
         for token in self.spec.following(self.mark):
-            if token.text == ":" or token.is_transform:
+            if token.text == ":" or token.text.startswith(TRANSFORM):
                 return
             yield token
 
@@ -352,7 +352,7 @@ class AttributeRewriter:
         for alias in reversed(aliases.values()):
             tree = None if alias.name in self._definitions else self._tree(alias.name)
             if tree is not None:
-                self._upgrade(self._use(alias.name, tree), alias.value, rewrites, is_alias=True)
+                self._upgrade(tree, alias.value, rewrites, is_alias=True)
         # 3. Write those that changed.
         parts = [(start, end, shown(root)) for start, end, root in upgraded]
         for alias in aliases.values():
@@ -364,7 +364,7 @@ class AttributeRewriter:
                 rewrites.edits.replace(start, end, fresh)
 
     def _tree(self, alias: str) -> Node | None:
-        """Return the value of an alias, or None if rules do not apply to it."""
+        """Return a copy of the value of an alias, or None if rules do not apply to it."""
         if alias not in self._trees:
             self._trees[alias] = None  # ends the recursion for an alias that uses itself
             spec, definition, before = self._spec, self._spec.aliases[alias], self._expanded
@@ -372,9 +372,9 @@ class AttributeRewriter:
                 value = parse(spec, definition.value, definition.end)
                 self._trees[alias] = as_node(self._expand(value))
             self._sizes[alias] = definition.end - definition.value + self._expanded - before
-        return self._trees[alias]
-
-    def _use(self, alias: str, tree: Node) -> Node:
+        tree = self._trees[alias]
+        if tree is None:
+            return None
         copy = copied(tree)
         assert isinstance(copy, Node)
         return replace(copy, alias=alias, definitions=self._definitions)
@@ -390,7 +390,7 @@ class AttributeRewriter:
             if self._expanded > _LEAST_EXPANSION + _MOST_EXPANSION * len(self._spec.text):
                 place = self._spec.place(alias.start)
                 raise SpecError(error(f"'{alias.name}' is used too often to be expanded", place))
-            return self._use(value.text, tree)
+            return tree
         if isinstance(value, Node):
             for field_ in value.fields:
                 field_.value = self._expand(field_.value)

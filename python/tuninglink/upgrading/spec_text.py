@@ -50,6 +50,9 @@ _INSIDE_WORD: Final = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.-%@^!#"
 )
 
+TRANSFORM: Final = "transform."
+"""The start of the names of transform operations."""
+
 VALUE: Final = re.compile(r"%[\w$.\-]+")
 """The name of a value."""
 
@@ -96,10 +99,6 @@ class Token:
     start: int
     end: int
     text: str
-
-    @property
-    def is_transform(self) -> bool:
-        return self.kind == "word" and self.text.startswith("transform.")
 
 
 _NO_TOKEN: Final = Token("", 0, 0, "")
@@ -463,7 +462,7 @@ class SpecText:
                 texts = [self.text[part[0].start : part[-1].end] for part in parts]
                 aliases = [(text, self.aliases.get(text)) for text in texts]
                 return [self.text[at.value : at.end] if at else text for text, at in aliases], token
-            if token.text in _AFTER_MAPS or token.is_transform:
+            if token.text in _AFTER_MAPS or token.text.startswith(TRANSFORM):
                 break
             if token.text in {"{", "<"}:
                 maps, brackets = self.maps(self.inside(token))

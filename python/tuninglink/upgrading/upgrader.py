@@ -13,7 +13,7 @@ from typing import Final
 from iree.compiler import ir as mlir
 
 from tuninglink.arguments import Content, described
-from tuninglink.errors import Diagnostic, Place, Severity, SpecError, printable
+from tuninglink.errors import Diagnostic, Severity, SpecError, printable
 from tuninglink.files import cannot
 from tuninglink.mlir import decode, error, names, parse_module, thread_context
 from tuninglink.rules import Rule
@@ -236,11 +236,14 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: _Exclusion) -> Upgrad
             at = place(sequence.start)
             hints.append(Diagnostic(Severity.REMARK, message, at, rule=Rule.ENTRY_POINT))
 
-    def origin(offset: int) -> Place:
-        return place(edited.original(exclusion.edited.original(offset)))
-
-    whole = (*kept_out, *aliases)
-    return Upgraded(exclusion.edited.text, changes, whole, entries, origin, tuple(hints))
+    return Upgraded(
+        exclusion.edited.text,
+        changes,
+        (*kept_out, *aliases),
+        entries,
+        lambda offset: place(edited.original(exclusion.edited.original(offset))),
+        tuple(hints),
+    )
 
 
 def _parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, int | None] | None:
