@@ -16,7 +16,7 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (3428, 154),
+    "": (3406, 147),
     "mlir.dialects": (7, 0),
     "pages": (31, 1),
     "workers": (651, 36),
@@ -24,7 +24,7 @@ LIMITS: Final = {
     "solver": (2457, 121),
     "iree": (2910, 133),
     "spaces.model": (1336, 90),
-    "upgrading": (3701, 148),
+    "upgrading": (3698, 139),
     "spaces.cpu": (1268, 41),
     "spaces.gpu": (3365, 138),
     "specs": (4895, 253),
@@ -57,7 +57,7 @@ LIMITS: Final = {
 the packages."""
 
 MOST_FILES: Final = 236
-SHORTEST_MEAN: Final = 13.9
+SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
