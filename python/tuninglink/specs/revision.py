@@ -128,7 +128,7 @@ class Revision:
 def subset(spec: Spec, kept: Sequence[int]) -> Spec:
     """Return a copy of a matcher list with some of its entries, at least one, and the sequences that they use.
 
-    Entries keep their order and their names.
+    Apart from the list itself, the cost depends on these entries, not on the spec. Entries keep their order and names.
     """
     assert spec.kind is SpecKind.MATCHER_LIST
     module, table, entry_point = spec.module, spec.anatomy.table, spec.anatomy.entry_points[0]
