@@ -61,7 +61,7 @@ from tuninglink.workers import processor_count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tuninglink.checking import Answer, Checker
+    from tuninglink.checking import Checker
     from tuninglink.specs import Entry
 
 
@@ -298,8 +298,14 @@ _COLUMNS: Final = (
     *("line", "matches", "valid", "compiles", "reachable", "overlaps"),
     *("entry", "made for it"),
 )
-_CELLS: Final = {Verdict.PROVEN: "yes", Verdict.REFUTED: "NO", Verdict.NOT_DECIDED: "?"}
-_NOT_ASKED: Final = "-"
+_CELLS: Final[dict[Verdict | None, str]] = {
+    Verdict.PROVEN: "yes",
+    Verdict.REFUTED: "NO",
+    Verdict.NOT_DECIDED: "?",
+    None: "-",
+}
+"""The answers to a question in the table; None for a question that was not asked."""
+
 _FEW: Final = 20
 """The limit on entries that are listed without --all."""
 
@@ -352,8 +358,9 @@ def _table(report: SpecReport, stream: TextIO) -> str:
         if overlap is not None:
             is_exact = overlap.at_most == len(overlap.winners)
             count = f"{overlap.at_most:,}" if is_exact else f"<={overlap.at_most:,}"
-        answers = map(_cell, entry.answers.values())
-        rows.append((_line(entry.entry), *answers, count, entry.entry.matcher, entry.payload))
+        answers = entry.answers.values()
+        cells = (_CELLS[None if answer is None else answer.verdict] for answer in answers)
+        rows.append((_line(entry.entry), *cells, count, entry.entry.matcher, entry.payload))
     table = render_table(_COLUMNS, rows, _title(report), stream)
     return table + folded("".join(f"{line}\n" for line in _notes(report)), stream)
 
@@ -363,9 +370,9 @@ def _counts(report: SpecReport) -> str:
     lines = [_title(report)]
     for position, question in enumerate(_COLUMNS[1:5]):
         answers = [list(entry.answers.values())[position] for entry in report.entries]
-        counts = Counter(_cell(answer) for answer in answers)
-        if set(counts) != {_NOT_ASKED}:
-            listed = (f"{counts[cell]:,} {cell}" for cell in (*_CELLS.values(), _NOT_ASKED))
+        counts = Counter(None if answer is None else answer.verdict for answer in answers)
+        if set(counts) != {None}:
+            listed = (f"{counts[verdict]:,} {cell}" for verdict, cell in _CELLS.items())
             lines.append(f"{question}: {', '.join(text for text in listed if text[0] != '0')}")
     overlapping = sum(entry.overlap is not None for entry in report.entries)
     lines += [f"overlaps: {counted(overlapping, 'entry', 'entries')}"] if overlapping else []
@@ -391,10 +398,6 @@ def _hidden(report: SpecReport) -> Iterator[str]:
 def _title(report: SpecReport) -> str:
     count = counted(len(report.entries), "entry", "entries")
     return f"{report.source} ({report.kind}, {count})"
-
-
-def _cell(answer: Answer | None) -> str:
-    return _NOT_ASKED if answer is None else _CELLS[answer.verdict]
 
 
 def _notes(report: SpecReport) -> Iterator[str]:

@@ -88,7 +88,6 @@ _ABOUT_THE_COMPILER: Final = frozenset(
 
 
 def compile_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink compile`. The command sets process-wide flags, so a process can run it only once."""
     if not _ABOUT_THE_COMPILER.isdisjoint(arguments):
         os.execv(iree_compile(), [PROGRAM, *arguments])  # noqa: S606 - it is the compiler's own tool
     own, project_specs = with_project(arguments)
@@ -282,7 +281,6 @@ compute element by element or move data.
 
 
 def init_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink init`. The command sets process-wide flags, so a process can run it only once."""
     reader = read_flags(INIT_USAGE.flags, arguments)
     options = InitOptions(**reader.values)
     compilation = CompileOptions(

@@ -81,7 +81,6 @@ far as configurations are chosen, with the flags that you give; see `tuninglink 
 
 
 def explain_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink explain`. The command sets process-wide flags, so a process can run it only once."""
     own, project_specs = with_project(arguments)
     reader = read_flags(_FLAGS, own)
     # The flags of a measurement need a device, which excludes a profile.

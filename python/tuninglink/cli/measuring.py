@@ -20,7 +20,6 @@ from tuninglink.cli.terminal import (
     is_verbose,
     progress,
     set_verbosity,
-    verbosity,
 )
 from tuninglink.errors import counted, escaped
 from tuninglink.files import check_directory, check_output
@@ -357,8 +356,3 @@ class ProgressLines(Listener):
 def _comparison(comparison: ModelComparison | FunctionComparison) -> str:
     times = f"{comparison.default_ms:.4g} ms without the spec, {comparison.tuned_ms:.4g} ms with it"
     return f"{times}: speedup {comparison.speedup}"
-
-
-def progress_listener(command: str) -> Listener:
-    """Return a listener that shows progress as verbosely as this process."""
-    return ProgressLines(command, verbosity())

@@ -120,7 +120,10 @@ def _name(flag: str) -> str:
 
 
 def set_up_compiler(program: str, flags: Sequence[str], *, upgrade: bool = True) -> None:
-    """Set process-wide flags for a command that compiles programs, and report its preprocessing specs."""
+    """Set process-wide flags for a command that compiles programs, and report its preprocessing specs.
+
+    A process can run such a command only once.
+    """
     set_up_command_line(program, flags)
     process.show(*spec_diagnostics(flags, upgrade=upgrade))
 

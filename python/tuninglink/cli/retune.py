@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring import (
+    ProgressLines,
     check_outputs,
     measuring_options,
-    progress_listener,
     stopping,
     time_left,
 )
 from tuninglink.cli.project_options import ProjectOptions, read_flags, set_up_compiler
-from tuninglink.cli.terminal import progress, render_table
+from tuninglink.cli.terminal import progress, render_table, verbosity
 from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, check_has_target, check_targets
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError, UsageError, escaped
@@ -116,7 +116,6 @@ command; what was decided so far is written.
 
 
 def retune_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink retune`. The command sets process-wide flags, so a process can run it only once."""
     reader = read_flags(USAGE.flags, arguments)
     for flag in reader.flags:
         name = flag.partition("=")[0].removeprefix("--")
@@ -190,7 +189,7 @@ def _retuned(specs: Sequence[Spec], options: RetuneOptions) -> RetuningResult:
     if options.model:
         with progress(f"compiling {options.model}"):
             model = read_program(options.model, options.flags)
-    listener = progress_listener(PROGRAM)
+    listener = ProgressLines(PROGRAM, verbosity())
 
     def tell(result: EntryResult) -> None:
         if result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED):

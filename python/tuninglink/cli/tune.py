@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final, TextIO
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_pipelines
 from tuninglink.cli.measuring import (
+    ProgressLines,
     check_outputs,
     measuring_options,
-    progress_listener,
     time_left,
 )
 from tuninglink.cli.project_options import PROJECT_FLAGS, read_flags, set_up_compiler, with_project
-from tuninglink.cli.terminal import print_table, progress, render_table
+from tuninglink.cli.terminal import print_table, progress, render_table, verbosity
 from tuninglink.cli.usage import PROGRAM_ARGUMENT, Section, Usage, usage_error
 from tuninglink.compiler import (
     COMPILE_FLAGS,
@@ -214,7 +214,6 @@ def user_flags(arguments: Sequence[str]) -> tuple[str, ...]:
 
 
 def tune_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink tune`. The command sets process-wide flags, so a process can run it only once."""
     own, project_specs = with_project(arguments)
     options = parse_tune_arguments(own)
     options = replace(options, specs=(*options.specs, *project_specs))
@@ -254,7 +253,7 @@ def tune_command(arguments: Sequence[str]) -> int:
 
 def _run(options: TuneOptions, arguments: Sequence[str]) -> None:
     """Tune a program; write and show the result."""
-    listener = progress_listener(PROGRAM)
+    listener = ProgressLines(PROGRAM, verbosity())
     if options.is_partial:
         _run_part(options, DispatchTuning(options, listener))
         return

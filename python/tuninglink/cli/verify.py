@@ -156,7 +156,6 @@ dispatch fails: it does not compile, or crashes. The exit code is 1 if a result 
 
 
 def verify_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink verify`. The command sets process-wide flags, so a process can run it only once."""
     reader = read_flags(USAGE.flags, arguments)
     if reader.input is None:
         raise UsageError(error("no input; name a program, or - for standard input"))

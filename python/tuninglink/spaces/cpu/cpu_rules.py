@@ -194,10 +194,6 @@ class CpuRules:
     def refuse(self, message: str) -> None:
         self.add(False, message)  # noqa: FBT003 - that is the rule
 
-    def limit_tile(self, level: CpuLevel, loop: int) -> None:
-        tile, name = self.named_tile(level, loop)
-        self.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
-
     def expect_untiled(
         self, level: CpuLevel, loop: int, condition: Expression | None = None
     ) -> None:
@@ -385,7 +381,7 @@ def _add_layout_rules(rules: CpuRules) -> None:
                 message = f"{name} should be {packed}, as the layout has it ({{}} == {packed})"
                 rules.add(packed is not None and tile == packed, message, tile)
             elif level is CpuLevel.DISTRIBUTION and loop < outer and not reduces:
-                rules.limit_tile(level, loop)
+                rules.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
             else:
                 rules.add(tile == 0, f"{name} should be 0, as the layout has it ({{}} == 0)", tile)
 
@@ -444,7 +440,8 @@ def add_sufficient_rules(rules: CpuRules) -> None:
         return
     for loop in rules.loops:
         for level in CpuLevel:
-            rules.limit_tile(level, loop)
+            tile, name = rules.named_tile(level, loop)
+            rules.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
     # Levels tile loops of their kind. In a pipeline that mixes them, reductions are not distributed to workgroups, and a
     # reduction level may divide the part of a parallel loop.
     mixes = rules.pipeline.mixes_levels
