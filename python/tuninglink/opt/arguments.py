@@ -56,7 +56,7 @@ def _choice(
 class Options:
     """The options of a command line, each with its flag."""
 
-    help: bool = toggle("Display available options")
+    help: bool = option(default=False, base=switch("", "Display available options"), short="h")
     version: bool = toggle("Display the versions of this program and of the compiler")
     list_passes: bool = toggle("Print the list of registered passes and exit")
     completion: str = _choice(
@@ -64,7 +64,11 @@ class Options:
     )
     output: str = _value("-", "filename", "Output filename", "o")
     pipeline: str | None = _value(
-        None, "string", "Textual description of the pass pipeline to run", "pass-pipeline"
+        None,
+        "string",
+        "Textual description of the pass pipeline to run",
+        "pass-pipeline",
+        short="p",
     )
     implicit_module: bool = toggle(
         "Disable implicit addition of a top-level module op during parsing",
@@ -159,13 +163,10 @@ class Options:
 
     @property
     def prints(self) -> bool:
-        """Whether to print IR."""
         return self.prints_selected or self.before_all or self.after_all or self.only_on_failure
 
 
 FLAGS: Final = flags_of(Options)
-
-ALIASES: Final = {"h": "help", "p": "pass-pipeline"}
 
 IREE_OPT_ONLY: Final = frozenset(
     [

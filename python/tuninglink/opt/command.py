@@ -27,7 +27,7 @@ from tuninglink.mlir import (
     wants_color,
     without_byte_order_mark,
 )
-from tuninglink.opt.arguments import ALIASES, FLAGS, Options, OptRequest, dump, resolve
+from tuninglink.opt.arguments import FLAGS, Options, OptRequest, dump, resolve
 from tuninglink.opt.execution import Execution, set_up_process
 from tuninglink.opt.inputs import Chunk, Expectations, parse, split_input
 from tuninglink.opt.pass_registry import EXECUTABLE, PIPELINE_SOURCE, PassRegistry, parse_pipeline
@@ -59,8 +59,7 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
     try:
         if message := ambiguous(arguments[1:]):
             raise CommandLineError(message)
-        aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}
-        line = CommandLine(FLAGS | aliases, arguments[1:])
+        line = CommandLine(FLAGS, arguments[1:])
         options = reporter.options = Options(**line.values)
         check_plugins(plugin_failures)
         if options.pipeline:

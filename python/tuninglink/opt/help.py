@@ -15,7 +15,7 @@ from iree.compiler import ir as mlir
 from tuninglink.llvm_flags import dashed
 from tuninglink.mlir import print_diagnostic
 from tuninglink.opt import pass_registry
-from tuninglink.opt.arguments import ALIASES, FLAGS, Options
+from tuninglink.opt.arguments import FLAGS, Options
 from tuninglink.opt.pass_registry import CompilerPasses, PassRegistry, options_of
 from tuninglink.passes import PASSES
 
@@ -57,12 +57,12 @@ def about(options: Options, registry: PassRegistry, program: str) -> str:
         # Tuninglink's flags and passes, and the compiler's own help.
         flags: list[str] = []
         for name, flag in FLAGS.items():
-            aliases = "".join(f", -{alias}" for alias, of in ALIASES.items() if of == name)
+            alias = f", -{flag.short}" if flag.short else ""
             value = ""
             if flag.metavar:
                 joint = " " if len(name) == 1 else "="
                 value = f"[={flag.metavar}]" if flag.switch else f"{joint}{flag.metavar}"
-            flags.append(f"{f'  {dashed(name)}{value}{aliases}':{_COLUMN}} - {flag.help}")
+            flags.append(f"{f'  {dashed(name)}{value}{alias}':{_COLUMN}} - {flag.help}")
         lines = [
             f"OVERVIEW: iree-opt with passes written in Python\n\nUSAGE: {program} [options] <input file>",
             "\nOPTIONS:\n",
