@@ -64,16 +64,19 @@ if TYPE_CHECKING:
     from tuninglink.specs import SpecSource
 
 
+@dataclass(eq=False)
 class CheckState:
     """The entries of a spec that have been checked individually; thread-safe."""
 
-    def __init__(self) -> None:
-        self.begin("")
+    _source: str = ""
+    _kind: str = ""
+    _count: int = 0
+    entries: dict[int, EntryReport] = field(default_factory=dict)
 
     def begin(self, source: str, kind: str = "", count: int = 0) -> None:
         """Note the start of loading a spec, or with its kind, of checking its entries; or without a source, the end."""
         self._source, self._kind, self._count = source, kind, count
-        self.entries: dict[int, EntryReport] = {}
+        self.entries = {}
 
     def partial(self) -> SpecReport | None:
         if not self._kind:
@@ -153,29 +156,24 @@ class Checker:
             target = replace(target, intrinsics=Target.from_attribute(attribute).intrinsics)
         check_configurations(spec, sink, target)
         check_ranges(spec, sink)
+        entries = self._entries(spec, sink)
+        report = SpecReport(spec.source, spec.kind_words, tuple(diagnostics), tuple(entries))
+        self.progress.begin("")
+        return report
+
+    def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> Sequence[EntryReport]:
         # The ops of the model that each entry configures; None without a model that compiles.
         in_model: Mapping[tuple[str, str], Sequence[ModelMatch]] | None = None
         if self.model is not None:
             # Compilations need a quarter of the modules of this command.
             from tuninglink.checking.model_matches import matches_in  # noqa: PLC0415
 
-            checks = ConfigurationChecks(ProviderRegistry(sink.emit), self.limits)
+            checks = ConfigurationChecks(ProviderRegistry(diagnostics.emit), self.limits)
             try:
-                in_model = matches_in(self.model, spec, checks, sink.emit)
+                in_model = matches_in(self.model, spec, checks, diagnostics.emit)
             except CompileError as failure:
                 for diagnostic in failure.diagnostics:
-                    sink.emit(replace(diagnostic, rule=Rule.MODEL))
-        entries = self._entries(spec, in_model, sink)
-        report = SpecReport(spec.source, spec.kind_words, tuple(diagnostics), tuple(entries))
-        self.progress.begin("")
-        return report
-
-    def _entries(
-        self,
-        spec: Spec,
-        in_model: Mapping[tuple[str, str], Sequence[ModelMatch]] | None,
-        diagnostics: DiagnosticSink,
-    ) -> Sequence[EntryReport]:
+                    diagnostics.emit(replace(diagnostic, rule=Rule.MODEL))
         self.progress.begin(spec.source, spec.kind_words, len(spec.entries))
         # Every process warns about the same plug-ins.
         warn = once(diagnostics).emit

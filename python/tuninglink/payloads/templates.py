@@ -296,14 +296,6 @@ _NO_TILES: Final = frozenset({"promote_operands", "subgroup_basis", "lane_basis"
 """Parameters of lowering configs whose numbers are not tile sizes."""
 
 
-def preferred_sizes(usual: int, tile: int) -> list[int]:
-    """Return the sizes to try for a loop with a tile size, best ones first. `usual` is a moderate size."""
-    common = lcm(usual, tile)
-    best = common if common <= _LARGEST else tile
-    rounded = -(-usual // tile) * tile
-    return list(dict.fromkeys([best, rounded, 2 * tile, tile, usual, *_OTHERS]))
-
-
 def tiles(configurations: Iterable[mlir.Attribute], op: StructuredOp) -> dict[int, int]:
     """Return the tile size of each loop in configurations, which is a preferred divisor of the loop's size."""
     tile_sizes: dict[int, int] = {}
@@ -490,9 +482,15 @@ class _Question:
         self.solver.add(wish)
         return True
 
-    def choose(self, size: z3.ArithRef, preferences: Iterable[int]) -> None:
-        """Fix an unknown to the first possible value among `preferences`, or to its minimum value."""
-        if self.is_fixed(size) or any(self.require(size == value) for value in preferences):
+    def choose(self, size: z3.ArithRef, usual: int, tile: int = 1) -> None:
+        """Fix an unknown to the first possible value of those near a moderate size, or to its minimum value."""
+        # The best size is a multiple of both the moderate size and the tile.
+        common = lcm(usual, tile)
+        best = common if common <= _LARGEST else tile
+        preferences = [best, -(-usual // tile) * tile, 2 * tile, tile, usual, *_OTHERS]
+        if self.is_fixed(size) or any(
+            self.require(size == value) for value in dict.fromkeys(preferences)
+        ):
             return
         self.require(size >= 1)
         optimize = z3.Optimize(ctx=self.solver.ctx)
@@ -539,10 +537,9 @@ def _choose_sizes(
         # Small loops first: the filter of a convolution is fixed before its image.
         for loop in sorted(range(len(loops)), key=usual.__getitem__):
             if loop not in demanded:
-                preferences = preferred_sizes(usual[loop], tile_sizes.get(loop, 1))
-                question.choose(loops[loop], preferences)
+                question.choose(loops[loop], usual[loop], tile_sizes.get(loop, 1))
         for size in unknowns:
-            question.choose(size, preferred_sizes(_USUAL_SIZE, 1))
+            question.choose(size, _USUAL_SIZE)
     solver.check()
     model = solver.model()
     return _sized(
