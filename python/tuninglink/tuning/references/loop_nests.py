@@ -269,23 +269,6 @@ def _along(index: Sequence[Array], dimension: int, lines: Array) -> Array:
     return result
 
 
-def _order(block: mlir.Block) -> tuple[int, bool]:
-    """Return the index of the pair of values that a region compares, and whether larger ones come first."""
-    comparison = defining_operation(list(block.operations)[-1].operands[0])
-    code = comparison.attributes.get("predicate")
-    predicate = -1 if code is None else mlir.IntegerAttr(code).value
-    arguments: list[Value] = list(block.arguments)
-    operands = list(comparison.operands)
-    is_descending = predicate in _DESCENDING.get(comparison.name, ())
-    is_ascending = predicate in _ASCENDING.get(comparison.name, ())
-    if not (is_descending or is_ascending) or any(operand not in arguments for operand in operands):
-        raise UnsupportedOperationError(f"an order by {comparison.name}")
-    first, second = (arguments.index(operand) for operand in operands)
-    if abs(first - second) != 1:
-        raise UnsupportedOperationError("an order of several values")
-    return min(first, second) // 2, is_descending if first < second else is_ascending
-
-
 def _ranked(query: PointQuery) -> Array:
     """Evaluate `sort`, `topk` and `arg_compare`: elements of lines in the order of the region, or their positions."""
     operation, index, dimension = query.operation, list(query.index), query.integer("dimension")
@@ -294,8 +277,22 @@ def _ranked(query: PointQuery) -> Array:
         if operands != 3:  # noqa: PLR2004 - values, and both outputs
             raise UnsupportedOperationError(f"{operation.name} with an index")
         index.insert(dimension, np.zeros((), np.int64))  # the first element of each line
-    key, is_descending = _order(operation.regions[0].blocks[0])
-    keys = _line(query, key if kind == "sort" else 0, dimension, index)
+    # The region compares a pair of values, one for each operand of a sort.
+    block = operation.regions[0].blocks[0]
+    comparison = defining_operation(list(block.operations)[-1].operands[0])
+    code = comparison.attributes.get("predicate")
+    predicate = -1 if code is None else mlir.IntegerAttr(code).value
+    is_descending = predicate in _DESCENDING.get(comparison.name, ())
+    is_ascending = predicate in _ASCENDING.get(comparison.name, ())
+    arguments: list[Value] = list(block.arguments)
+    compared = [operand for operand in comparison.operands if operand in arguments]
+    if not (is_descending or is_ascending) or len(compared) != len(comparison.operands):
+        raise UnsupportedOperationError(f"an order by {comparison.name}")
+    first, second = map(arguments.index, compared)
+    if abs(first - second) != 1:
+        raise UnsupportedOperationError("an order of several values")
+    is_descending = is_descending if first < second else is_ascending
+    keys = _line(query, min(first, second) // 2 if kind == "sort" else 0, dimension, index)
     # Equal elements keep their order, or are reversed.
     size = keys.shape[-1]
     keys = keys[..., ::-1] if query.is_reversed else keys
