@@ -43,7 +43,7 @@ LIMITS: Final = {
     "explaining": (1728, 71),
     "tuning.candidates": (1320, 58),
     "tuning.devices": (3267, 162),
-    "tuning.references": (2089, 96),
+    "tuning.references": (2086, 95),
     "tuning.search": (975, 50),
     "tuning.deciding": (3389, 170),
     "tuning.database": (2132, 90),
