@@ -72,6 +72,9 @@ _NEW_LEAD: Final = 1.03
 _CLEAR_LEAD: Final = 1.2
 """The lower bound of the standing winner's speedup from which its race needs one block of rounds only."""
 
+_LONG_RACE: Final = 0.01
+"""The fraction of the run from which such a race, which only chooses among the best candidates, is not worth its time."""
+
 _STANDING_SECONDS: Final = 0.5
 _STANDING_PART: Final = 0.02
 """The time for such a comparison: this number of seconds, or this part of the remaining time if that is longer."""
@@ -380,8 +383,18 @@ class TaskRun:
         if self._ends_after_trials or self._needs_no_race:
             return 0.0
         if len(self.trials) < _RESERVED:
-            return least_race_seconds(self.measured, self._rules)
-        return self._race_seconds(self._ranked()[:_RESERVED])
+            seconds = least_race_seconds(self.measured, self._rules)
+        else:
+            seconds = self._race_seconds(self._ranked()[:_RESERVED])
+        is_long = seconds > _LONG_RACE * self._context.settings.seconds
+        return 0.0 if is_long and self._leads_clearly else seconds
+
+    @property
+    def _leads_clearly(self) -> bool:
+        """Whether the standing winner is faster than the default by far."""
+        decision = self.standing.decision if self.standing is not None else None
+        is_comparable = not (self.default_is_wrong or self.measured.failure)
+        return is_comparable and decision is not None and decision.speedup.low > _CLEAR_LEAD
 
     def _race_seconds(self, ranked: Sequence[TrialResult]) -> float:
         finalists = [contestant(trial, self._default) for trial in ranked]
@@ -398,10 +411,7 @@ class TaskRun:
     def _rules_for(self, budget: Budget, places: int) -> RaceRules:
         """Return the rules of a race: one block of rounds is enough if the standing winner leads clearly."""
         rules = self._context.rules(budget, places, default_is_wrong=self.default_is_wrong)
-        decision = self.standing.decision if self.standing is not None else None
-        if decision is not None and decision.speedup.low > _CLEAR_LEAD:
-            return replace(rules, blocks=1, passes=1)
-        return rules
+        return replace(rules, blocks=1, passes=1) if self._leads_clearly else rules
 
     @property
     def pause_seconds(self) -> float:
@@ -426,6 +436,15 @@ class TaskRun:
         # A winner of an earlier run is taken without a race.
         if (recorded := self._recorded(result)) is not None:
             return recorded
+        standing = self.standing.winner if self.standing is not None else None
+        if standing is not None and self._leads_clearly and not self.race_seconds:
+            # Its outputs may have been compared with the default's only.
+            failure = self._failure(standing)
+            if failure is None:
+                judged = replace(result, judgement=self._checks.default_judgement)
+                return self._or_standing(replace(judged, verdict=TaskOutcome.UNDECIDED))
+            self._reject(standing, failure)
+            self.standing = None
         ranked = self._ranked()
         if not ranked:
             return result
