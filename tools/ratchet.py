@@ -48,7 +48,7 @@ LIMITS: Final = {
     "tuning.deciding": (3389, 170),
     "tuning.database": (2132, 90),
     "tuning.flag_sets": (1562, 71),
-    "tuning.scheduling": (2260, 152),
+    "tuning.scheduling": (2279, 153),
     "tuning": (4034, 165),
     "doctor": (251, 9),
     "cli": (5215, 191),
