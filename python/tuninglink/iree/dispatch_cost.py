@@ -189,20 +189,20 @@ def dispatch_costs(
                 (combination.weight, argument) for argument in arguments
             )
 
-    def mean(numbers: Sequence[tuple[int, int | None]]) -> int | None:
-        total = _sum(_product(weight, [number]) for weight, number in numbers)
-        weights = sum(weight for weight, _ in numbers)
-        return None if total is None or not weights else round(total / weights)
-
     for dispatch in dynamic:
         of_calls = [
             (w, cost_of(dispatch.module, values)) for w, values in calls.get(dispatch.name, ())
         ]
-        costs[dispatch.name] = DispatchCost(
-            mean([(weight, cost.flops) for weight, cost in of_calls]),
-            mean([(weight, cost.bytes) for weight, cost in of_calls]),
-            of_calls[0][1].element_type if of_calls else "",
-        )
+        weights = sum(weight for weight, _ in of_calls)
+        means: list[int | None] = []
+        for counts in (
+            [(weight, cost.flops) for weight, cost in of_calls],
+            [(weight, cost.bytes) for weight, cost in of_calls],
+        ):
+            total = _sum(_product(weight, [count]) for weight, count in counts)
+            means.append(None if total is None or not weights else round(total / weights))
+        element = of_calls[0][1].element_type if of_calls else ""
+        costs[dispatch.name] = DispatchCost(means[0], means[1], element)
     return costs
 
 

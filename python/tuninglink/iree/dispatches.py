@@ -11,7 +11,15 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.iree.targets import Target, read_executable_target
-from tuninglink.mlir import body, collect, constant_value, names, postorder, symbol_name, visit
+from tuninglink.mlir import (
+    body,
+    children,
+    collect,
+    constant_value,
+    names,
+    postorder,
+    symbol_name,
+)
 
 Condition = Callable[[mlir.Operation], bool]
 
@@ -163,14 +171,12 @@ def containers(root: mlir.Operation) -> list[mlir.Operation]:
     Functions are not entered, so the cost of the walk grows with the number of dispatches, not of their ops.
     """
     operations: list[mlir.Operation] = []
-
-    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
-        if operation.name in _CONTAINERS or operation == root:
-            operations.append(operation)
-            return None
-        return mlir.WalkResult.SKIP
-
-    visit(root, visitor)
+    pending = [root]
+    while pending:
+        operation = pending.pop()
+        operations.append(operation)
+        inner = [op for op in children(operation) if op.name in _CONTAINERS]
+        pending += reversed(inner)
     return operations
 
 

@@ -246,19 +246,17 @@ def find_spills(image: bytes) -> Spills:
 
 def find_amd_spills(image: bytes) -> Spills | None:
     """Return the spills of a compiled program for AMD GPUs; None for other programs."""
-    registers = _metadata(image, b".vgpr_spill_count")
-    if not registers:
+    largest: list[int | None] = []
+    for key in (b".vgpr_spill_count", b".private_segment_fixed_size", b".sgpr_spill_count"):
+        # A MessagePack map has each key, a string of less than 32 bytes behind its length, before its value.
+        pattern = re.compile(re.escape(bytes([0xA0 | len(key)]) + key) + _NUMBER, re.DOTALL)
+        numbers = (match[1] for match in pattern.finditer(image))
+        values = (int.from_bytes(number[len(number) > 1 :], "big") for number in numbers)
+        largest.append(max(values, default=None))
+    registers, scratch, scalars = largest
+    if registers is None:
         return None
-    scratch = max(_metadata(image, b".private_segment_fixed_size"), default=0)
-    scalars = max(_metadata(image, b".sgpr_spill_count"), default=0)
-    return Spills(max(registers), scratch_bytes=scratch, scalar_registers=scalars)
-
-
-def _metadata(image: bytes, key: bytes) -> list[int]:
-    # A MessagePack map has each key, a string of less than 32 bytes behind its length, before its value.
-    pattern = re.compile(re.escape(bytes([0xA0 | len(key)]) + key) + _NUMBER, re.DOTALL)
-    numbers = (match[1] for match in pattern.finditer(image))
-    return [int.from_bytes(number[len(number) > 1 :], "big") for number in numbers]
+    return Spills(registers, scratch_bytes=scratch or 0, scalar_registers=scalars or 0)
 
 
 # --- Peak rates of devices, and comparisons of the rates of dispatches with them -----------------

@@ -61,7 +61,7 @@ class WinningCondition(NamedTuple):
     witness: Mapping[pred.Dimension, int]
 
 
-class Overlaps:
+class Overlaps(ConditionIndex):
     """Decides which of a list of conditions overlap; the first that holds takes precedence.
 
     Args:
@@ -69,29 +69,21 @@ class Overlaps:
         labels: conditions with the same label do not overlap.
     """
 
-    def __init__(
-        self,
-        conditions: Sequence[pred.Condition | pred.Opaque],
-        labels: Sequence[Hashable] | None = None,
-    ) -> None:
-        self._index = ConditionIndex(conditions, labels)
-
     def overlap(self, first: int, second: int) -> OverlapAnswer:
         """Return whether the conditions at two positions can hold for the same operation."""
-        index = self._index
-        for condition in (index.conditions[first], index.conditions[second]):
+        for condition in (self.conditions[first], self.conditions[second]):
             if isinstance(condition, pred.Opaque):
                 return OverlapAnswer(Verdict.NOT_DECIDED, reason=condition.reason)
-        group, other = index.group_of.get(first), index.group_of.get(second)
+        group, other = self.group_of.get(first), self.group_of.get(second)
         if group is None or other is None:
             return OverlapAnswer(Verdict.REFUTED)
-        if group is not other and not index.are_related:
+        if group is not other and not self.are_related:
             return OverlapAnswer(Verdict.NOT_DECIDED, reason=TOO_MANY)
         relation = next((how for related, how in group.related if related is other), None)
         if relation is None:
             return OverlapAnswer(Verdict.REFUTED)
         # Both must hold for some static sizes.
-        box, other_box = index.box(first, other), index.box(second, group)
+        box, other_box = self.box(first, other), self.box(second, group)
         sizes = pred.static_sizes(pred.static_box(box, other_box))
         if sizes is None and pred.is_empty(pred.conjunction([*box.items(), *other_box.items()])):
             return OverlapAnswer(Verdict.REFUTED)
@@ -112,28 +104,27 @@ class Overlaps:
 
         Return at most `count` of them, and the number of those that may overlap.
         """
-        index = self._index
-        group = index.group_of.get(position)
-        if group is None or not index.are_related:
+        group = self.group_of.get(position)
+        if group is None or not self.are_related:
             return (), 0
         winners: dict[int, WinningCondition] = {}
         at_most = 0
         for other, relation in group.related:
             if relation is Relation.UNSURE:
                 continue
-            asked = pred.static_box(index.box(position, other))
-            label = index.labels.get(position)
-            meeting = index.sizes(other, group).meeting(asked, position, label)
+            asked = pred.static_box(self.box(position, other))
+            label = self.labels.get(position)
+            meeting = self.sizes(other, group).meeting(asked, position, label)
             at_most += len(meeting)
             shown = 0
             for earlier in islice(meeting, _TRIES):
                 narrower = position if relation is Relation.WITHIN else earlier
                 # The condition that is the first to hold for an operation in the overlap.
                 answer = self.overlap(position, earlier)
-                form = index.group_of.get(narrower)
+                form = self.group_of.get(narrower)
                 if answer.witness is None or form is None:
                     continue
-                used = index.used(form).union(answer.witness)
+                used = self.used(form).union(answer.witness)
                 sizes = pred.static_sizes(
                     pred.static_box(
                         dict.fromkeys(sorted(used), pred.ANYTHING),
@@ -142,12 +133,12 @@ class Overlaps:
                 )
                 assert sizes is not None, "open dimensions can have any size"
                 operation = {at: pred.Extent(size=sizes[pred.representative(at)]) for at in used}
-                winner = index.containing(form, operation, earlier + 1)
-                if winner is None or winner in winners or index.labels.get(winner) == label:
+                winner = self.containing(form, operation, earlier + 1)
+                if winner is None or winner in winners or self.labels.get(winner) == label:
                     continue
                 static = pred.static_box(operation)
                 if any(
-                    len(index.sizes(other_form, form).meeting(static, winner))
+                    len(self.sizes(other_form, form).meeting(static, winner))
                     for other_form, how in form.related
                     if how is not Relation.WITHIN
                 ):
@@ -177,27 +168,26 @@ class SubsumptionAnswer:
     reason: str = ""
 
 
-class Subsumption:
+class Subsumption(ConditionIndex):
     """Decides which of a list of conditions are subsumed by earlier ones."""
 
     def __init__(self, conditions: Sequence[pred.Condition | pred.Opaque]) -> None:
-        self._index = ConditionIndex(conditions)
+        super().__init__(conditions)
         self._proofs: dict[int, SubsumptionAnswer | None] = {}
 
     def proof(self, position: int) -> SubsumptionAnswer | None:
         """Return the proof that earlier conditions subsume the one at `position`, None if there is none."""
         if position not in self._proofs:
-            index = self._index
-            condition = index.conditions[position]
+            condition = self.conditions[position]
             first: int | None = None
-            if index.first_universal is not None and index.first_universal < position:
-                first = index.first_universal
+            if self.first_universal is not None and self.first_universal < position:
+                first = self.first_universal
             elif isinstance(condition, pred.Opaque):
-                first = index.first_of_key.get(condition.key, position)
-            elif position not in index.empty:
-                group = index.group_of.get(position)
+                first = self.first_of_key.get(condition.key, position)
+            elif position not in self.empty:
+                group = self.group_of.get(position)
                 assert group is not None, "a condition that may hold is in a group"
-                first = index.containing(group, index.box(position, group), position)
+                first = self.containing(group, self.box(position, group), position)
                 first = position if first is None else first
             # A condition that never holds needs no other.
             subsuming = () if first is None else (first,)
@@ -212,26 +202,26 @@ class Subsumption:
         proof = self.proof(position)
         if proof is not None:
             return proof
-        condition = self._index.conditions[position]
+        condition = self.conditions[position]
         if isinstance(condition, pred.Opaque):
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=condition.reason)
-        group = self._index.group_of.get(position)
-        if group is None or not self._index.are_related:
+        group = self.group_of.get(position)
+        if group is None or not self.are_related:
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=TOO_MANY)
         # No earlier condition may be unknown, or hold for reasons other than sizes.
-        first_opaque = self._index.first_opaque
+        first_opaque = self.first_opaque
         if first_opaque is not None and first_opaque < position:
             reason = "an earlier matcher is not understood, and may match as well"
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=reason)
         for other, relation in group.related:
             if relation is not Relation.WITHIN:
-                asked = pred.static_box(self._index.box(position, other))
-                if len(self._index.sizes(other, group).meeting(asked, position)):
+                asked = pred.static_box(self.box(position, other))
+                if len(self.sizes(other, group).meeting(asked, position)):
                     reason = "an earlier condition is of another form, and may hold as well"
                     return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=reason)
         # The refutation: sizes for which the condition at a position holds and no earlier one does.
-        narrow = self._index.box(position, group)
-        used = self._index.used(group).union(narrow)
+        narrow = self.box(position, group)
+        used = self.used(group).union(narrow)
         is_shown = condition.root is not None and all(
             interval.size is not None for interval in narrow.values()
         )
