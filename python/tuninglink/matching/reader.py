@@ -103,7 +103,7 @@ class Reading:
     """The reading of one matcher. From the first op that is not understood, ops are represented by their structure."""
 
     reader: MatcherReader
-    _table: SequenceTable | None
+    table: SequenceTable | None
     depth: int = 0
     _predicates: list[Predicate] = field(default_factory=list)
     _stop: Stop | None = None
@@ -163,7 +163,7 @@ class Reading:
             regions = object()  # They capture values, and equal no others.
         key = (
             op.name,
-            id(self._table),  # References are resolved in this table.
+            id(self.table),  # References are resolved in this table.
             frozenset((name, str(value)) for name, value in op.attributes.items()),
             tuple(map(self.meaning, op.operands)),
             tuple(str(result.type) for result in op.results),
@@ -183,7 +183,7 @@ class Reading:
         target, mode = op.attributes["target"], op.attributes["failure_propagation_mode"]
         if not isinstance(mode, mlir.IntegerAttr) or mode.value != FAILURES_PROPAGATE:
             raise NotUnderstoodError(f"it includes {target} and goes on where that fails")
-        outer = self._table
+        outer = self.table
         result = outer.resolve(reference(target)) if outer else None
         if result is None:
             raise NotUnderstoodError(f"it includes {target}, which is not known")
@@ -196,9 +196,9 @@ class Reading:
             raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
         arguments = [self.meaning(operand) for operand in op.operands]
         self._meanings.update(zip(blocks[0].arguments, arguments, strict=True))
-        self._table, self.depth = inner, self.depth + 1
+        self.table, self.depth = inner, self.depth + 1
         yielded = self._block(blocks[0])
-        self._table, self.depth = outer, self.depth - 1
+        self.table, self.depth = outer, self.depth - 1
         if len(yielded) != len(op.results):
             raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
         self._meanings.update(zip(op.results, yielded, strict=True))

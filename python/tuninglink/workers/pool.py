@@ -247,7 +247,7 @@ class WorkerProcess:
     The first call starts it, and the first call after `end` restarts it.
     """
 
-    _initial: bytes
+    initial: bytes
     _: KW_ONLY
     shows_errors: bool = False
     running: _Running | None = field(default=None, init=False)
@@ -265,7 +265,7 @@ class WorkerProcess:
                     raise CancelledError
                 self.running = _Running(shows_errors=self.shows_errors)
             try:
-                self._outcome(self._initial, _START_SECONDS)
+                self._outcome(self.initial, _START_SECONDS)
             except BaseException:
                 self.end()
                 raise
