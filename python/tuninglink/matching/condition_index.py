@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from heapq import merge
-from itertools import compress, product
+from itertools import product
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -282,10 +282,13 @@ class Found:
         return sum(result.bit_count() for _, result in self.parts)
 
     def __iter__(self) -> Iterator[int]:
-        # The binary digits of a set, from the last one, select the numbers.
-        return merge(
-            *(compress(numbers, map(int, f"{bits:b}"[::-1])) for numbers, bits in self.parts)
-        )
+        def ascending(numbers: Sequence[int], bits: int) -> Iterator[int]:
+            while bits:
+                lowest = bits & -bits
+                yield numbers[lowest.bit_length() - 1]
+                bits ^= lowest
+
+        return merge(*(ascending(numbers, result) for numbers, result in self.parts))
 
 
 def _by_pattern(

@@ -362,8 +362,8 @@ def _structured(reading: Reading, op: mlir.Operation) -> None:
     reading.expect_root(op)
     structured = reading.reader.structured
     key = op.name, *op.attributes.values()
-    form = STRUCTURED_MATCHERS[op.name]
     if key not in structured:
+        form = STRUCTURED_MATCHERS[op.name]
         predicates: list[Predicate] = []
         predicates.append(pred.NameIn((form.op_name,)) if form.op_name else pred.IsKind(form.kind))
         for role, operand in form.operands.items():
@@ -379,9 +379,10 @@ def _structured(reading: Reading, op: mlir.Operation) -> None:
             predicates.append(pred.HasMaps(maps, form.inputs, form.outputs))
         if form.op_name:
             predicates.append(pred.IsUnmasked())
-        structured[key] = predicates
-    reading.record(*structured[key])
-    reading.define(op, [RoleRef(form.kind, role) for role in form.roles])
+        structured[key] = predicates, [RoleRef(form.kind, role) for role in form.roles]
+    required, meanings = structured[key]
+    reading.record(*required)
+    reading.define(op, meanings)
 
 
 def _dag(reading: Reading, op: mlir.Operation) -> None:
@@ -438,7 +439,9 @@ class MatcherReader:
     """Reads the matchers of one module; shared parts are read once."""
 
     table: SequenceTable | None = None
-    structured: dict[Hashable, Sequence[Predicate]] = field(default_factory=dict)
+    structured: dict[Hashable, tuple[Sequence[Predicate], Sequence[Meaning]]] = field(
+        default_factory=dict
+    )
     numbers: dict[Hashable, int] = field(default_factory=dict)
     _matchers: dict[str, Matcher] = field(default_factory=dict)
     _maps: dict[Hashable, pred.Maps] = field(default_factory=dict)
