@@ -360,18 +360,14 @@ _OLD_X86: Final = """
 """The x86 processors without AVX."""
 
 
+_NAMES_BY_FEATURE: Final = {
+    feature: [name for name, cpu in CPU_VECTORS.items() if feature in cpu.features]
+    for feature in ("avx", "neon")
+}
+
 CPUS: Final[dict[str, str]] = {
-    "x86_64": " ".join(
-        sorted(
-            [
-                *(name for name, cpu in CPU_VECTORS.items() if "avx" in cpu.features),
-                *_OLD_X86.split(),
-            ]
-        )
-    ),
-    "aarch64": " ".join(
-        sorted(name for name, cpu in CPU_VECTORS.items() if "neon" in cpu.features)
-    ),
+    "x86_64": " ".join(sorted([*_NAMES_BY_FEATURE["avx"], *_OLD_X86.split()])),
+    "aarch64": " ".join(sorted(_NAMES_BY_FEATURE["neon"])),
     "riscv64": """
         an-erbium andes-ax25 andes-ax45 andes-ax45mpv andes-nx45 et-soc1 gaisler-gr765 generic-rv64
         mips-p8700 rocket-rv64 sifive-p450 sifive-p470 sifive-p550 sifive-p670 sifive-p870-d sifive-s21
