@@ -154,7 +154,8 @@ def parse(spec: SpecText, start: int, end: int) -> Value:
             fresh.equals = text[key.end : value[0].start if value else equals.end]
         if value:
             position = value[-1].end
-            fresh.value = parse(spec, value[0].start, position)
+            is_word = len(value) == 1 and value[0].kind != "group"  # the most frequent ones
+            fresh.value = Leaf(value[0].text) if is_word else parse(spec, value[0].start, position)
         if comma is not None:
             fresh.trail, fresh.comma = text[position : comma.start], ","
             position = comma.end

@@ -256,11 +256,11 @@ def _parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, in
         if place is None or place.file != name:
             return first.message, None
         # The column counts bytes.
-        lines = text.split("\n", place.line)
-        before = "".join(f"{line}\n" for line in lines[: place.line - 1])
-        line = "".join(lines[place.line - 1 : place.line]).encode(errors="replace")
-        column = len(line[: max(0, place.column - 1)].decode(errors="ignore"))
-        return first.message, min(len(before) + column, len(text))
+        rest = text.split("\n", place.line - 1)[-1]
+        column = len(
+            rest.encode(errors="replace")[: max(0, place.column - 1)].decode(errors="ignore")
+        )
+        return first.message, len(text) - len(rest) + column
     return None
 
 
