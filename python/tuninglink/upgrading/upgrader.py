@@ -257,10 +257,8 @@ def _parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, in
             return first.message, None
         # The column counts bytes.
         rest = text.split("\n", place.line - 1)[-1]
-        column = len(
-            rest.encode(errors="replace")[: max(0, place.column - 1)].decode(errors="ignore")
-        )
-        return first.message, len(text) - len(rest) + column
+        before = rest.encode(errors="replace")[: max(0, place.column - 1)]
+        return first.message, len(text) - len(rest) + len(before.decode(errors="ignore"))
     return None
 
 
