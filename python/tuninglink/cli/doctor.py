@@ -143,15 +143,16 @@ def demo_command(arguments: Sequence[str]) -> int:
     if options.output:
         check_output_directory(options.output)
     set_up_command_line("tuninglink demo", ())
+    examples = resources.files("tuninglink") / "examples"
     sys.stdout.write(f"compiling {_shown(PROGRAM)}\n\n")
     rows: list[tuple[str, ...]] = []
     for target, spec in SPECS.items():
         started = time.monotonic()
         with progress(f"compiling for {target}"):
             result = compile_program(
-                _read(PROGRAM),
+                (examples / PROGRAM).read_bytes(),
                 name=_shown(PROGRAM),
-                specs=[load_spec(_read(spec), name=_shown(spec))],
+                specs=[load_spec((examples / spec).read_bytes(), name=_shown(spec))],
                 flags=expanded_target(target),
             )
         seconds = time.monotonic() - started
@@ -203,10 +204,6 @@ def _tune(seconds: float) -> None:
 
 def _shown(name: str) -> str:
     return f"examples/{name}"
-
-
-def _read(name: str) -> bytes:
-    return (resources.files("tuninglink") / "examples" / name).read_bytes()
 
 
 USAGES: Final = {"doctor": DOCTOR_USAGE, "demo": DEMO_USAGE}
