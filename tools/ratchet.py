@@ -51,7 +51,7 @@ LIMITS: Final = {
     "tuning.scheduling": (2279, 153),
     "tuning": (4034, 165),
     "doctor": (251, 9),
-    "cli": (5215, 191),
+    "cli": (5212, 190),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
