@@ -213,7 +213,9 @@ def tolerance(binding: Binding, expected: Expected, summation: float) -> Toleran
     Elements that are not floating-point numbers must be equal where the perturbation does not change them.
     """
     dtype = element_type(binding.element_type)
-    values, moved = (_typed(binding, content) for content in (expected.values, expected.perturbed))
+    values, moved = (
+        elements(binding, content) for content in (expected.values, expected.perturbed)
+    )
     if dtype is None or not is_float(binding.element_type):
         return Tolerance(0.0, lambda part: np.where(values[part] == moved[part], 0.0, np.inf))
 
@@ -236,7 +238,7 @@ def tolerance(binding: Binding, expected: Expected, summation: float) -> Toleran
     return Tolerance(relative * scale + _SENSITIVITY * least_change, limits)
 
 
-def _typed(binding: Binding, data: Bytes) -> np.ndarray:
+def elements(binding: Binding, data: Bytes) -> np.ndarray:
     """Return the elements that bytes hold; the bytes themselves if their type is unknown."""
     dtype = element_type(binding.element_type)
     if dtype is None:
@@ -244,17 +246,12 @@ def _typed(binding: Binding, data: Bytes) -> np.ndarray:
     return data[: len(data) // dtype.itemsize * dtype.itemsize].view(dtype)
 
 
-def elements(binding: Binding, data: Bytes) -> np.ndarray:
-    """Return the elements that bytes hold as float64; the bytes themselves if their type is unknown."""
-    return _typed(binding, data).astype(np.float64)
-
-
 def compare_with(
     binding: Binding, actual: Bytes, expected: Expected, summation: float = 0.0
 ) -> ElementDifferences:
     """Compare a binding with its expected content; see `tolerance`."""
     allowed = tolerance(binding, expected, summation)
-    values, reference = (_typed(binding, content) for content in (actual, expected.values))
+    values, reference = (elements(binding, content) for content in (actual, expected.values))
     if element_type(binding.element_type) is None:
         return within(values, reference, allowed, (len(actual),))
     count = math.prod(binding.shape)

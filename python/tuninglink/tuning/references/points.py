@@ -182,7 +182,7 @@ class StoredOutput:
 
     def elements(self, content: Bytes) -> np.ndarray:
         whole = elements(self.target.part, content)[: math.prod(self.target.part.shape)]
-        return whole.reshape(self.target.part.shape)[self.region].reshape(-1)
+        return whole.reshape(self.target.part.shape)[self.region].astype(np.float64).reshape(-1)
 
 
 class PointEvaluator:

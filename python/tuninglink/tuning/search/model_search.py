@@ -87,15 +87,12 @@ _ESTIMATED_KINDS: Final = frozenset({"contraction", "convolution", "attention"})
 """Kinds of operations that the estimate was made for. For others, it does not compare pipelines with each other."""
 
 
-def estimate(described: Mapping[str, float]) -> float:
-    """Return the logarithm of a candidate's estimated time, up to a constant; 0 if unknown."""
-    value = described.get("estimate", 0.0)
-    return value if math.isfinite(value) else 0.0
-
-
 def fastest_first(problem: SearchProblem, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return candidates in the order of their estimates; pipelines take turns unless estimates compare them."""
-    ordered = sorted(candidates, key=lambda candidate: estimate(features(problem, candidate)))
+    estimates = {
+        candidate.key: features(problem, candidate).get("estimate", 0.0) for candidate in candidates
+    }
+    ordered = sorted(candidates, key=lambda candidate: estimates[candidate.key])
     if problem.kind in _ESTIMATED_KINDS:
         return ordered
     by_pipeline: dict[str, list[Candidate]] = {}
@@ -501,9 +498,10 @@ class ModelSearch(Search):
         """Return the logarithm of the expected time before any measurement, up to a constant."""
         new = [candidate for candidate in candidates if candidate.key not in self._estimated]
         if new:
-            array = np.array([estimate(self._features(candidate)) for candidate in new])
+            described = list(map(self._features, new))
+            array = np.array([row.get("estimate", 0.0) for row in described])
             if self._transfer is not None:
-                array += self._transfer(list(map(self._features, new)))
+                array += self._transfer(described)
             self._estimated |= zip((candidate.key for candidate in new), array, strict=True)
         return np.array([self._estimated[candidate.key] for candidate in candidates])
 
