@@ -268,8 +268,8 @@ def _find_rejected(
     """Find the parts of a spec that the compiler rejects, apart from excluded ones."""
     text = spec.text
     # Where the values of aliases are, of types first.
-    before = takewhile(lambda token: token.text != "module", spec.tokens(0, len(text)))
-    tokens = list(before)
+    every = spec.tokens(0, len(text))
+    tokens = list(takewhile(lambda token: token.text != "module", every))
     starts = [index for index, (_, equals) in enumerate(pairwise(tokens)) if equals.text == "="]
     definitions = {
         tokens[start].text: (tokens[min(start + 2, end - 1)].start, tokens[end - 1].end)
@@ -280,26 +280,17 @@ def _find_rejected(
     uses = Counter(mark.text for mark in spec.marks())
     sequences, aliases = {}, {}
     # A sequence with a `foreach_match` fails together with its matchers and actions.
-    parts: list[tuple[NamedSequence | Alias, int]] = [
-        *(
-            (sequence, sequence.start)
-            for sequence in spec.sequences
-            if sequence.index not in exclusion.excluded and not sequence.foreach_matches
-        ),
-        *(
-            (alias, alias.value)
-            for alias in spec.aliases.values()
-            if alias.name not in exclusion.aliases
-        ),
+    parts: list[NamedSequence | Alias] = [
+        sequence
+        for sequence in spec.sequences
+        if sequence.index not in exclusion.excluded and not sequence.foreach_matches
     ]
-    for part, start in parts:
-        # Parse it with the aliases that it uses, and declarations of the sequences that it refers to.
-        lead = _used(spec, definitions, start, part.end) + "module attributes "
-        if isinstance(part, Alias):
-            whole = f"{lead}{{iree_codegen.alias = {text[start : part.end]}}} {{}}"
-        else:
-            lead += f"{{{names.WITH_NAMED_SEQUENCE}}} {{\n" + _declarations(spec, part)
-            whole = f"{lead}{text[start : part.end]}\n}}"
+    parts += [alias for alias in spec.aliases.values() if alias.name not in exclusion.aliases]
+    for part in parts:
+        start = part.value if isinstance(part, Alias) else part.start
+        lead = _lead(spec, definitions, part, start)
+        tail = "} {}" if isinstance(part, Alias) else "\n}"
+        whole = f"{lead}{text[start : part.end]}{tail}"
         failure = _parse_failure(whole, "<part>", context)
         if failure is None:
             continue
@@ -314,38 +305,42 @@ def _find_rejected(
     return sequences, aliases
 
 
-def _declarations(spec: SpecText, sequence: NamedSequence) -> str:
-    """Return declarations of the sequences that a sequence refers to."""
-    lines = ""
-    references = spec.references(sequence.start, sequence.end)
-    symbols = {plain(name) for name in references if name[0] == "@"}
-    for symbol in sorted(symbols - {sequence.name}):
-        callee = spec.by_name.get((sequence.scope, symbol))
-        if callee is None:
-            continue
-        if spec.text.startswith(FUNCTIONS, callee.start):  # sequences refer to it only by name
-            kind = spec.text[callee.start : spec.text.index(".func", callee.start)]
-            lines += f'{kind}.func private @"{symbol}"()\n'
-        else:
-            arguments = spec.text[callee.arguments.start : callee.arguments.end]
-            results = f" -> {spec.text[slice(*callee.results)]}" if callee.results else ""
-            lines += f'transform.named_sequence private @"{symbol}"{arguments}{results}\n'
-    return lines
-
-
-def _used(spec: SpecText, definitions: Mapping[str, tuple[int, int]], start: int, end: int) -> str:
-    """Return the definitions of the aliases that a part of the text uses, in order of dependence."""
+def _lead(
+    spec: SpecText,
+    definitions: Mapping[str, tuple[int, int]],
+    part: NamedSequence | Alias,
+    start: int,
+) -> str:
+    """Return the text before a part that is parsed alone: definitions of aliases, and the start of a module."""
+    # The aliases that it uses, in order of dependence.
     needed: set[str] = set()
-    pending = [(start, end)]
+    pending = [(start, part.end)]
     while pending:
         for name in spec.references(*pending.pop()) & (definitions.keys() - needed):
             needed.add(name)
             pending.append(definitions[name])
-    return "".join(
+    lines = [
         f"{name} = {spec.text[slice(*span)]}\n"
         for name, span in definitions.items()
         if name in needed
-    )
+    ]
+    if isinstance(part, Alias):
+        return "".join((*lines, "module attributes {iree_codegen.alias = "))
+    # Declarations of the sequences that it refers to.
+    lines.append(f"module attributes {{{names.WITH_NAMED_SEQUENCE}}} {{\n")
+    symbols = {plain(name) for name in spec.references(start, part.end) if name[0] == "@"}
+    for symbol in sorted(symbols - {part.name}):
+        callee = spec.by_name.get((part.scope, symbol))
+        if callee is None:
+            continue
+        if spec.text.startswith(FUNCTIONS, callee.start):  # sequences refer to it only by name
+            kind = spec.text[callee.start : spec.text.index(".func", callee.start)]
+            lines.append(f'{kind}.func private @"{symbol}"()\n')
+        else:
+            arguments = spec.text[callee.arguments.start : callee.arguments.end]
+            results = f" -> {spec.text[slice(*callee.results)]}" if callee.results else ""
+            lines.append(f'transform.named_sequence private @"{symbol}"{arguments}{results}\n')
+    return "".join(lines)
 
 
 def _exclude(
