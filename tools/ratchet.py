@@ -24,7 +24,7 @@ LIMITS: Final = {
     "solver": (2457, 121),
     "iree": (2910, 130),
     "spaces.model": (1336, 90),
-    "upgrading": (3697, 139),
+    "upgrading": (3692, 138),
     "spaces.cpu": (1265, 40),
     "spaces.gpu": (3365, 138),
     "specs": (4895, 253),
