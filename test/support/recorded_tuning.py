@@ -62,6 +62,8 @@ class RecordedDevices:
         measurements: the number of measurements until the device is gone.
     """
 
+    ahead = None
+
     program_us: Callable[[CompiledProgram], float] = lambda _: 0.0
     measurements: float = float("inf")
     description: DeviceDescription = DESCRIPTION

@@ -133,7 +133,7 @@ class ProgramGuard:
         self._reserve()
         # Where this disturbs no measurement, the real time replaces a long estimate.
         is_long = self._compile_seconds > _LONG * self._ledger.seconds
-        if is_long and not self._context.is_local:
+        if (is_long or self._compiled is not None) and not self._context.is_local:
             self.begin()
 
     def update(self) -> None:
@@ -244,6 +244,7 @@ class ProgramGuard:
             context.devices.first,
             context.settings.seed,
             judge=judge,
+            loader=context.devices.ahead,
         )
         if self._compiled is not None:
             runs.provide(self._compiled)

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.tuning.candidates import CandidateCompiler, Compiled
-    from tuninglink.tuning.devices import Device
+    from tuninglink.tuning.devices import AheadLoader, Device
     from tuninglink.tuning.programs import (
         CompiledProgram,
         DispatchedProgram,
@@ -317,6 +318,7 @@ class ModelRuns:
         judge: compares outputs with expected outputs.
         base: the spec of the program that others are compared with; empty unless it does not run without one.
         failure: the failure of the program without a spec, if it is compared with a base; empty otherwise.
+        loader: loads programs ahead; None for none.
     """
 
     program: DispatchedProgram
@@ -328,6 +330,7 @@ class ModelRuns:
     judge: OutputJudge = field(default_factory=OutputJudge)
     base: str = ""
     failure: str = ""
+    loader: AheadLoader | None = None
     _images: dict[str, Future[Compiled | Failure]] = field(default_factory=dict)
     _integers: tuple[int, int] | None = None
     _durations: dict[bytes, _Duration] = field(default_factory=dict)
@@ -433,15 +436,25 @@ class ModelRuns:
         """Start to compile the program without a spec and with each of the given ones; return the first job."""
         for spec in (self.base, *specs):
             if spec not in self._images:
-                self._images[spec] = self.compiler.submit_whole(
-                    self.program.saved, spec, _COMPILE_SECONDS
-                )
+                job = self.compiler.submit_whole(self.program.saved, spec, _COMPILE_SECONDS)
+                self._images[spec] = job
+                job.add_done_callback(self._load_ahead)
         return self._images[self.base]
 
     def provide(self, compiled: Compiled) -> None:
         """Take the program without a spec from an earlier compilation."""
         self._images[""] = Future()
         self._images[""].set_result(compiled)
+        self._load_ahead(self._images[""])
+
+    def _load_ahead(self, job: Future[Compiled | Failure]) -> None:
+        """Let the driver compile a compiled program before it runs, if a loader was given."""
+        if self.loader is None or job.cancelled() or job.exception():
+            return
+        compiled = job.result()
+        if not isinstance(compiled, Failure):
+            with suppress(RuntimeError):  # it is closed
+                self.loader.begin(compiled.image, "")
 
     def image_with(self, spec: str) -> bytes | None:
         """Return the program with a spec if it is compiled; None otherwise."""

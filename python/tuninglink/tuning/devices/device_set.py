@@ -466,6 +466,10 @@ _LEAST_SECONDS: Final = 3.0
 """Loading a candidate may take this many times as long as loading the default, and at least this number of seconds."""
 
 
+_PROGRAM_SECONDS: Final = 60.0
+"""The time limit for loading a whole program ahead."""
+
+
 class AheadLoader:
     """Processes that load modules onto a device and release them without running them, within `timeout` seconds."""
 
@@ -483,8 +487,7 @@ class AheadLoader:
         """
         limit = self._timeout if is_default else self._limit
         try:
-            job = self.pool.submit(_answer, Request(Measurer.load, (benchmark,)), seconds=limit)
-            _, seconds = job.result()
+            _, seconds = self.begin(benchmark.image, benchmark.function, limit).result()
         except JobTimeoutError as failure:
             message = f"the driver did not compile it within {failure.seconds:.3g} s"
             return Failure(FailureKind.COMPILE_TIMEOUT, message, failure.is_starved)
@@ -493,6 +496,12 @@ class AheadLoader:
         if is_default:
             self._limit = min(max(_LEAST_SECONDS, _FACTOR * seconds), self._timeout)
         return None
+
+    def begin(
+        self, image: bytes, function: str, seconds: float = _PROGRAM_SECONDS
+    ) -> Future[tuple[Any, float]]:
+        """Start to load a module within a time limit."""
+        return self.pool.submit(_answer, Request(Measurer.load, (image, function)), seconds=seconds)
 
 
 class Devices(DeviceSet):
