@@ -100,16 +100,6 @@ with lazy_imports(globals()):
         stack_overflow as stack_overflow,
         stack_report_flag as stack_report_flag,
     )
-    from tuninglink.iree.release import (
-        CPU_PIPELINES as CPU_PIPELINES,
-        GPU_PIPELINES as GPU_PIPELINES,
-        HAS_ATTENTION_PROPERTIES as HAS_ATTENTION_PROPERTIES,
-        HAS_BARE_KINDS as HAS_BARE_KINDS,
-        RELEASE as RELEASE,
-        elementwise_op as elementwise_op,
-        gpu_enumerators as gpu_enumerators,
-        unknown as unknown,
-    )
     from tuninglink.iree.structured_op import (
         ATTENTION_OUTPUTS as ATTENTION_OUTPUTS,
         PARALLEL as PARALLEL,
@@ -135,8 +125,16 @@ with lazy_imports(globals()):
     )
     from tuninglink.iree.targets import (
         BACKENDS as BACKENDS,
+        CPU_PIPELINES as CPU_PIPELINES,
+        GPU_PIPELINES as GPU_PIPELINES,
+        HAS_ATTENTION_PROPERTIES as HAS_ATTENTION_PROPERTIES,
+        HAS_BARE_KINDS as HAS_BARE_KINDS,
+        RELEASE as RELEASE,
         SPIRV_BACKENDS as SPIRV_BACKENDS,
         Target as Target,
+        elementwise_op as elementwise_op,
+        gpu_enumerators as gpu_enumerators,
         known_target_names as known_target_names,
         read_executable_target as read_executable_target,
+        unknown as unknown,
     )

@@ -9,18 +9,16 @@ with lazy_imports(globals()):
         read_contraction as read_contraction,
         static_sizes as static_sizes,
     )
-    from tuninglink.spaces.gpu.generation_options import (
+    from tuninglink.spaces.gpu.gpu_provider import (
         DENORMALS as DENORMALS,
+        DISTRIBUTE as DISTRIBUTE,
         FUNCTION_ATTRIBUTES as FUNCTION_ATTRIBUTES,
         REORDERING as REORDERING,
         CodeOption as CodeOption,
+        GpuProvider as GpuProvider,
         code_options as code_options,
         read_options as read_options,
         with_options as with_options,
-    )
-    from tuninglink.spaces.gpu.gpu_provider import (
-        DISTRIBUTE as DISTRIBUTE,
-        GpuProvider as GpuProvider,
     )
     from tuninglink.spaces.gpu.gpu_rules import (
         MOST_INTRINSICS as MOST_INTRINSICS,

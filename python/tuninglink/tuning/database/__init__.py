@@ -18,14 +18,12 @@ with lazy_imports(globals()):
         results_of as results_of,
         winners_among as winners_among,
     )
-    from tuninglink.tuning.database.history import (
+    from tuninglink.tuning.database.insights import (
         History as History,
         HistoryFilter as HistoryFilter,
         HistoryPoint as HistoryPoint,
-        history_among as history_among,
-    )
-    from tuninglink.tuning.database.insights import (
         Insights as Insights,
+        history_among as history_among,
         insights_among as insights_among,
         to_html as to_html,
     )
