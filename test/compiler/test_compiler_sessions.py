@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from elementwise_specs import PROGRAM, spec
 from iree.compiler.api import Session as OtherSession
+from processes import PATIENCE
 from programs import TARGETS, iree_compile
 
 import tuninglink
@@ -183,6 +185,52 @@ def test_errors_of_all_parts_are_reported() -> None:
 def test_what_is_no_program_is_refused(source: bytes, message: str) -> None:
     with pytest.raises(CompileError, match=message):
         tuninglink.compile(source, name="p.mlir", flags=VMVX)
+
+
+def test_a_repeated_matcher_is_an_error_of_every_function_and_no_crash(tmp_path: Path) -> None:
+    """In a process without the flags of commands, the compiler crashes when it verifies the list."""
+    text = spec("vmvx", "mine")
+    entry = re.search(r"@\w+ -> @\w+", text)
+    assert entry
+    text = text.replace(entry[0], f"{entry[0]}, {entry[0]}")
+    (tmp_path / "twice.mlir").write_text(text)
+    (tmp_path / "marked.mlir").write_text("\ufeff" + text)
+    script = f"""
+import tuninglink
+from pathlib import Path
+from tuninglink.mlir import parse_module, thread_context
+
+flags = {VMVX!r}
+paths = "twice.mlir", "marked.mlir"
+for source in (*paths, *(Path(path).read_bytes() for path in paths)):
+    for call in (
+        lambda: tuninglink.load_spec(source),
+        lambda: tuninglink.link([source]),
+        lambda: tuninglink.upgrade(source),
+        lambda: tuninglink.compile({PROGRAM.encode()!r}, specs=[source], flags=flags),
+        lambda: tuninglink.compile(source, flags=flags),
+        lambda: tuninglink.explain(source, flags=flags),
+        lambda: tuninglink.verify(source, flags=flags),
+        lambda: tuninglink.run_passes(source, "canonicalize"),
+        lambda: parse_module(Path(paths[0]).read_bytes(), "twice.mlir", thread_context()),
+    ):
+        try:
+            call()
+        except tuninglink.SpecError as failure:
+            print(failure)
+"""
+    finished = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        timeout=PATIENCE,
+    )
+    assert finished.returncode == 0, finished.stderr[-2000:]
+    lines = finished.stdout.splitlines()
+    assert len(lines) == 4 * 9
+    assert all(re.search(r":\d+:\d+: error: matcher '@\w+' is used more", line) for line in lines)
 
 
 def test_programs_without_dispatches_compile() -> None:

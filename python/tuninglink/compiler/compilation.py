@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -42,6 +43,7 @@ from tuninglink.files import STANDARD_STREAM, cannot, temporary_directory
 from tuninglink.iree import Target, containers, find_dispatches
 from tuninglink.mlir import (
     DiagnosticSink,
+    check_repeated_matchers,
     collect,
     error,
     is_bytecode,
@@ -572,7 +574,14 @@ def open_program(session: Session, source: str | bytes, name: str = MEMORY) -> N
         raise CompileError(error(f"'{name}' is empty; expected a program in MLIR"))
     if b"\0" in beginning and not is_bytecode(beginning):
         raise CompileError(error(f"'{name}' is neither MLIR text nor MLIR bytecode"))
-    if isinstance(source, str):
+    if isinstance(source, bytes):
+        check_repeated_matchers(source, name, thread_context())
+    else:
+        with (
+            Path(source).open("rb") as opened,
+            mmap(opened.fileno(), 0, access=ACCESS_READ) as content,
+        ):
+            check_repeated_matchers(content, name, thread_context())
         if beginning == without_byte_order_mark(beginning):
             return session.open(source)
         source = Path(source).read_bytes()

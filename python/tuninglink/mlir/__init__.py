@@ -29,6 +29,7 @@ with lazy_imports(globals()):
     from tuninglink.mlir.passes import Pass as Pass, option as option
     from tuninglink.mlir.serialization import (
         QUOTE_OPERATIONS as QUOTE_OPERATIONS,
+        check_repeated_matchers as check_repeated_matchers,
         decode as decode,
         is_bytecode as is_bytecode,
         is_undecodable as is_undecodable,

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import re
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import Place, SpecError
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import collected_diagnostics, error, from_mlir, note, with_remedy
+from tuninglink.mlir.diagnostics import (
+    collected_diagnostics,
+    error,
+    from_mlir,
+    note,
+    quotes_operations,
+    with_remedy,
+)
 
 if TYPE_CHECKING:
+    from mmap import mmap
+
     from tuninglink.errors import Diagnostic
     from tuninglink.mlir.diagnostics import Anchor
 
@@ -41,13 +52,16 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
 
     Raises:
         SpecError: the input is empty, is neither text nor bytecode, does not parse, does not verify, or
-            is not one module.
+            is not one module; or its text uses a matcher twice in one list, on which the compiler would crash.
     """
     start = Place(source, 1, 1)
     if not without_byte_order_mark(data).strip():
         raise SpecError(error("the file is empty; expected MLIR text or bytecode", start))
     # Parse, and describe errors of the parser and the verifier.
     text = "" if is_bytecode(data) else decode(data, source)
+    # Bytecode is checked where files are read: other bytecode is of modules that were verified.
+    if text:
+        check_repeated_matchers(data, source, context)
     with collected_diagnostics(context):
         try:
             if is_bytecode(data):
@@ -174,12 +188,57 @@ def without_weights(operation: mlir.Operation) -> str:
 QUOTE_OPERATIONS: Final = "--mlir-print-op-on-diagnostic"
 """The flag whether the compiler's diagnostics quote their operation, for which it verifies the operation again."""
 
-_GENERIC_LIST: Final = b'"transform.foreach_match"'
+_LIST: Final = b"foreach_match"
+
+_MATCHERS: Final = re.compile(rb'@((?:[\w$.:@-]|"[^"\n]*")+)\s*->\s*@')
+"""The matchers of a `foreach_match`, as it is usually written."""
+
+_REPEATED: Final = re.compile(
+    r"^(.*):(\d+):(\d+): warning: matcher @(.+) is used more than once", re.MULTILINE
+)
+"""The verifier's warning about a matcher that a `foreach_match` uses twice."""
 
 
-def may_repeat_matchers(data: bytes) -> bool:
-    """Return whether the input has a form, such as bytecode, in which the parser accepts repeated matchers."""
-    return is_bytecode(data) or _GENERIC_LIST in data
+def may_repeat_matchers(data: bytes | mmap) -> bool:
+    """Return whether a list of the input may use a matcher twice: one in bytecode, in the generic form, or as written.
+
+    The entries that repeat a matcher may be in a comment.
+    """
+    if data.find(_LIST) < 0:
+        return False
+    if is_bytecode(data[:4]) or data.find(b'"transform.foreach_match"') >= 0:
+        return True
+    lists = map(_MATCHERS.findall, data[:].split(_LIST)[1:])
+    return any(len(set(matchers)) < len(matchers) for matchers in lists)
+
+
+def check_repeated_matchers(data: bytes | mmap, source: str, context: mlir.Context) -> None:
+    """Check that no list uses a matcher twice if parsing it in a context would crash the compiler.
+
+    Raises:
+        SpecError: a list uses a matcher twice.
+    """
+    if may_repeat_matchers(data) and quotes_operations(context):
+        _check_apart(without_byte_order_mark(data[:]), source)
+
+
+@lru_cache(maxsize=16)
+def _check_apart(data: bytes, source: str) -> None:
+    """Check in a separate process that no list uses a matcher twice, on which the compiler would crash in this one.
+
+    The flag that prevents the crash can be set once in a process, which belongs to the caller, and before its context
+    exists.
+    """
+    import subprocess  # noqa: PLC0415 - commands set the flag
+
+    from iree.compiler.tools.binaries import find_tool  # noqa: PLC0415
+
+    command = (find_tool("iree-opt"), f"{QUOTE_OPERATIONS}=false", "-", "-o", os.devnull)
+    finished = subprocess.run(command, input=data, capture_output=True, check=False)  # noqa: S603 - the wheel's own
+    if repeated := _REPEATED.search(finished.stderr.decode(errors="replace")):
+        file, line, column, matcher = repeated.groups()
+        file = source if file in ("-", "<stdin>") else file
+        raise SpecError(repeated_matcher(matcher, Place(file, int(line), int(column))))
 
 
 def repeated_matcher(matcher: str, at: Anchor) -> Diagnostic:

@@ -31,6 +31,7 @@ from tuninglink.files import cannot
 from tuninglink.mlir import (
     DiagnosticSink,
     Pass,
+    check_repeated_matchers,
     error,
     from_mlir,
     is_undecodable,
@@ -54,7 +55,6 @@ from tuninglink.opt.pass_registry import (
     print_pass,
 )
 from tuninglink.passes import PASSES
-from tuninglink.upgrading import check_repeated_matchers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -410,6 +410,6 @@ def _operation(program: Program, name: str, diagnostics: DiagnosticSink) -> mlir
         raise TuninglinkError(error(message, Place(name, 1, 1)))
     context = mlir.Context()
     context.load_all_available_dialects()  # Python can only build ops of loaded dialects.
-    check_repeated_matchers(data, context)
+    check_repeated_matchers(data, name, context)
     chunk = Chunk(name, without_byte_order_mark(data))
     return parse(chunk, context, diagnostics, implicit_module=True)

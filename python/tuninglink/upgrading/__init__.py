@@ -9,7 +9,6 @@ with lazy_imports(globals()):
         IterationSpaces as IterationSpaces,
     )
     from tuninglink.upgrading.module_reader import (
-        check_repeated_matchers as check_repeated_matchers,
         read_module as read_module,
     )
     from tuninglink.upgrading.rule_definition import (

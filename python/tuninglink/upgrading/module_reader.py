@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections import Counter
-from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
@@ -14,15 +12,14 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import Diagnostic, Place, Severity, SpecError
 from tuninglink.mlir import (
-    QUOTE_OPERATIONS,
     DiagnosticSink,
+    check_repeated_matchers,
     decode,
     error,
     is_bytecode,
     may_repeat_matchers,
     note,
     parse_module,
-    quotes_operations,
     repeated_matcher,
     visit,
 )
@@ -41,20 +38,12 @@ _OLD_NAMES: Final = (
 )
 """Names that today's parser accepts inside dictionaries, and that today's pipelines ignore."""
 
-_MATCHERS: Final = re.compile(rb'@((?:[\w$.:@-]|"[^"\n]*")+)\s*->\s*@')
-"""The matchers of a `foreach_match`, as it is usually written."""
-
 _GENERIC_LIST: Final = re.compile(
     rb'(?<!\\)"transform\.foreach_match"[^\n]*?\bmatchers = \[([^\]]*)\]'
 )
 """The matchers of a `foreach_match` in the generic form, as the compiler prints it."""
 
 _COMMENT: Final = b"//"
-
-_REPEATED: Final = re.compile(
-    r"^(.*):(\d+):(\d+): warning: matcher @(.+) is used more than once", re.MULTILINE
-)
-"""The verifier's warning about a matcher that a `foreach_match` uses twice."""
 
 
 def read_module(
@@ -77,9 +66,10 @@ def read_module(
     Raises:
         SpecError: the spec cannot be read, uses a matcher twice in one list, or is old and must not be upgraded.
     """
-    if not is_bytecode(data):
+    if is_bytecode(data):
+        check_repeated_matchers(data, name, context)
+    else:
         _check_matchers_differ(data, name)
-    check_repeated_matchers(data, context)
     module, failure = None, None
     try:
         module = parse_module(data, name, context)
@@ -126,6 +116,8 @@ def read_module(
 
 def _check_matchers_differ(data: bytes, name: str) -> None:
     """Check that no list uses a matcher twice, which would crash the compiler."""
+    if not may_repeat_matchers(data):
+        return
     for generic in _GENERIC_LIST.finditer(data):
         start = generic.start()
         line = data.rfind(b"\n", 0, start) + 1
@@ -135,9 +127,8 @@ def _check_matchers_differ(data: bytes, name: str) -> None:
             place = Place(name, data.count(b"\n", 0, line) + 1, start - line + 1)
             symbol = repeated.decode(errors="replace").removeprefix("@")
             raise SpecError(repeated_matcher(symbol, place))
-    lists = map(_MATCHERS.findall, data.split(b"foreach_match")[1:])
-    if all(len(set(matchers)) == len(matchers) for matchers in lists):
-        return
+    if b'"transform.foreach_match"' in data:
+        return  # the compiler finds matchers of other layouts
     from tuninglink.upgrading.spec_text import SpecText  # noqa: PLC0415 - rarely needed
 
     # The entries may be in a comment.
@@ -149,29 +140,6 @@ def _check_matchers_differ(data: bytes, name: str) -> None:
                 if pair.matcher in first:
                     raise SpecError(repeated_matcher(pair.matcher, spec.place(pair.start)))
                 first.add(pair.matcher)
-
-
-@lru_cache(maxsize=16)
-def check_repeated_matchers(data: bytes, context: mlir.Context) -> None:
-    """Check that no list uses a matcher twice, in a form in which parsing it would crash the compiler.
-
-    Raises:
-        SpecError: a list uses a matcher twice.
-    """
-    if may_repeat_matchers(data) and quotes_operations(context):
-        # Check in a separate process that no list uses a matcher twice, on which the compiler would crash in this one.
-        # The flag that prevents the crash can be set once in a process, which belongs to the caller, and before its
-        # context exists.
-        import subprocess  # noqa: PLC0415 - commands set the flag
-
-        from iree.compiler.tools.binaries import find_tool  # noqa: PLC0415
-
-        command = (find_tool("iree-opt"), f"{QUOTE_OPERATIONS}=false", "-", "-o", os.devnull)
-        finished = subprocess.run(command, input=data, capture_output=True, check=False)  # noqa: S603 - the wheel's own
-        repeated = _REPEATED.search(finished.stderr.decode(errors="replace"))
-        if repeated:
-            file, line, column, matcher = repeated.groups()
-            raise SpecError(repeated_matcher(matcher, Place(file, int(line), int(column))))
 
 
 def _upgraded(data: bytes, name: str, context: mlir.Context) -> tuple[Upgraded, RuleChange] | None:

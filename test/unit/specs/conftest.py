@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tuninglink.upgrading import module_reader
+from tuninglink.mlir import serialization
 
 
 @pytest.fixture
 def as_in_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read bytecode as commands do, whose diagnostics quote no operations: not in a separate process before."""
-    monkeypatch.setattr(module_reader, "quotes_operations", lambda _: False)
+    monkeypatch.setattr(serialization, "quotes_operations", lambda _: False)
