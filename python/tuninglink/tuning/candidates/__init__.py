@@ -6,20 +6,18 @@ The modules of this package create candidates from search spaces and given confi
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.tuning.candidates.candidate import (
+    from tuninglink.tuning.candidates.candidate_spaces import (
+        MOST_ACCUMULATORS as MOST_ACCUMULATORS,
         Candidate as Candidate,
         CandidateOrigin as CandidateOrigin,
+        CandidateSpaces as CandidateSpaces,
         SearchProblem as SearchProblem,
+        accumulators_per_thread as accumulators_per_thread,
         distance as distance,
         logarithm as logarithm,
         operand_bytes as operand_bytes,
         rewriting_candidate as rewriting_candidate,
         side_of as side_of,
-    )
-    from tuninglink.tuning.candidates.candidate_spaces import (
-        MOST_ACCUMULATORS as MOST_ACCUMULATORS,
-        CandidateSpaces as CandidateSpaces,
-        accumulators_per_thread as accumulators_per_thread,
     )
     from tuninglink.tuning.candidates.compilation import (
         BenchmarkTemplate as BenchmarkTemplate,

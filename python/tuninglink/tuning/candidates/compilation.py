@@ -26,7 +26,7 @@ from tuninglink.mlir import names, thread_context, to_bytecode, to_text
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
 from tuninglink.specs import Spec
-from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
+from tuninglink.tuning.candidates.candidate_spaces import Candidate, CandidateOrigin
 from tuninglink.tuning.programs import Benchmark, BufferLayout, Failure, FailureKind, SizedFunction
 from tuninglink.workers import (
     JobTimeoutError,

@@ -25,8 +25,12 @@ from tuninglink.mlir import collect, names, thread_context, visit
 from tuninglink.spaces import EVERYTHING, ProviderRegistry, SpaceSelection
 from tuninglink.spaces.model import Workload, read_workload
 from tuninglink.specs import Spec, load_spec
-from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, rewriting_candidate
-from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
+from tuninglink.tuning.candidates.candidate_spaces import (
+    Candidate,
+    CandidateOrigin,
+    CandidateSpaces,
+    rewriting_candidate,
+)
 from tuninglink.tuning.candidates.compilation import (
     BenchmarkTemplate,
     ConfiguredDispatch,
