@@ -3,13 +3,17 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.opt.command import run as run
+    from tuninglink.opt.command import (
+        reference as reference,
+        run as run,
+        sections as sections,
+        summary as summary,
+    )
     from tuninglink.opt.execution import (
         Execution as Execution,
         run_pass as run_pass,
         run_passes as run_passes,
     )
-    from tuninglink.opt.help import reference as reference, sections as sections, summary as summary
     from tuninglink.opt.inputs import (
         SPLIT_MARKER as SPLIT_MARKER,
         Chunk as Chunk,

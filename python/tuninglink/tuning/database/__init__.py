@@ -18,6 +18,15 @@ with lazy_imports(globals()):
         results_of as results_of,
         winners_among as winners_among,
     )
+    from tuninglink.tuning.database.exchange import (
+        export as export,
+        problem_of_program as problem_of_program,
+        read_trials as read_trials,
+        recorded_candidate as recorded_candidate,
+        to_csv as to_csv,
+        to_t4 as to_t4,
+        write_tables as write_tables,
+    )
     from tuninglink.tuning.database.insights import (
         History as History,
         HistoryFilter as HistoryFilter,
@@ -33,13 +42,4 @@ with lazy_imports(globals()):
         PriorData as PriorData,
         RelatedTrials as RelatedTrials,
         recorded_times as recorded_times,
-    )
-    from tuninglink.tuning.database.tables import (
-        export as export,
-        problem_of_program as problem_of_program,
-        read_trials as read_trials,
-        recorded_candidate as recorded_candidate,
-        to_csv as to_csv,
-        to_t4 as to_t4,
-        write_tables as write_tables,
     )

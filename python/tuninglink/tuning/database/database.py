@@ -1,4 +1,4 @@
-"""The database: records trials, finds them again, and merges with others."""
+"""The database and its SQLite schema: records trials, finds them again, and merges with others."""
 
 from __future__ import annotations
 

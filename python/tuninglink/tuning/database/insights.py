@@ -27,7 +27,7 @@ from tuninglink.tuning.database.database import (
     ranked_among,
     results_of,
 )
-from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
+from tuninglink.tuning.database.exchange import problem_of_program, recorded_candidate
 from tuninglink.tuning.deciding import interval
 from tuninglink.tuning.search import features
 

@@ -32,7 +32,7 @@ from tuninglink.tuning.database.database import (
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
+from tuninglink.tuning.database.exchange import problem_of_program, recorded_candidate
 from tuninglink.tuning.deciding import BLOCKS, TrialResult
 from tuninglink.tuning.devices import Caches
 from tuninglink.tuning.programs import (

@@ -68,13 +68,6 @@ with lazy_imports(globals()):
         contestant as contestant,
         race_seconds as race_seconds,
     )
-    from tuninglink.tuning.deciding.settings import (
-        LastStage as LastStage,
-        MeasuringOptions as MeasuringOptions,
-        Numerics as Numerics,
-        TuneOptions as TuneOptions,
-        TuningSettings as TuningSettings,
-    )
     from tuninglink.tuning.deciding.task_result import (
         FAILING_DEFAULT as FAILING_DEFAULT,
         WRONG_DEFAULT as WRONG_DEFAULT,
@@ -89,4 +82,11 @@ with lazy_imports(globals()):
         WrongDefaults as WrongDefaults,
         compare_at as compare_at,
         first_slow as first_slow,
+    )
+    from tuninglink.tuning.deciding.tune_options import (
+        LastStage as LastStage,
+        MeasuringOptions as MeasuringOptions,
+        Numerics as Numerics,
+        TuneOptions as TuneOptions,
+        TuningSettings as TuningSettings,
     )

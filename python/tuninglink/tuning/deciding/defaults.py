@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import Diagnostic, TuninglinkError
 from tuninglink.mlir import error, note
-from tuninglink.tuning.deciding.settings import Numerics
+from tuninglink.tuning.deciding.tune_options import Numerics
 from tuninglink.tuning.devices import Outputs, Settings, difference, repetition
 from tuninglink.tuning.programs import (
     Correctness,

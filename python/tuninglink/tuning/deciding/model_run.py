@@ -21,8 +21,8 @@ from tuninglink.tuning.deciding.decisions import (
     ModelComparison,
     ModelSamples,
 )
-from tuninglink.tuning.deciding.settings import Numerics
 from tuninglink.tuning.deciding.task_result import TaskResult
+from tuninglink.tuning.deciding.tune_options import Numerics
 from tuninglink.tuning.devices import COMPILING_DRIVERS, FEWEST_ROUNDS
 from tuninglink.tuning.programs import (
     PLAIN_INTEGERS,

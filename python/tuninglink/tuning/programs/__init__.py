@@ -13,10 +13,20 @@ with lazy_imports(globals()):
         passed_constants as passed_constants,
     )
     from tuninglink.tuning.programs.calls import (
+        COMPILE_FAILURES as COMPILE_FAILURES,
+        WRONG_RESULTS as WRONG_RESULTS,
+        Correctness as Correctness,
+        Failure as Failure,
+        FailureKind as FailureKind,
+        FatalError as FatalError,
         FunctionCall as FunctionCall,
+        OutputComparison as OutputComparison,
+        OutputSample as OutputSample,
+        OutputVerdict as OutputVerdict,
         ProgramCalls as ProgramCalls,
         form_dispatches as form_dispatches,
         program_calls as program_calls,
+        reason_of as reason_of,
     )
     from tuninglink.tuning.programs.compiled_program import (
         ALL_CALLS as ALL_CALLS,
@@ -43,16 +53,4 @@ with lazy_imports(globals()):
         read_program as read_program,
         select_exports as select_exports,
         specialize as specialize,
-    )
-    from tuninglink.tuning.programs.outcomes import (
-        COMPILE_FAILURES as COMPILE_FAILURES,
-        WRONG_RESULTS as WRONG_RESULTS,
-        Correctness as Correctness,
-        Failure as Failure,
-        FailureKind as FailureKind,
-        FatalError as FatalError,
-        OutputComparison as OutputComparison,
-        OutputSample as OutputSample,
-        OutputVerdict as OutputVerdict,
-        reason_of as reason_of,
     )

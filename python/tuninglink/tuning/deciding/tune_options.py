@@ -1,4 +1,4 @@
-"""The settings of the tuner."""
+"""The options of `tuninglink tune` and of other runs that measure candidates: each field declares a flag."""
 
 from __future__ import annotations
 
