@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import torch
+from fresh_torch_models import FRESH
 from iree.turbine import aot
 from program_files import FrameworkRun, largest_error, median_milliseconds, write_runs
 from small_torch_models import ONNX_MODELS, SMALL_MODELS
 from torch_models import HELD_OUT, MODELS, SHORTENED, build
+
+import tuninglink.torch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    models = {**MODELS, **SHORTENED, **HELD_OUT, **SMALL_MODELS, **ONNX_MODELS}
+    models = {**MODELS, **SHORTENED, **HELD_OUT, **SMALL_MODELS, **ONNX_MODELS, **FRESH}
     parser.add_argument("model", choices=sorted(models))
     parser.add_argument("--dtype", choices=sorted(TYPES), default="f16")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cpu")
@@ -119,6 +122,10 @@ def main() -> None:
     functions = build(models[arguments.model], dtype)
     if arguments.model in ONNX_MODELS:
         export_onnx(functions["main"], directory / "program.mlir")
+    elif arguments.model in FRESH:
+        main = functions["main"]
+        content = tuninglink.torch.export(main.module, main.inputs)
+        (directory / "program.mlirbc").write_bytes(content)
     else:
         export(functions, directory / "program.mlirbc")
     # Run the model in the given type, and in f32 for the expected outputs.
