@@ -105,8 +105,10 @@ class DispatchTuning:
                 program = self.read_program()
             for warning in generic_cpu_warnings(task.target for task in program.tasks):
                 listener.noticed(warning)
-            # Tune until the budget is over or a signal arrives.
-            uris = uris or (default_device(program.matching_tasks(())[0].target.backend),)
+            # Tune until the budget is over or a signal arrives. A program may name another kind of device.
+            backend = program.matching_tasks(())[0].target.backend
+            named = options.settings.devices or (default_device(backend),)
+            machines, uris = machines if named == uris else None, named
             tuner = opened.enter_context(open_context(options, uris, timeline, listener, machines))
             descriptions = tuner.devices.descriptions
             listener.found(program, descriptions)

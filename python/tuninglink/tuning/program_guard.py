@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -144,7 +145,9 @@ class ProgramGuard:
             self._default_job = None
             compiled = None if job.cancelled() or job.exception() else job.result()
             if compiled is not None and not isinstance(compiled, Failure):
-                self._compile_seconds = compiled.seconds
+                # A program that was provided was compiled from its source, beside others.
+                least = self._compile_seconds if self._compiled is not None else math.inf
+                self._compile_seconds = min(compiled.seconds, least)
         if is_known or self._has_repairs != self._has_wrong_defaults:
             self._reserve()
 

@@ -305,6 +305,9 @@ class WorkerProcess:
                 raise CancelledError from None
             output = running.tail.decode(errors="replace")
             raise WorkerCrashedError(running.process.wait(), output) from None
+        except BaseException:  # the rest of the frame is still on its way
+            self.end()
+            raise
         stream, buffers, place = io.BytesIO(frame), [], 0
         for size in pickle.load(stream):  # noqa: S301 - from our own worker
             buffers.append(memoryview(memory)[place : place + size] if memory else b"")
@@ -418,7 +421,10 @@ class _Running:
                 self._wait(select.POLLIN, deadline)
                 continue
             for descriptor in files:
-                memory = mmap.mmap(descriptor, 0, flags=mmap.MAP_PRIVATE)
+                # A mapping of the file would hold a descriptor while the result lives.
+                memory, place = mmap.mmap(-1, os.fstat(descriptor).st_size), 0
+                while place < len(memory):
+                    place += os.preadv(descriptor, [memoryview(memory)[place:]], place)
                 os.close(descriptor)
             if not part:
                 raise EOFError

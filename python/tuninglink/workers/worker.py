@@ -160,13 +160,16 @@ def _run(call: bytes, *, keeps_result: bool) -> tuple[bytes, list[int]]:
         if not large:
             return pickle.dumps([]) + outcome, []
         # A file in memory has the large buffers, each at the start of a page: pipes are several times slower.
-        descriptor = os.memfd_create("tuninglink")
-        place = 0
-        for content in large:
-            done = 0
-            while done < content.nbytes:
-                done += os.pwrite(descriptor, content[done:], place + done)
-            place = next_page(place + done)
+        descriptor, place = os.memfd_create("tuninglink"), 0
+        try:
+            for content in large:
+                done = 0
+                while done < content.nbytes:
+                    done += os.pwrite(descriptor, content[done:], place + done)
+                place = next_page(place + done)
+        except OSError:
+            os.close(descriptor)
+            raise
         return pickle.dumps([content.nbytes for content in large]) + outcome, [descriptor]
     except Exception as failure:  # noqa: BLE001 - the caller gets it
         # Pickled under the name of this module, not as that of the program, `__main__`.
@@ -182,7 +185,9 @@ def _run(call: bytes, *, keeps_result: bool) -> tuple[bytes, list[int]]:
         if type(restored) is not type(failure) or str(restored) != str(failure):
             raised = JobError(f"{type(failure).__name__}: {failure}")
             raised.add_note(failure.__notes__[-1])
-        return pickle.dumps([]) + pickle.dumps((False, raised)), []
+        outcome = pickle.dumps([]) + pickle.dumps((False, raised))
+        del raised  # its traceback holds this frame, and all that the job had
+        return outcome, []
 
 
 def next_page(place: int) -> int:

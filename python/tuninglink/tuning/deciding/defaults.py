@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Event, Lock
@@ -215,7 +217,8 @@ class DefaultJudgements:
         if job is None or job.cancel():  # queued behind other jobs
             job = self._jobs[task.key] = Future()
             job.set_result(self._judge(task, default))
-        return job.result()
+        with self._awaiting():
+            return job.result()
 
     def reject(self, task: TuningTask, failure: Failure) -> None:
         """Take a default that fails as wrong: any right candidate replaces it."""
@@ -268,9 +271,19 @@ class DefaultJudgements:
 
     def wait(self, seconds: float) -> None:
         """Wait for the next verdict from the background."""
-        self._is_awaited.set()
         running = [job for job in self._jobs.values() if not job.done()]
-        wait(running, None if math.isinf(seconds) else seconds, FIRST_COMPLETED)
+        with self._awaiting():
+            wait(running, None if math.isinf(seconds) else seconds, FIRST_COMPLETED)
+
+    @contextmanager
+    def _awaiting(self) -> Iterator[None]:
+        """Let the background use the device without pauses during a block."""
+        self._is_awaited.set()
+        try:
+            yield
+        finally:
+            if self._threads is not None:
+                self._is_awaited.clear()
 
     def take_news(self) -> list[tuple[TuningTask, OutputVerdict]]:
         """Return the wrong defaults since the last call."""

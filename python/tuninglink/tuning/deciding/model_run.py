@@ -449,12 +449,15 @@ class ModelRuns:
 
     def _load_ahead(self, job: Future[Compiled | Failure]) -> None:
         """Let the driver compile a compiled program before it runs, if a loader was given."""
-        if self.loader is None or job.cancelled() or job.exception():
+        calls = self.program.calls
+        if self.loader is None or calls is None or job.cancelled() or job.exception():
             return
+        if calls.parameters.parameters or calls.parameters.files:
+            return  # it does not load without them
         compiled = job.result()
         if not isinstance(compiled, Failure):
             with suppress(RuntimeError):  # it is closed
-                self.loader.begin(compiled.image, "")
+                self.loader.begin(compiled.image)
 
     def image_with(self, spec: str) -> bytes | None:
         """Return the program with a spec if it is compiled; None otherwise."""

@@ -487,7 +487,7 @@ class AheadLoader:
         """
         limit = self._timeout if is_default else self._limit
         try:
-            _, seconds = self.begin(benchmark.image, benchmark.function, limit).result()
+            _, seconds = self.begin(benchmark.image, limit).result()
         except JobTimeoutError as failure:
             message = f"the driver did not compile it within {failure.seconds:.3g} s"
             return Failure(FailureKind.COMPILE_TIMEOUT, message, failure.is_starved)
@@ -497,11 +497,9 @@ class AheadLoader:
             self._limit = min(max(_LEAST_SECONDS, _FACTOR * seconds), self._timeout)
         return None
 
-    def begin(
-        self, image: bytes, function: str, seconds: float = _PROGRAM_SECONDS
-    ) -> Future[tuple[Any, float]]:
+    def begin(self, image: bytes, seconds: float = _PROGRAM_SECONDS) -> Future[tuple[Any, float]]:
         """Start to load a module within a time limit."""
-        return self.pool.submit(_answer, Request(Measurer.load, (image, function)), seconds=seconds)
+        return self.pool.submit(_answer, Request(Measurer.load, (image,)), seconds=seconds)
 
 
 class Devices(DeviceSet):

@@ -255,9 +255,10 @@ class Measurer:
             sampled.append(partial(_mean_sample, functions, repeated.counts, weights))
         return Subject(sampled, least_batch, seconds / repeated.stretch)
 
-    def load(self, image: bytes, function: str) -> None:
+    def load(self, image: bytes) -> None:
         """Load a module and release it: a driver that compiles modules keeps the result for other processes."""
-        self._loader.load(image, function, anew=True)
+        self._loader.open(image)
+        release_memory(self._device)
 
     def _sets(self, layout: BufferLayout) -> int:
         """Return the number of sets of a benchmark, which is also the smallest batch that shows its time."""

@@ -162,6 +162,20 @@ class Loader:
             raise MeasurementError(FailureKind.LOAD, f"the module has no function '{function}'")
         return LoadedFunction(context, loaded, self._thread)
 
+    def open(self, image: bytes) -> None:
+        """Open a module and release it.
+
+        Raises:
+            MeasurementError: the device rejects the module.
+        """
+        began = time.perf_counter()
+        try:
+            rt.VmContext(self.instance, modules=[self._hal, self._map(image, None)])
+        except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
+            raise MeasurementError(FailureKind.LOAD, str(failure)) from None
+        finally:
+            self.seconds += time.perf_counter() - began
+
     def _open(
         self, image: bytes, copy: Hashable, libraries: tuple[rt.VmModule, ...]
     ) -> tuple[rt.VmModule, rt.VmContext]:
@@ -262,18 +276,19 @@ def place_inputs(
             *([(buffer, *copy) for copy in copies if copy] for copies in zip_longest(*repeats)),
         ]
     steps += [[(buffer, *copy)] for copy in _doubling(0, layout.stride, sets * layout.stride)]
-    done, commands = device.create_semaphore(0), []
-    for number in range(1 + len(steps)):
-        command = rt.HalCommandBuffer(device)
-        if not number:
-            command.fill(buffer, CANARY, 0, length)
-        for source, source_offset, offset, size in steps[number - 1] if number else ():
-            command.copy(source, buffer, source_offset, offset, size)
-        command.end()
-        commands.append(command)
-        fences = rt.HalFence.create_at(done, number), rt.HalFence.create_at(done, number + 1)
-        device.queue_execute(command, *fences)
-    rt.HalFence.create_at(done, len(commands)).wait()
+    with _allocation(length):
+        done, commands = device.create_semaphore(0), []
+        for number in range(1 + len(steps)):
+            command = rt.HalCommandBuffer(device)
+            if not number:
+                command.fill(buffer, CANARY, 0, length)
+            for source, source_offset, offset, size in steps[number - 1] if number else ():
+                command.copy(source, buffer, source_offset, offset, size)
+            command.end()
+            commands.append(command)
+            fences = rt.HalFence.create_at(done, number), rt.HalFence.create_at(done, number + 1)
+            device.queue_execute(command, *fences)
+        rt.HalFence.create_at(done, len(commands)).wait()
     return buffer
 
 

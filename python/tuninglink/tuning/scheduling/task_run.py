@@ -437,14 +437,20 @@ class TaskRun:
         if (recorded := self._recorded(result)) is not None:
             return recorded
         standing = self.standing.winner if self.standing is not None else None
-        if standing is not None and self._leads_clearly and not self.race_seconds:
-            # Its outputs may have been compared with the default's only.
+        if standing and self._leads_clearly and not self.race_seconds and not budget.is_over:
+            # Its outputs may have been compared with the default's only. Elsewhere, it is verified in time for another.
             failure = self._failure(standing)
-            if failure is None:
+            compiled = self._context.compiled(self.prepared, standing)
+            if failure is None and not self._context.is_local and compiled and compiled.benchmark:
+                verification = self._winner_verification
+                failure = verification.failure(standing.candidate, compiled.benchmark)
+            if failure is not None:
+                self._reject(standing, failure)
+                self.standing = None
+            elif self._leads_clearly:  # the check has not shown that the default is wrong
                 judged = replace(result, judgement=self._checks.default_judgement)
+                self._release_reference()
                 return self._or_standing(replace(judged, verdict=TaskOutcome.UNDECIDED))
-            self._reject(standing, failure)
-            self.standing = None
         ranked = self._ranked()
         if not ranked:
             return result
