@@ -92,9 +92,9 @@ _SPIRV_BACKENDS: Final = frozenset({"metal-spirv", "vulkan-spirv", "webgpu-spirv
 
 
 def _root_conditions(
-    function: mlir.Operation, variant: mlir.Operation | None, computing: Sequence[mlir.Operation]
+    function: mlir.Operation, export: mlir.Operation | None, computing: Sequence[mlir.Operation]
 ) -> Sequence[Condition]:
-    """Return the conditions on the root op of a function, the strongest first.
+    """Return the conditions on the root op of a function with its export, the strongest first.
 
     The last op that satisfies the first satisfiable condition is the root op.
     """
@@ -113,9 +113,7 @@ def _root_conditions(
         return (_leads(_is_structured, _RELAYOUTS), _is_structured, _named(_RELAYOUTS))
     # GPU backends run a function with a workgroup count of one in one thread, without a configuration
     # (`initGPULaunchConfig`).
-    for export in body(variant) if variant is not None else ():
-        if export.name != names.EXECUTABLE_EXPORT or symbol_name(export) != symbol_name(function):
-            continue
+    if export is not None:
         blocks = list(export.regions[0].blocks)
         counts = list(blocks[-1].operations[-1].operation.operands) if blocks else []
         if counts and all(constant_value(count) == 1 for count in counts):
@@ -268,9 +266,14 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
         op for op in collect(root, *kinds, nested=False) if op.name != names.NAMED_SEQUENCE
     ]
     function_roots = []
+    exports: dict[mlir.Operation, dict[str | None, mlir.Operation]] = {}
     for function in functions:
         around = ancestors(function)
         variant = next((op for op in around if op.name == names.EXECUTABLE_VARIANT), None)
+        if variant is not None and variant not in exports:
+            exports[variant] = {
+                symbol_name(op): op for op in body(variant) if op.name == names.EXECUTABLE_EXPORT
+            }
         visibility = str(function.attributes.get(names.SYMBOL_VISIBILITY))
         if function.name != names.FUNCTION and (variant is None or visibility == '"private"'):
             continue
@@ -280,9 +283,10 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
         roots = ops.annotated or (ops.configured if len(ops.configured) == 1 else ())
         if not roots and ops.computing:
             # The op that the compiler would choose a configuration for, if any.
+            export = None if variant is None else exports[variant].get(symbol_name(function))
             chosen = (
                 operation
-                for condition in _root_conditions(function, variant, ops.computing)
+                for condition in _root_conditions(function, export, ops.computing)
                 for operation in reversed(ops.computing)
                 if condition(operation)
             )

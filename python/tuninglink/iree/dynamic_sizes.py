@@ -83,7 +83,8 @@ def specialization_ranges(
         assumptions = ["<>"] * loops
         for loop, sizes in box.items():
             divisor = f", udiv = {sizes.divisor}" if sizes.divisor > 1 else ""
-            assumptions[loop] = f"<umin = {sizes.low}, umax = {sizes.high}{divisor}>"
+            if loop in range(loops):
+                assumptions[loop] = f"<umin = {sizes.low}, umax = {sizes.high}{divisor}>"
         lists.append(f"[{', '.join(assumptions)}]")
     return mlir.Attribute.parse(f"#util<int.assumption.multi_array[{', '.join(lists)}]>", context)
 

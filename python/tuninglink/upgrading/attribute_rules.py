@@ -546,7 +546,8 @@ def attention_basis(site: AttributeSite) -> None:
         is_first = name == "qk_attrs"
         # The loops of the attention, and those of the product.
         space = site.find_space()
-        query, key, value = space.used[:3] if space is not None else (frozenset(),) * 3
+        is_attention = space is not None and space.is_attention
+        query, key, value = space.used[:3] if space and is_attention else (frozenset(),) * 3
         query_rows = sorted(query - key - value)
         if space is None or not space.is_attention or not query_rows:
             rank = _BATCHES + 4

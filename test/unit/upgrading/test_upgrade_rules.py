@@ -98,3 +98,29 @@ def test_a_rule_applies_to_its_targets_in_their_order() -> None:
     # A set of names has another order in each process, and with it the report.
     targets = RULES["elementwise-operations"].targets
     assert list(targets[:3]) == ["linalg.exp", "linalg.log", "linalg.abs"]
+
+
+def test_counts_of_an_attention_beside_another_op_get_assumed_loops() -> None:
+    """The space of an op with two maps is not that of an attention."""
+    spec = """
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @match(%op: !transform.any_op {transform.readonly})
+      -> (!transform.any_op, !transform.any_param) {
+    %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {
+    ^bb0(%a: tensor<8x16xf16>, %c: tensor<8xf16>):
+      %r = linalg.generic {
+          indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+          iterator_types = ["parallel", "reduction"]}
+          ins(%a : tensor<8x16xf16>) outs(%c : tensor<8xf16>) {
+      ^bb0(%x: f16, %y: f16):
+        %s = arith.addf %x, %y : f16
+        linalg.yield %s : f16
+      } -> tensor<8xf16>
+    } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+    %config = transform.param.constant {qk_attrs = {lowering_config =
+        #iree_gpu.lowering_config<{subgroup_m_count = 4, subgroup_n_count = 1}>}} -> !transform.any_param
+    transform.yield %op, %config : !transform.any_op, !transform.any_param
+  }
+}
+"""
+    assert "[[1, 1, 4, 1, 1, 1], [0, 1, 2, 4, 5]]" in upgrade(spec).text
