@@ -577,11 +577,16 @@ def open_program(session: Session, source: str | bytes, name: str = MEMORY) -> N
     if isinstance(source, bytes):
         check_repeated_matchers(source, name, thread_context())
     else:
-        with (
-            Path(source).open("rb") as opened,
-            mmap(opened.fileno(), 0, access=ACCESS_READ) as content,
-        ):
-            check_repeated_matchers(content, name, thread_context())
+        try:
+            with (
+                Path(source).open("rb") as opened,
+                mmap(opened.fileno(), 0, access=ACCESS_READ) as content,
+            ):
+                check_repeated_matchers(content, name, thread_context())
+        except ValueError:  # a file of the system, whose length is 0 although it has a content
+            check_repeated_matchers(Path(source).read_bytes(), name, thread_context())
+        except OSError as failure:
+            raise CompileError(cannot("read", Path(source), failure)) from None
         if beginning == without_byte_order_mark(beginning):
             return session.open(source)
         source = Path(source).read_bytes()

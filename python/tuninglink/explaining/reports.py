@@ -188,6 +188,11 @@ class DispatchReport:
         return self.calls * sum(savings) if savings and len(savings) == len(times) else None
 
     @property
+    def words(self) -> str:
+        """A description of its root ops."""
+        return "; ".join(operation.words for operation in self.operations)
+
+    @property
     def weight(self) -> Weight:
         """The cost of all calls."""
         time = None if self.microseconds is None else self.calls * self.microseconds

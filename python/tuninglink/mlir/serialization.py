@@ -222,7 +222,7 @@ def check_repeated_matchers(data: bytes | mmap, source: str, context: mlir.Conte
         _check_apart(without_byte_order_mark(data[:]), source)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=1)
 def _check_apart(data: bytes, source: str) -> None:
     """Check in a separate process that no list uses a matcher twice, on which the compiler would crash in this one.
 

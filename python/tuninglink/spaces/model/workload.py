@@ -89,15 +89,16 @@ def read_workload(
     text = "" if target is None else str(target)
     if text not in _known_limits:
         executable = None if target is None else read_executable_target(target)
-        _known_limits[text] = {}
+        limits = {}
         # The bindings abort the process on targets that do not describe a GPU.
         if target is not None and executable is not None and executable.gpu:
             info = iree_gpu.TargetInfo.get_gpu_target_info(target)
-            _known_limits[text] = {
+            limits = {
                 "max_thread_count_per_workgroup": info.max_thread_count_per_workgroup,
                 "max_workgroup_memory_bytes": info.max_workgroup_memory_bytes,
                 "simds_per_workgroup": info.simds_per_workgroup,
             }
+        _known_limits[text] = limits  # in one step: other threads read it
     problem = Problem(op.kind, dimensions, op.element_types, _known_limits[text])
     return Workload(root, function, target, problem, module)
 
