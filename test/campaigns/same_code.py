@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,16 +21,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.compiler import set_up_command_line
+from tuninglink.tuning.candidates import compile_program
 from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules
 from tuninglink.tuning.devices import Device, DeviceProcess, Rounds
-from tuninglink.tuning.programs import CompiledProgram, ProgramInput
+from tuninglink.tuning.programs import read_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.deciding import RaceResult
     from tuninglink.tuning.devices import Answer, DeviceDescription, Request
-    from tuninglink.tuning.programs import Failure
+    from tuninglink.tuning.programs import Benchmark, Failure
 
 SIZES: Final = ((1, 1024, 1024), (64, 64, 64), (8, 768, 768), (128, 256, 256), (384, 384, 384))
 HOST: Final = (
@@ -43,7 +44,7 @@ MOST_WINNERS: Final = 0.02
 
 
 class ProgramDevice(Device):
-    """A device on which races are run by whole programs."""
+    """A device on which all but the first benchmark of a round may be faster than measured."""
 
     def __init__(self, process: DeviceProcess, gain: float) -> None:
         self._process = process
@@ -68,8 +69,8 @@ class ProgramDevice(Device):
         return replace(rounds, samples=tuple(samples))
 
 
-def matmul(sizes: tuple[int, int, int], flags: Sequence[str]) -> CompiledProgram:
-    """Return a compiled matmul."""
+def matmul(sizes: tuple[int, int, int], flags: Sequence[str]) -> Benchmark:
+    """Return the compiled benchmark of a matmul."""
     m, n, k = sizes
     left, right, result = (
         f"tensor<{rows}x{columns}xf32>" for rows, columns in ((m, k), (k, n), (m, n))
@@ -79,18 +80,20 @@ def matmul(sizes: tuple[int, int, int], flags: Sequence[str]) -> CompiledProgram
       %0 = linalg.matmul ins(%left, %right : {left}, {right}) outs(%start : {result}) -> {result}
       return %0 : {result}
     }}"""
-    command = Path(sys.executable).with_name("iree-compile")
     with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "program.vmfb"
-        subprocess.run([command, *flags, "-", "-o", path], input=text, text=True, check=True)
-        image = path.read_bytes()
-    inputs = tuple(ProgramInput(shape, "f32") for shape in ((m, k), (k, n), (m, n)))
-    return CompiledProgram(image, "main", inputs)
+        path = Path(directory) / "program.mlir"
+        path.write_text(text)
+        (task,) = read_program(str(path), flags).tasks
+    compiled = compile_program(task.source, "")
+    assert not isinstance(compiled, str), compiled
+    return task.benchmark(compiled.image)
 
 
 def run(arguments: argparse.Namespace) -> list[RaceResult]:
     """Run the races and return their outcomes."""
-    programs = {each: matmul(each, arguments.flags or HOST) for each in SIZES}
+    flags = arguments.flags or HOST
+    set_up_command_line("tuninglink", flags)
+    programs = {each: matmul(each, flags) for each in SIZES}
     results = []
     rules = RaceRules(gap_seconds=arguments.gap)
     with DeviceProcess(arguments.device) as process:
