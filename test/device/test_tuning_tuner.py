@@ -11,7 +11,7 @@ from clocks import limits_in_processor_time
 from device_benchmarks import DOUBLE, FAULT, HANG, OVERRUN, SLOW_DOUBLE, WRONG, benchmark, straight
 from processes import PATIENCE
 from recorded_tuning import FLAGS, RecordedDevices, interrupt, tune, without_pauses
-from tuning_programs import TWO_MATMULS, matmul, prepared
+from tuning_programs import RUNNABLE_TARGETS, TWO_MATMULS, matmul, prepared
 
 import tuninglink
 from tuninglink.errors import TuninglinkError
@@ -45,6 +45,7 @@ from tuninglink.tuning.devices import (
 )
 from tuninglink.tuning.programs import Failure, FailureKind
 from tuninglink.tuning.scheduling import TuningContext, tune_task
+from tuninglink.tuning.scheduling.exploration import TaskTrials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -345,3 +346,21 @@ def test_a_wrong_candidate_does_not_stand(program: Path, compiler: RememberingCo
         assert each.winner.microseconds is not None
         assert each.winner.microseconds >= 80.0
         assert each.wrong
+
+
+def test_a_rejected_candidate_may_have_lost_its_image() -> None:
+    task = prepared(matmul(8, 64, 128), "host-cpu")
+    devices = RecordedDevices()
+    with CandidateCompiler(RUNNABLE_TARGETS["host-cpu"], 2) as compiler:
+        compiled = compiler.submit_program(task.task.source, "", PATIENCE).result()
+        assert isinstance(compiled, Compiled), compiled
+        default = MeasuredTask(task.task, task.task.benchmark(compiled.image), 200.0, 0.1)
+        devices.measure_default(default.benchmark)
+        trials = TaskTrials(TuningContext(SETTINGS, compiler, devices), task, default, 200.0)
+        trials.explore(Budget(trials=3))
+    measured = trials.all[0]
+    trials.all[0] = replace(measured, benchmark=None)
+    trials.reject(measured, Failure(FailureKind.WRONG, "it is wrong"))
+    assert trials.all[0].candidate == measured.candidate
+    assert trials.all[0].failure is not None
+    assert [trial.failure for trial in trials.all[1:]] == [None, None]

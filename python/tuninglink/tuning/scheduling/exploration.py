@@ -429,7 +429,9 @@ class TaskTrials:
     def reject(self, trial: TrialResult, failure: Failure) -> None:
         """Mark a measured candidate as failed."""
         rejected = replace(trial, microseconds=None, failure=failure, benchmark=None, timing=None)
-        self.all[self.all.index(trial)] = rejected
+        # Its image may have been dropped here, or compiled again there.
+        keys = [other.candidate.key for other in self.all]
+        self.all[keys.index(trial.candidate.key)] = rejected
         if self._context.journal:
             self._context.journal.record(self._prepared, rejected)
         tell_result(self.search, rejected)
