@@ -248,7 +248,7 @@ TARGETS_USAGE: Final[Usage] = Usage(
 def targets_command(arguments: Sequence[str]) -> int:
     values, _ = TARGETS_USAGE.parse(arguments)
     set_up_command_line("tuninglink targets", ())
-    specs, known = shipped(), known_target_names()
+    specs, all_targets = shipped(), known_target_names()
     if values.get("all"):
         shipped_names = {target.name for target in specs}
         rows = [
@@ -256,13 +256,13 @@ def targets_command(arguments: Sequence[str]) -> int:
                 *(name, target.backend, " > ".join(target.names)),
                 next((name for name in target.names if name in shipped_names), ""),
             )
-            for name, target in known.items()
+            for name, target in all_targets.items()
         ]
         print_table(("target", "backend", "looked up as", "default spec"), rows)
         return SUCCESS
     for target, spec in specs.items():
         own = target.name
-        served = [name for name in known if name != own and own in known[name].names]
+        served = [name for name in all_targets if name != own and own in all_targets[name].names]
         entries = [(entry.matcher, entry.action, origin_of(spec, entry)) for entry in spec.entries]
         title = f"{target} ({target.backend})"
         print_table(("matcher", "action", "source"), entries, title=title)

@@ -326,7 +326,7 @@ class SpecMember:
         unreachable: dict[int, str] = {}
         if self.spec is not None and len(self.pairs) <= MOST_PROVEN:
             unreachable = {
-                each.position: each.why_unreachable for each in find_unreachable(self.spec)
+                entry.position: entry.why_unreachable for entry in find_unreachable(self.spec)
             }
         usages = tuple(
             EntryUsage(

@@ -107,7 +107,11 @@ class Explanation:
         """Return the shipped libraries that would configure further dispatches."""
         shares = []
         for library in self.libraries:
-            covered = (each.weight for each in self.dispatches if each.name in library.dispatches)
+            covered = (
+                dispatch.weight
+                for dispatch in self.dispatches
+                if dispatch.name in library.dispatches
+            )
             shares.append(LibraryShare(library, self.share(sum(covered, Weight()))))
         return tuple(shares)
 

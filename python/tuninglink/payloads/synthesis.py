@@ -487,7 +487,9 @@ def first_matches(
             with mlir.InsertionPoint(block):
                 if target is not None:
                     include(split_path(entry.action), arguments, [], FAILURES_PROPAGATE)
-                tagged = next((each for each in arguments if is_any_op(each.type)), None)
+                tagged = next(
+                    (argument for argument in arguments if is_any_op(argument.type)), None
+                )
                 if tagged is not None:
                     annotate(tagged, _TAG, number)
                 yield_([])

@@ -178,7 +178,7 @@ class SizeRelations:
                 return _at([self.loops[at] for at in loops], index)
         for step, steps in op.steps.items():
             if f"{op.kind.value} {step}" == kind:
-                return _at([number(each) for each in steps], index)
+                return _at([number(step) for step in steps], index)
         return None
 
     def _unknown(self) -> Expression:

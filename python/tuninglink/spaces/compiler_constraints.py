@@ -174,8 +174,8 @@ def insert_constraints(module: bytes, pipeline: str) -> list[UnsizedConstraints]
                     and len(list(constant.result.uses)) == len(list(equal.result.uses)) == 1
                 )
                 message = _string(assertion.attributes["msg"]) if is_size else ""
-            for each in reversed(first if message else []):
-                each.erase()
+            for check in reversed(first if message else []):
+                check.erase()
             dimensions.append(FixedSize(size, message))
         with operation.context, mlir.Location.unknown():
             sizeless = mlir.Module.create().operation

@@ -68,13 +68,13 @@ class ProviderRegistry:
             try:
                 loaded = entry_point.load()
                 providers: list[Provider] = []
-                for each in [loaded] if isinstance(loaded, type) else list(loaded):
-                    if not (isinstance(each, type) and issubclass(each, Provider)):
-                        text = f"{each!r} is not a subclass of tuninglink.spaces.Provider"
+                for provider in [loaded] if isinstance(loaded, type) else list(loaded):
+                    if not (isinstance(provider, type) and issubclass(provider, Provider)):
+                        text = f"{provider!r} is not a subclass of tuninglink.spaces.Provider"
                         raise TypeError(text)
-                    if not isinstance(getattr(each, "name", None), str):
-                        raise TypeError(f"{each.__qualname__} has no name")
-                    providers.append(each())
+                    if not isinstance(getattr(provider, "name", None), str):
+                        raise TypeError(f"{provider.__qualname__} has no name")
+                    providers.append(provider())
                 self._all += providers
             except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
                 package = f" of package '{entry_point.dist.name}'" if entry_point.dist else ""

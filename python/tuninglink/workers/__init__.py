@@ -3,7 +3,11 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.workers.pool import Pool as Pool, processor_count as processor_count
+    from tuninglink.workers.pool import (
+        Pool as Pool,
+        finished as finished,
+        processor_count as processor_count,
+    )
     from tuninglink.workers.worker import (
         JobError as JobError,
         JobTimeoutError as JobTimeoutError,

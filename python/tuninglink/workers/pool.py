@@ -210,6 +210,13 @@ def _pickled(function: Callable[..., object], *arguments: object) -> bytes:
     return pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
 
 
+def finished(result: T) -> Future[T]:
+    """Return a future that has its result."""
+    future: Future[T] = Future()
+    future.set_result(result)
+    return future
+
+
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 

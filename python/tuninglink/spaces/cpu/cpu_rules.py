@@ -398,7 +398,7 @@ def add_necessary_rules(rules: CpuRules) -> None:
         size = nest.loops[loop].size
         for level in pipeline.natural if size is None or size > 1 else ():
             tile, name = rules.named_tile(level, loop)
-            others = [rules.tiles[each, loop] for each in CpuLevel if each is not level]
+            others = [rules.tiles[other, loop] for other in CpuLevel if other is not level]
             condition = any_of(tile >= 0, *(other == 1 for other in others))
             rules.add(condition, f"{name} must not be negative ({{}} >= 0)", tile)
     # Parallel levels tile parallel loops, and reduction levels tile reductions:

@@ -306,7 +306,7 @@ def neighbors(workload: Workload) -> tuple[Neighbor, ...]:
                 if new_ties:
                     tied[other] |= new_ties
                     waiting.append(other)
-    result = (_neighbor(each, tied[each]) for each in computing if each != root)
+    result = (_neighbor(op, tied[op]) for op in computing if op != root)
     return tuple(dict.fromkeys(result))
 
 

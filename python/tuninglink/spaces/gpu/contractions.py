@@ -244,7 +244,7 @@ class Promotion:
         self._chosen = rules.choice(_KNOB, [list(each) or "none" for each in _OPTIONS])
         self.any = self._chosen != _OPTIONS.index(())
         with rules.context:
-            operands = tuple(mlir.ArrayAttr.get([*map(integer, each)]) for each in _OPTIONS)
+            operands = tuple(mlir.ArrayAttr.get([*map(integer, option)]) for option in _OPTIONS)
             types = tuple(promotion_types(len(each)) for each in _OPTIONS)
         self.slots = {
             PROMOTED_OPERANDS: OptionSlot(_KNOB, operands),

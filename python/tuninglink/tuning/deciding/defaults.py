@@ -26,6 +26,7 @@ from tuninglink.tuning.programs import (
     reason_of,
 )
 from tuninglink.tuning.references import Reference
+from tuninglink.workers import finished
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Compiled
@@ -215,8 +216,7 @@ class DefaultJudgements:
         """
         job = self._jobs.get(task.key)
         if job is None or job.cancel():  # queued behind other jobs
-            job = self._jobs[task.key] = Future()
-            job.set_result(self._judge(task, default))
+            job = self._jobs[task.key] = finished(self._judge(task, default))
         with self._awaiting():
             return job.result()
 
@@ -225,8 +225,7 @@ class DefaultJudgements:
         verdict = OutputVerdict(
             Correctness.WRONG, f"the compiler's own choice fails: {failure.message}"
         )
-        self._jobs[task.key] = Future()
-        self._jobs[task.key].set_result(verdict)
+        self._jobs[task.key] = finished(verdict)
         self._failing.add(task.key)
 
     def fails(self, task: TuningTask) -> bool:
@@ -247,8 +246,7 @@ class DefaultJudgements:
             return
         verdict = self._references.judge_by_points(task, outputs)
         if verdict is not None:
-            self._jobs[task.key] = Future()
-            self._jobs[task.key].set_result(verdict)
+            self._jobs[task.key] = finished(verdict)
             self._tell(task, verdict)
 
     def verdict(self, task: TuningTask) -> OutputVerdict | None:

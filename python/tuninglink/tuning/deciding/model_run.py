@@ -33,6 +33,7 @@ from tuninglink.tuning.programs import (
     element_type,
 )
 from tuninglink.tuning.references import narrow_sums
+from tuninglink.workers import finished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -443,8 +444,7 @@ class ModelRuns:
 
     def provide(self, compiled: Compiled) -> None:
         """Take the program without a spec from an earlier compilation."""
-        self._images[""] = Future()
-        self._images[""].set_result(compiled)
+        self._images[""] = finished(compiled)
         self._load_ahead(self._images[""])
 
     def _load_ahead(self, job: Future[Compiled | Failure]) -> None:

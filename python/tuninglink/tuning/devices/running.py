@@ -278,11 +278,11 @@ def place_inputs(
     steps += [[(buffer, *copy)] for copy in _doubling(0, layout.stride, sets * layout.stride)]
     with _allocation(length):
         done, commands = device.create_semaphore(0), []
-        for number in range(1 + len(steps)):
+        for number, step in enumerate([[], *steps]):
             command = rt.HalCommandBuffer(device)
             if not number:
                 command.fill(buffer, CANARY, 0, length)
-            for source, source_offset, offset, size in steps[number - 1] if number else ():
+            for source, source_offset, offset, size in step:
                 command.copy(source, buffer, source_offset, offset, size)
             command.end()
             commands.append(command)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -39,6 +39,7 @@ from tuninglink.tuning.flag_sets.sets import (
     flag_sets,
 )
 from tuninglink.tuning.references import ProgramReference
+from tuninglink.workers import finished
 
 if TYPE_CHECKING:
     from tuninglink.errors import Diagnostic
@@ -272,8 +273,7 @@ class FlagChoice:
                     if not pair.entries:
                         jobs.append(self.jobs[pair.flag_set])
                     elif pair.image is not None and isinstance(alone, CompiledSource):
-                        jobs.append(Future())
-                        jobs[-1].set_result(replace(alone, image=pair.image))
+                        jobs.append(finished(replace(alone, image=pair.image)))
                     else:
                         jobs.append(compiler.submit(pair.flag_set, pair.spec))
                 comparison = FlagComparison(

@@ -463,15 +463,15 @@ def form_source(options: TuneOptions, niceness: int) -> FormedSource | str:
                 workload = read_workload(root, op.function)
                 if configuration is not None and miscompilation(workload, configuration):
                     wrong_defaults += 1
-    known = CompiledSource(b"", calls, 0.0, is_tiled, wrong_defaults)
-    _formed = began, run, phase, saved, known
+    formed = CompiledSource(b"", calls, 0.0, is_tiled, wrong_defaults)
+    _formed = began, run, phase, saved, formed
     code = hashlib.sha256(str(text).encode()).hexdigest()
     return FormedSource(code, backends, wrong_defaults)
 
 
 def finish_source(spec: str, is_default: bool) -> CompiledSource | str:  # noqa: FBT001 - pickled
     """Generate the code of the program in this process, with a spec or without."""
-    began, run, phase, saved, known = _formed
+    began, run, phase, saved, formed = _formed
     try:
         if spec:
             compiled = compile_program(saved.content, spec, saved.phase)
@@ -486,4 +486,4 @@ def finish_source(spec: str, is_default: bool) -> CompiledSource | str:  # noqa:
     finally:
         _opened.close()
     seconds, kept = time.monotonic() - began, saved if is_default else None
-    return replace(known, image=image, seconds=seconds, saved=kept)
+    return replace(formed, image=image, seconds=seconds, saved=kept)

@@ -440,10 +440,9 @@ class TaskRun:
         if standing and self._leads_clearly and not self.race_seconds and not budget.is_over:
             # Its outputs may have been compared with the default's only. Elsewhere, it is verified in time for another.
             failure = self._failure(standing)
-            compiled = self._context.compiled(self.prepared, standing)
-            if failure is None and not self._context.is_local and compiled and compiled.benchmark:
+            if failure is None and not self._context.is_local and standing.benchmark is not None:
                 verification = self._winner_verification
-                failure = verification.failure(standing.candidate, compiled.benchmark)
+                failure = verification.failure(standing.candidate, standing.benchmark)
             if failure is not None:
                 self._reject(standing, failure)
                 self.standing = None
