@@ -55,7 +55,7 @@ class CommandFlags:
             for match in self._VALUE.finditer(command.string, command.end())
         }
 
-    def text(self, name: str, default: str) -> str:
+    def text(self, name: str, default: str = "") -> str:
         match = self._values.get(name)
         return match[2] if match else default
 
@@ -63,8 +63,10 @@ class CommandFlags:
         match = self._values.get(name)
         return match.start(2) + 1 if match else self._end
 
-    def unsupported(self, name: str, message: str) -> UnsupportedError:
-        return UnsupportedError(message, self.column(name))
+    def check(self, name: str, is_supported: object, message: str) -> None:
+        """Raise an error at a flag's value unless the value is supported."""
+        if not is_supported:
+            raise UnsupportedError(message, self.column(name))
 
     def _given(self, name: str, default: str) -> str:
         """Return the value of a flag; without a default it must be given."""
@@ -72,18 +74,6 @@ class CommandFlags:
         if not text:
             raise ProblemError(f"flag '-{name}' is missing", self._end)
         return text
-
-    def _numbers(
-        self, name: str, texts: Sequence[str], form: str, *, least: int = 1, fewest: int = 1
-    ) -> tuple[int, ...]:
-        """Return numbers in the value of a flag, which an error names as the line does."""
-        numbers = read_sizes(texts, least)
-        if numbers is None or len(numbers) < fewest:
-            match = self._values.get(name)
-            flag = match.string[match.start() : match.end(1)] if match else f"-{name}"
-            message = f"invalid value '{self.text(name, '')}' for '{flag}': expected {form}"
-            raise ProblemError(message, self.column(name))
-        return numbers
 
     def choice(
         self, name: str, choices: Mapping[str, _Value], default: str = "", *, noun: str = "type"
@@ -97,26 +87,38 @@ class CommandFlags:
     def operand_type(self, choices: Mapping[str, _Value], default: str = "") -> _Value:
         """Return the type of both operands of a product."""
         types = {self.choice(name, choices, default) for name in ("a_type", "b_type")}
-        if len(types) > 1:
-            raise self.unsupported("b_type", _DIFFERENT_TYPES)
+        self.check("b_type", len(types) == 1, _DIFFERENT_TYPES)
         return types.pop()
 
+    def numbers(
+        self, name: str, form: str, least: int = 1, default: str = "", fewest: int = 0
+    ) -> tuple[int, ...]:
+        """Return the number in the value of a flag, or at least `fewest` numbers with `x` between them."""
+        text = self._given(name, default)
+        numbers = read_sizes(text.split("x" if fewest else None), least)
+        if numbers is None or len(numbers) < fewest:
+            # The error names the flag as the line does.
+            match = self._values.get(name)
+            flag = match.string[match.start() : match.end(1)] if match else f"-{name}"
+            message = f"invalid value '{text}' for '{flag}': expected {form}"
+            raise ProblemError(message, self.column(name))
+        return numbers
+
     def number(self, name: str, least: int, default: int | None = None) -> int:
-        text = self._given(name, "" if default is None else str(default))
         form = f"a number from {least} to {LARGEST_SIZE}"
-        return self._numbers(name, [text], form, least=least)[0]
+        return self.numbers(name, form, least, "" if default is None else str(default))[0]
+
+    def normalized_sizes(self) -> tuple[int, ...]:
+        """Return the sizes of an operand that is normalized."""
+        is_forward = self.number("F", 0, 1) == 1
+        self.check("F", is_forward, "only forward layer normalizations are supported ('-F 1')")
+        form = f"at least {_FEWEST_SIZES} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
+        return self.numbers("X", form, fewest=_FEWEST_SIZES)
 
     def batch(self, name: str) -> int | None:
         """Return the number of products; None for a single one."""
         count = self.number(name, 1, 1)
         return count if count > 1 else None
-
-    def normalized_sizes(self) -> tuple[int, ...]:
-        """Return the sizes of an operand that is normalized."""
-        if self.number("F", 0, 1) != 1:
-            raise self.unsupported("F", "only forward layer normalizations are supported ('-F 1')")
-        form = f"at least {_FEWEST_SIZES} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
-        return self._numbers("X", self.text("X", "").split("x"), form, fewest=_FEWEST_SIZES)
 
 
 class MappingEntries(CommandFlags):
@@ -128,16 +130,21 @@ class MappingEntries(CommandFlags):
 
 _FEWEST_SIZES: Final = 2
 _DIFFERENT_TYPES: Final = "operands of different types are not supported"
+_NO_DROPOUT: Final = "is not supported: results would be random"
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """Read pairs such as `batchsize=n`: the names of a flag or of a type, the second of which is ours."""
+    return dict(pair.split("=") for pair in text.split())
+
+
+def _types(text: str) -> dict[str, ElementType]:
+    return {name: ElementType(element) for name, element in _pairs(text).items()}
 
 
 # --- MIOpen's driver, and the lines of BOO and Fusilli in the same form
 
-_MIOPEN_TYPES: Final = {
-    "": ElementType.F32,
-    "fp16": ElementType.F16,
-    "bfp16": ElementType.BF16,
-    "int8": ElementType.I8,
-}
+_MIOPEN_TYPES: Final = {"": ElementType.F32, **_types("fp16=f16 bfp16=bf16 int8=i8")}
 """The types of operands by the ends of operations' names."""
 
 _EXTENT_FLAGS: Final = {
@@ -156,38 +163,21 @@ _CONVOLUTION_NAMES: Final = {
         for name, flags in _EXTENT_FLAGS.items()
         for axis, flag in zip("dhw", flags, strict=True)
     },
-    "batchsize": "n",
-    "in_channels": "c",
-    "out_channels": "k",
-    "group_count": "g",
-    "forw": "F",
-    "mode": "m",
-    "spatial_dim": "_",
-    "pad_mode": "z",
-    "in_cast_type": "U",
-    "wei_cast_type": "R",
-    "out_cast_type": "T",
-    "in_layout": "I",
-    "fil_layout": "f",
-    "out_layout": "O",
+    **_pairs("batchsize=n in_channels=c out_channels=k group_count=g forw=F mode=m spatial_dim=_"),
+    **_pairs("pad_mode=z in_cast_type=U wei_cast_type=R out_cast_type=T"),
+    **_pairs("in_layout=I fil_layout=f out_layout=O"),
 }
-_PRODUCT_NAMES: Final = {
-    "m": "a_h",
-    "k": "a_w",
-    "n": "b_w",
-    "u": "transA",
-    "v": "transB",
-    "batch_count": "b",
-    "isColMajor": "C",
-    "forw": "F",
-}
-_NORMALIZATION_NAMES: Final = {"input": "X", "forw": "F", "mode": "m", "normalized_dim": "o"}
+_PRODUCT_NAMES: Final = _pairs(
+    "m=a_h k=a_w n=b_w u=transA v=transB batch_count=b isColMajor=C forw=F"
+)
+_NORMALIZATION_NAMES: Final = _pairs("input=X forw=F mode=m normalized_dim=o")
 
-_DIRECTIONS: Final = {1: None, 2: Gradient.DATA, 4: Gradient.WEIGHTS}
-"""The directions by the bits of `-F`. 0 stands for all."""
-
-_TRANSPOSED_DIRECTIONS: Final = {1: Gradient.DATA, 2: None, 4: Gradient.WEIGHTS}
-"""The same of a transposed convolution, which is the gradient of a convolution's image."""
+_DIRECTIONS: Final = (
+    {1: None, 2: Gradient.DATA, 4: Gradient.WEIGHTS},
+    {1: Gradient.DATA, 2: None, 4: Gradient.WEIGHTS},
+)
+"""The directions of a convolution by the bits of `-F`, and of a transposed one, which is the gradient of the image of
+another convolution. 0 stands for all."""
 
 _LAYER_NORM: Final = "layernorm"
 _NAME: Final = rf"(?:conv|gemm|{_LAYER_NORM})(?:fp16|bfp16|int8)?"
@@ -217,10 +207,10 @@ def _read_miopen(command: re.Match[str]) -> Problem | tuple[Problem, ...]:
         return _read_convolutions(command, element)
     if name == "gemm":
         flags = CommandFlags(command, _PRODUCT_NAMES)
-        if flags.number("F", 0, 1) != 1:
-            raise flags.unsupported("F", "only forward products are supported ('-F 1')")
-        if flags.number("C", 0, 0):
-            raise flags.unsupported("C", "matrices stored by columns are not supported")
+        is_forward = flags.number("F", 0, 1) == 1
+        flags.check("F", is_forward, "only forward products are supported ('-F 1')")
+        by_rows = flags.number("C", 0, 0) == 0
+        flags.check("C", by_rows, "matrices stored by columns are not supported")
         height, width, columns = (flags.number(flag, 1) for flag in ("a_h", "a_w", "b_w"))
         # BOO, whose lines lack the name of the driver, takes the width for the rows.
         rows, terms = (height, width) if command["driver"] else (width, height)
@@ -240,11 +230,10 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
     """Read a convolution and its gradients."""
     flags = CommandFlags(command, _CONVOLUTION_NAMES)
     # The number of an image's extents follows from the layouts.
-    implied = (len(flags.text(name, "")) - 2 for name in "IfO")
-    rank = flags.number("_", 1, next(filter(_AXES.__contains__, implied), 2))
-    if rank not in _AXES:
-        message = "only convolutions in one to three dimensions are supported"
-        raise flags.unsupported("_", message)
+    ranks = (1, 2, 3)
+    implied = (len(flags.text(name)) - 2 for name in "IfO")
+    rank = flags.number("_", 1, next(filter(ranks.__contains__, implied), 2))
+    flags.check("_", rank in ranks, "only convolutions in one to three dimensions are supported")
 
     def extents(name: str, least: int, default: int | None = None) -> tuple[int, ...]:
         return tuple(flags.number(flag, least, default) for flag in _EXTENT_FLAGS[name][-rank:])
@@ -256,18 +245,16 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
     modes = dict.fromkeys(("default", "conv"), padding) | {"valid": (0,) * rank}
     padding = flags.choice("z", modes, "default", noun="padding mode")
     for name in "URT":
-        if flags.text(name, ""):
-            raise flags.unsupported(name, "casts of operands are not supported")
+        flags.check(name, not flags.text(name), "casts of operands are not supported")
     outputs = flags.number("k", 1)
     # N and C are filters and channels in filters, and images and filters in results.
-    default = f"NC{_AXES[rank]}"
-    orders = [flags.text(name, default) for name in "IfO"]
+    letters = f"NC{Layout.default(rank).axes.upper()}"
+    orders = [flags.text(name, letters) for name in "IfO"]
     for name, order in zip("IfO", orders, strict=True):
-        if sorted(order) != sorted(default):
-            form = f"the letters of {default} in any order"
-            raise flags.unsupported(name, f"unknown layout '{order}': expected {form}")
+        message = f"unknown layout '{order}': expected the letters of {letters} in any order"
+        flags.check(name, sorted(order) == sorted(letters), message)
     image, filters, result = (order.lower() for order in orders)
-    layout = Layout(image, filters.replace("n", "f"), result.replace("c", "f"))
+    filters, result = filters.replace("n", "f"), result.replace("c", "f")
     # Fusilli has the long name of the mode for the directions.
     mode = flags.text("m", "conv")
     is_transposed = not mode.isdecimal() and flags.choice(
@@ -276,30 +263,28 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
     if is_transposed:
         # Image and result exchange their roles.
         roles = str.maketrans("cf", "fc")
-        image, result = (order.translate(roles) for order in (layout.result, layout.image))
-        channels, outputs, layout = outputs, channels, Layout(image, layout.filters, result)
-        more = extents("trans_output_pad", 0, 0)
-        parts = zip(size, kernel, strides, padding, dilations, more, strict=True)
+        image, result = result.translate(roles), image.translate(roles)
+        channels, outputs = outputs, channels
+        parts = (size, kernel, strides, padding, dilations, extents("trans_output_pad", 0, 0))
         size = tuple(
             (count - 1) * stride - 2 * margin + dilation * (window - 1) + 1 + added
-            for count, window, stride, margin, dilation, added in parts
+            for count, window, stride, margin, dilation, added in zip(*parts, strict=True)
         )
         if min(size) < 1:
             raise ProblemError("the padding exceeds the result", flags.column("p"))
     switches = {"fp16": ElementType.F16, "bf16": ElementType.BF16}
     element = next((kind for name, kind in switches.items() if name in flags.switches), element)
     convolution = Convolution(
-        *(images, channels, size, outputs, kernel, element),
-        *(strides, padding, dilations, layout, flags.number("g", 1, 1)),
+        *(images, channels, size, outputs, kernel, element, strides, padding, dilations),
+        *(Layout(image, filters, result), flags.number("g", 1, 1)),
     )
     # The directions are a sum of bits; the default is the forward direction, as in BOO.
-    directions = _TRANSPOSED_DIRECTIONS if is_transposed else _DIRECTIONS
+    directions = _DIRECTIONS[is_transposed]
     name = "m" if mode.isdecimal() else "F"
     chosen, every = flags.number(name, 0, 1), sum(directions)
-    if chosen > every:
-        form = "a sum of 1 (forward), 2 (gradient of the data) and 4 (of the weights), or 0 for all"
-        message = f"direction {chosen} is not supported: expected {form}"
-        raise flags.unsupported(name, message)
+    form = "a sum of 1 (forward), 2 (gradient of the data) and 4 (of the weights), or 0 for all"
+    message = f"direction {chosen} is not supported: expected {form}"
+    flags.check(name, chosen <= every, message)
     return tuple(
         replace(convolution, gradient=gradient)
         for bit, gradient in directions.items()
@@ -307,30 +292,13 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
     )
 
 
-_AXES: Final = {1: "W", 2: "HW", 3: "DHW"}
-"""The letters of an image's extents in layouts, by their number."""
-
-
 # --- Fusilli's benchmarks, whose convolutions have the form of MIOpen's driver
 
 _FUSILLI: Final = re.compile(r"(?:^|\s)(?P<operation>matmul|sdpa|layernorm)(?=\s+-)")
 
-_FUSILLI_TYPES: Final = {
-    element.value: element for element in (ElementType.F32, ElementType.F16, ElementType.BF16)
-}
+_FUSILLI_TYPES: Final = _types("f32=f32 f16=f16 bf16=bf16")
 
-_FUSILLI_NAMES: Final = {
-    "m": "M",
-    "n": "N",
-    "k": "K",
-    "b": "B",
-    "batch": "B",
-    "head_dim": "d",
-    "type": "t",
-    "dropout": "p",
-    "input": "X",
-    "forw": "F",
-}
+_FUSILLI_NAMES: Final = _pairs("m=M n=N k=K b=B batch=B head_dim=d type=t dropout=p input=X forw=F")
 
 
 def _read_fusilli(command: re.Match[str]) -> Problem:
@@ -338,49 +306,36 @@ def _read_fusilli(command: re.Match[str]) -> Problem:
     if command["operation"] == "matmul":
         element, batch = flags.operand_type(_FUSILLI_TYPES), flags.batch("B")
         m, n, k = (flags.number(name, 1) for name in "MNK")
-        return Product(
-            m, n, k, element, batch, "transA" in flags.switches, "transB" in flags.switches
-        )
+        transposes = (name in flags.switches for name in ("transA", "transB"))
+        return Product(m, n, k, element, batch, *transposes)
     if command["operation"] == _LAYER_NORM:
         # It normalizes over all dimensions but the first.
         rows, *columns = flags.normalized_sizes()
-        shape = rows, math.prod(columns)
-        element, is_affine = (
-            flags.choice("t", _FUSILLI_TYPES),
-            "elementwise_affine" in flags.switches,
-        )
+        element = flags.choice("t", _FUSILLI_TYPES)
+        shape, is_affine = (rows, math.prod(columns)), "elementwise_affine" in flags.switches
         return MatrixProblem(MatrixOperation.LAYER_NORM, *shape, element, is_affine=is_affine)
-    if (dropout := flags.text("p", "0")) not in ("0", "0.0"):
-        message = f"dropout of {dropout} is not supported: results would be random"
-        raise flags.unsupported("p", message)
+    dropout = flags.text("p", "0")
+    flags.check("p", dropout in ("0", "0.0"), f"dropout of {dropout} {_NO_DROPOUT}")
     batch, queries, keys = (flags.number(name, 1) for name in ("B", "heads_q", "heads_kv"))
     if queries % keys or (queries != keys and "gqa" not in flags.switches):
         message = f"{queries} heads of queries and {keys} of keys need '--gqa', and a whole ratio"
         raise ProblemError(message, flags.column("heads_kv"))
-    given, causal = "mask" in flags.switches, "causal" in flags.switches
-    if given and causal:
+    masks = [mask for mask in Mask if mask in flags.switches]
+    if len(masks) > 1:
         raise ProblemError("'--mask' and '--causal' exclude each other", flags.column("causal"))
     length, kv_length, features = (flags.number(name, 1) for name in ("seq_q", "seq_kv", "d"))
     return Attention(
-        *(batch * queries, length, kv_length, features),
-        flags.choice("t", _FUSILLI_TYPES),
-        Mask.GIVEN if given else Mask.CAUSAL if causal else None,
-        batch * keys if queries != keys else None,
+        *(batch * queries, length, kv_length, features, flags.choice("t", _FUSILLI_TYPES)),
+        *(masks[0] if masks else None, batch * keys if queries != keys else None),
     )
 
 
 # --- Products that libraries of linear algebra log: lines of TunableOp, and of rocBLAS and hipBLASLt
 
-_LIBRARY_TYPES: Final = {
-    "float": ElementType.F32,
-    "tf32": ElementType.F32,
-    "Half": ElementType.F16,
-    "BFloat16": ElementType.BF16,
-    "Float8_e4m3fn": ElementType.F8E4M3FN,
-    "Float8_e5m2": ElementType.F8E5M2,
-    "Float8_e4m3fnuz": ElementType.F8E4M3FNUZ,
-    "Float8_e5m2fnuz": ElementType.F8E5M2FNUZ,
-}
+_LIBRARY_TYPES: Final = _types(
+    "float=f32 tf32=f32 Half=f16 BFloat16=bf16 Float8_e4m3fn=f8E4M3FN Float8_e5m2=f8E5M2 "
+    "Float8_e4m3fnuz=f8E4M3FNUZ Float8_e5m2fnuz=f8E5M2FNUZ"
+)
 _SCALED: Final = "ScaledGemmTunableOp"
 _SCALED_TYPES: Final = re.compile(r"(Float8_[^_]+)_(Float8_[^_]+)_\w+")
 """The types of the operands and of the result. Scales are applied to the result, in operations after the product."""
@@ -395,63 +350,42 @@ _VALIDATOR: Final = "Validator,"
 
 def _read_tunable_op(command: re.Match[str]) -> Product:
     """Read a line `OPERATION_TYPE_LETTERS,LETTERS_SIZES`."""
-    indent = len(command.string) - len(command.string.lstrip())
-    operation_text, _, rest = command.string.strip().partition(",")
-    sizes_text = rest.partition(",")[0]
+    column = len(command.string) - len(command.string.lstrip()) + 1
+    operation_text, sizes_text, *_ = f"{command.string.strip()},".split(",")
     operation, _, type_and_letters = operation_text.partition("_")
     if operation not in _OPERATIONS:
-        raise UnsupportedError.unknown("operation", operation, _OPERATIONS, indent + 1)
+        raise UnsupportedError.unknown("operation", operation, _OPERATIONS, column)
     type_text = type_and_letters.rpartition("_")[0]
-    column = indent + len(operation) + 2
+    type_column = column + len(operation) + 1
     if operation == _SCALED and (operands := _SCALED_TYPES.fullmatch(type_text)):
         type_text = operands[1]
         if operands[2] != type_text:
-            raise UnsupportedError(_DIFFERENT_TYPES, column)
+            raise UnsupportedError(_DIFFERENT_TYPES, type_column)
     if type_text not in _LIBRARY_TYPES:
-        raise UnsupportedError.unknown("type", type_text, _LIBRARY_TYPES, column)
+        raise UnsupportedError.unknown("type", type_text, _LIBRARY_TYPES, type_column)
     # Read the letters of transposition, and the sizes.
-    letters_and_sizes = _SIZES.match(sizes_text)
     is_batched = operation == _BATCHED
-    first, second, *texts = letters_and_sizes.groups() if letters_and_sizes else ("", "")
-    sizes = read_sizes(text for text in texts if text is not None)
+    match = _SIZES.match(sizes_text)
+    first, second, *texts = filter(None, match.groups()) if match else ("", "")
+    sizes = read_sizes(texts)
     if sizes is None or len(sizes) != (4 if is_batched else 3):
         form = "nt_M_N_K_B_BATCH" if is_batched else "nt_M_N_K"
-        column = indent + len(operation_text) + 2
-        raise ProblemError(f"invalid sizes '{sizes_text}': expected {form}", column)
+        message = f"invalid sizes '{sizes_text}': expected {form}"
+        raise ProblemError(message, column + len(operation_text) + 1)
     # The operands are column-major: rows and columns are exchanged.
     columns, rows, terms, *batch = sizes
     element, count = _LIBRARY_TYPES[type_text], batch[0] if batch else None
     return Product(rows, columns, terms, element, count, second == "t", first == "t")
 
 
-_BLAS_TYPES: Final = {
-    "f32_r": ElementType.F32,
-    "f16_r": ElementType.F16,
-    "bf16_r": ElementType.BF16,
-    "i8_r": ElementType.I8,
-    "f8_r": ElementType.F8E4M3FN,
-    "bf8_r": ElementType.F8E5M2,
-    "f8_fnuz_r": ElementType.F8E4M3FNUZ,
-    "bf8_fnuz_r": ElementType.F8E5M2FNUZ,
-    "s": ElementType.F32,
-    "h": ElementType.F16,
-}
-
-_BLAS_NAMES: Final = {
-    "r": "precision",
-    "B": "batch_count",
-    "transposeA": "transA",
-    "transposeB": "transB",
-    "function": "f",
-    "rocblas_function": "f",
-    "M": "m",
-    "N": "n",
-    "K": "k",
-    "sizem": "m",
-    "sizen": "n",
-    "sizek": "k",
-}
-
+_BLAS_TYPES: Final = _types(
+    "f32_r=f32 f16_r=f16 bf16_r=bf16 i8_r=i8 f8_r=f8E4M3FN bf8_r=f8E5M2 f8_fnuz_r=f8E4M3FNUZ "
+    "bf8_fnuz_r=f8E5M2FNUZ s=f32 h=f16"
+)
+_BLAS_NAMES: Final = _pairs(
+    "r=precision B=batch_count transposeA=transA transposeB=transB function=f rocblas_function=f "
+    "M=m N=n K=k sizem=m sizen=n sizek=k"
+)
 _FUNCTION: Final = re.compile(r"matmul|(?:rocblas_)?gemm(?:_strided)?(?:_batched)?(?:_ex)?(?:_64)?")
 
 _SCALES_OF_RESULTS: Final = dict.fromkeys(("0", "1", "2", "s", "v"))
@@ -462,16 +396,16 @@ matrices and of rows, which are applied after the product."""
 def _read_blas(tool: str, command: re.Match[str]) -> Product:
     """Read a command of hipBLASLt or rocBLAS, or an entry of a log of one of them."""
     flags = (MappingEntries if tool == "log" else CommandFlags)(command, _BLAS_NAMES)
-    function = flags.text("f", "")
+    function = flags.text("f")
     if tool == "hipblaslt-bench":
         for name in ("scaleA", "scaleB"):
             flags.choice(name, _SCALES_OF_RESULTS, "0", noun="scale")
-        if "grouped_gemm" in flags.switches:
-            raise flags.unsupported("grouped_gemm", "grouped products are not supported")
-    elif not _FUNCTION.fullmatch(function):
-        form = "gemm, gemm_ex or another product"
-        message = f"function '{function}' is not supported: expected {form}"
-        raise flags.unsupported("f", message)
+        is_single = "grouped_gemm" not in flags.switches
+        flags.check("grouped_gemm", is_single, "grouped products are not supported")
+    else:
+        form = "expected gemm, gemm_ex or another product"
+        message = f"function '{function}' is not supported: {form}"
+        flags.check("f", _FUNCTION.fullmatch(function), message)
     letters = {"N": False, "T": True}
     names = ("transA", "transB")
     first, second = (flags.choice(name, letters, "N", noun=f"--{name}") for name in names)
@@ -487,11 +421,7 @@ def _read_blas(tool: str, command: re.Match[str]) -> Product:
 _ATEN: Final = re.compile(r"(?<!\S)aten::(?P<operation>[\w.]+)(?=\s|$)")
 """An operation of PyTorch, anywhere in a line."""
 
-_ATEN_TYPES: Final = {
-    "float": ElementType.F32,
-    "c10::Half": ElementType.F16,
-    "c10::BFloat16": ElementType.BF16,
-}
+_ATEN_TYPES: Final = _types("float=f32 c10::Half=f16 c10::BFloat16=bf16")
 
 
 class _Tensor:
@@ -508,21 +438,18 @@ class _Tensor:
                 raise UnsupportedError(f"strides {[*strides]} {has_gaps}")
             step *= shape[index]
 
-    def _check_order(self, *supported: tuple[int, ...]) -> None:
-        if self.order not in supported:
-            message = f"dimensions stored in the order {[*self.order]} are not supported"
-            raise UnsupportedError(message)
-
-    @property
-    def is_transposed(self) -> bool:
-        """Whether the last two dimensions are stored in reverse order."""
-        *outer, row, column = range(len(self.shape))
-        self._check_order((*outer, row, column), (*outer, column, row))
-        return self.order[-1] == row
+    def is_transposed(self, *, may_be: bool = True) -> bool:
+        """Return whether the last two dimensions are stored in reverse order; raise an error in other orders."""
+        default = tuple(range(len(self.shape)))
+        if self.order == default:
+            return False
+        if may_be and self.order == (*default[:-2], *default[:-3:-1]):
+            return True
+        raise UnsupportedError(f"dimensions stored in the order {[*self.order]} are not supported")
 
     def rows(self, first: int) -> tuple[int, int]:
         """Return the sizes of the matrix whose rows are the dimensions from `first` on, stored in order."""
-        self._check_order(tuple(range(len(self.shape))))
+        self.is_transposed(may_be=False)
         return math.prod(self.shape[:first]), math.prod(self.shape[first:])
 
 
@@ -584,7 +511,7 @@ def _product(call: _Call, first: int) -> Product:
     *_, n = right.shape
     if right.shape != (*batch, k, n):
         raise ProblemError(f"shapes {[*left.shape]} and {[*right.shape]} cannot be multiplied")
-    transposes = (left.is_transposed, right.is_transposed)
+    transposes = (left.is_transposed(), right.is_transposed())
     return Product(m, n, k, call.element, batch[0] if batch else None, *transposes)
 
 
@@ -594,7 +521,7 @@ def _linear(call: _Call) -> Product:
     m, terms = rows.rows(len(rows.shape) - 1)
     if terms != k:
         raise ProblemError(f"shapes {[*rows.shape]} and {[*weights.shape]} cannot be multiplied")
-    return Product(m, n, k, call.element, transposes_b=not weights.is_transposed)
+    return Product(m, n, k, call.element, transposes_b=not weights.is_transposed())
 
 
 def _attention(call: _Call) -> Attention:
@@ -607,7 +534,7 @@ def _attention(call: _Call) -> Attention:
         raise UnsupportedError("values whose size differs from that of keys are not supported")
     mask, dropout, is_causal = call.values[3:6]
     if dropout:
-        raise UnsupportedError("dropout is not supported: results would be random")
+        raise UnsupportedError(f"dropout {_NO_DROPOUT}")
     return Attention(
         *(heads, length, keys.shape[2], features, call.element),
         Mask.GIVEN if isinstance(mask, _Tensor) else Mask.CAUSAL if is_causal else None,

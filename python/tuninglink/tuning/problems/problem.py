@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import astuple, dataclass
+from enum import StrEnum
 from functools import partial
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from tuninglink.errors import did_you_mean
 
@@ -49,12 +49,17 @@ def read_sizes(texts: Iterable[str], least: int = 1) -> tuple[int, ...] | None:
     return tuple(sizes) if all(least <= size <= LARGEST_SIZE for size in sizes) else None
 
 
-def joined_sizes(*sizes: int) -> str:
+def _sizes(*sizes: int | None) -> str:
     """Return sizes as one word."""
-    return "x".join(map(str, sizes))
+    return "x".join(str(size) for size in sizes if size is not None)
 
 
-class ElementType(Enum):
+def _line(*words: str | Literal[False] | None) -> str:
+    """Return a line of the given words."""
+    return " ".join(word for word in words if word)
+
+
+class ElementType(StrEnum):
     """The type of the operands. The values are the words for them, and MLIR's names."""
 
     F16 = "f16"
@@ -71,8 +76,13 @@ class ElementType(Enum):
         """Whether results have the type of sums, because they do not fit into eight bits."""
         return self not in (ElementType.F16, ElementType.BF16, ElementType.F32)
 
+    @property
+    def accumulator(self) -> str:
+        """The type in which sums are computed."""
+        return "i32" if self is ElementType.I8 else "f32"
 
-class ScaledType(Enum):
+
+class ScaledType(StrEnum):
     """The type of operands with scales of the type f8E8M0FNU. The values are the words for them, and MLIR's names."""
 
     F4E2M1FN = "f4E2M1FN"
@@ -119,21 +129,13 @@ class Layout:
 
         The text has the place `column` in its line, for errors.
         """
-        image, *orders = text.split("_")
-        filters, result = (*orders, image.replace("c", "f"))[:2] if orders else ("", "")
-        expected = next(
-            (axes for axes in _AXES.values() if sorted(image) == sorted(f"nc{axes}")), ""
-        )
-        is_valid = (
-            expected
-            and len(orders) <= len(("filters", "result"))
-            and sorted(filters) == sorted(f"fc{expected}")
-            and sorted(result) == sorted(f"nf{expected}")
-        )
-        if not is_valid:
+        parts = text.split("_")
+        orders = [*parts, parts[0].replace("c", "f")][:3]
+        default = astuple(cls.default(len(parts[0]) - 2)) if len(parts[0]) - 2 in _AXES else ()
+        if len(parts) not in (2, 3) or [*map(sorted, orders)] != [*map(sorted, default)]:
             form = "the orders of image and filters, such as nhwc_fhwc, or also of the result, as in nhwc_fhwc_nfhw"
             raise ProblemError(f"invalid layout '{text}': expected {form}", column)
-        return cls(image, filters, result)
+        return cls(*orders)
 
 
 # --- Problems whose windows slide over images: convolutions with their gradients, and poolings ---
@@ -151,12 +153,9 @@ class _Windows:
 
     def __post_init__(self) -> None:
         if min(self.output_size) < 1:
-            padded = (
-                size + 2 * margin for size, margin in zip(self.size, self.padding, strict=True)
-            )
-            kernel, size = joined_sizes(*self.kernel), joined_sizes(*padded)
-            message = f"the {self._noun} of {kernel} does not fit into padded images of {size}"
-            raise ProblemError(message)
+            padded = _sizes(*(a + 2 * b for a, b in zip(self.size, self.padding, strict=True)))
+            fit = f"{_sizes(*self.kernel)} does not fit into padded images of {padded}"
+            raise ProblemError(f"the {self._noun} of {fit}")
 
     @property
     def output_size(self) -> tuple[int, ...]:
@@ -170,12 +169,15 @@ class _Windows:
 
     def _steps(self, stride: tuple[int, ...] = (1,)) -> Iterator[str]:
         """Yield the words for steps that differ from the defaults; `stride` is the default stride."""
-        steps = {"stride": (self.strides, stride), "padding": (self.padding, (0,))}
-        for word, values in {**steps, "dilation": (self.dilations, (1,))}.items():
+        for word, values, default in (
+            ("stride", self.strides, stride),
+            ("padding", self.padding, (0,)),
+            ("dilation", self.dilations, (1,)),
+        ):
             # One number stands for all extents.
-            value, default = (each[:1] if len(set(each)) == 1 else each for each in values)
-            if value != default:
-                yield f"{word}={joined_sizes(*value)}"
+            value, usual = (part[:1] if len({*part}) == 1 else part for part in (values, default))
+            if value != usual:
+                yield f"{word}={_sizes(*value)}"
 
 
 class Spread(NamedTuple):
@@ -188,7 +190,7 @@ class Spread(NamedTuple):
     extent: int
 
 
-class Gradient(Enum):
+class Gradient(StrEnum):
     """The operand of a convolution whose gradient is computed. The values are the words for it."""
 
     DATA = "data"
@@ -224,15 +226,15 @@ class Convolution(_Windows):
 
     def __post_init__(self) -> None:
         if len(self.layout.axes) != (rank := len(self.size)):
-            extents, default = joined_sizes(*self.size), Layout.default(rank)
+            extents, default = _sizes(*self.size), Layout.default(rank)
             message = f"a convolution of images of {extents} has a layout such as {default}"
             raise ProblemError(f"{message}, not {self.layout}")
         if self.channels % self.groups or self.outputs % self.groups:
             counts = f"{self.channels} channels and {self.outputs} filters"
             raise ProblemError(f"{counts} cannot be divided into {self.groups} groups")
         super().__post_init__()
-        is_padding = any(self.spread(axis).kept < 1 for axis in self.layout.axes)
-        if self.gradient is Gradient.DATA and is_padding:
+        spreads = map(self.spread, self.layout.axes if self.gradient is Gradient.DATA else "")
+        if any(spread.kept < 1 for spread in spreads):
             raise ProblemError("no window contains an element of the image: its gradient is zero")
 
     def spread(self, axis: str) -> Spread:
@@ -249,14 +251,14 @@ class Convolution(_Windows):
         return Spread(first, end - first, stride, offset + stride * first, extent)
 
     def __str__(self) -> str:
-        image = joined_sizes(self.images, self.channels, *self.size)
-        words = ["conv", image, joined_sizes(self.outputs, *self.kernel), self.element.value]
-        groups = [f"groups={self.groups}"] if self.groups > 1 else []
-        gradient = [f"gradient={self.gradient.value}"] if self.gradient else []
-        return " ".join([*words, *self._steps(), *groups, f"layout={self.layout}", *gradient])
+        image = _sizes(self.images, self.channels, *self.size)
+        words = ("conv", image, _sizes(self.outputs, *self.kernel), self.element, *self._steps())
+        groups = self.groups > 1 and f"groups={self.groups}"
+        gradient = self.gradient and f"gradient={self.gradient}"
+        return _line(*words, groups, f"layout={self.layout}", gradient)
 
 
-class PoolingOperation(Enum):
+class PoolingOperation(StrEnum):
     """The result of a pooling for a window. The values are the words for it."""
 
     MAXIMUM = "max_pool"
@@ -283,10 +285,9 @@ class Pooling(_Windows):
     is_channels_last: bool = False
 
     def __str__(self) -> str:
-        image = joined_sizes(self.images, self.channels, *self.size)
-        words = [self.operation.value, image, joined_sizes(*self.kernel), self.element.value]
-        last = ["channels_last"] if self.is_channels_last else []
-        return " ".join([*words, *self._steps(self.kernel), *last])
+        image = _sizes(self.images, self.channels, *self.size)
+        words = (self.operation, image, _sizes(*self.kernel), self.element)
+        return _line(*words, *self._steps(self.kernel), self.is_channels_last and "channels_last")
 
 
 # --- Products, attentions, and operations on matrices
@@ -321,16 +322,13 @@ class Product:
 
     def __str__(self) -> str:
         kind = "matmul" if self.batch is None else "batch_matmul"
-        if isinstance(self.element, ScaledType):
-            kind = "scaled_matmul"
-        batch = () if self.batch is None else (self.batch,)
-        sizes = joined_sizes(*batch, self.m, self.n, self.k)
-        transposes = {"transpose_a": self.transposes_a, "transpose_b": self.transposes_b}
-        words = [word for word, is_given in transposes.items() if is_given]
-        return " ".join([kind, sizes, self.element.value, *words])
+        kind = "scaled_matmul" if isinstance(self.element, ScaledType) else kind
+        words = kind, _sizes(self.batch, self.m, self.n, self.k), self.element
+        transposes = self.transposes_a and "transpose_a", self.transposes_b and "transpose_b"
+        return _line(*words, *transposes)
 
 
-class Mask(Enum):
+class Mask(StrEnum):
     """The mask that is added to the scores of an attention. The values are its words."""
 
     GIVEN = "mask"
@@ -364,13 +362,12 @@ class Attention:
             raise ProblemError(message)
 
     def __str__(self) -> str:
-        sizes = joined_sizes(self.heads, self.queries, self.keys, self.features)
-        mask = [self.mask.value] if self.mask else []
-        kv_heads = [f"kv_heads={self.kv_heads}"] if self.kv_heads else []
-        return " ".join(["attention", sizes, self.element.value, *mask, *kv_heads])
+        sizes = _sizes(self.heads, self.queries, self.keys, self.features)
+        kv_heads = self.kv_heads and f"kv_heads={self.kv_heads}"
+        return _line("attention", sizes, self.element, self.mask, kv_heads or None)
 
 
-class MatrixOperation(Enum):
+class MatrixOperation(StrEnum):
     """An operation on a matrix, mostly on each of its rows. The values are the words for it."""
 
     SUM = "sum"
@@ -407,10 +404,8 @@ class MatrixProblem:
             raise ProblemError(f"rows of {self.columns} do not have {self.count} elements")
 
     def __str__(self) -> str:
-        count = () if self.count is None else (self.count,)
-        sizes = joined_sizes(self.rows, self.columns, *count)
-        affine = ["affine"] if self.is_affine else []
-        return " ".join([self.operation.value, sizes, self.element.value, *affine])
+        sizes = _sizes(self.rows, self.columns, self.count)
+        return _line(self.operation, sizes, self.element, self.is_affine and "affine")
 
 
 Problem: TypeAlias = Product | Convolution | Pooling | Attention | MatrixProblem
@@ -418,7 +413,7 @@ Problem: TypeAlias = Product | Convolution | Pooling | Attention | MatrixProblem
 
 # --- Reading the words of a problem
 
-_Choice = TypeVar("_Choice", bound=Enum)
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 class _Words:
@@ -449,10 +444,9 @@ class _Words:
 
     def member(self, noun: str, kind: type[_Choice], text: str | None = None) -> _Choice:
         """Return a value of an enumeration from the next word, or from the word `text` that was already taken."""
-        values = [value.value for value in kind]
-        text = self.take(f"{noun}: one of {', '.join(values)}") if text is None else text
-        if text not in values:
-            raise ProblemError.unknown(noun, text, values, self.column)
+        text = self.take(f"{noun}: one of {', '.join(kind)}") if text is None else text
+        if text not in [*kind]:
+            raise ProblemError.unknown(noun, text, kind, self.column)
         return kind(text)
 
     def wide_type(self, operation: str) -> ElementType:
@@ -462,40 +456,37 @@ class _Words:
             raise ProblemError(f"{operation} needs the type f16, bf16 or f32", self.column)
         return element
 
-    def options(self, readers: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
-        """Read the other words: `NAME=VALUE`, whose value a reader gets, or a word that a reader gets itself."""
-        given = {}
+    def options(self, readers: Mapping[str, tuple[str, Callable[[str], Any]]]) -> dict[str, Any]:
+        """Read the other words as fields: `NAME=VALUE`, whose value a reader gets, or a word that a reader gets itself."""
+        fields = {}
         while self._rest:
             word = self.take("")
-            name, _, value = word.partition("=")
-            if f"{name}=" in readers:
-                given[name] = readers[f"{name}="](value)
-            elif word in readers:
-                given[word] = readers[word](word)
-            elif readers:
-                raise ProblemError.unknown("word", word, readers, self.column)
-            else:
+            if not readers:
                 raise ProblemError(f"unexpected word '{word}' after the type", self.column)
-        return given
+            name, _, value = word.partition("=")
+            key, argument = (f"{name}=", value) if f"{name}=" in readers else (word, word)
+            if key not in readers:
+                raise ProblemError.unknown("word", word, readers, self.column)
+            field, read = readers[key]
+            fields[field] = read(argument)
+        return fields
 
 
 def read_words(text: str) -> Problem:
     """Read a problem; raise a `ProblemError` if the text is none."""
     words = _Words(text)
     kind = words.take(f"an operation: one of {', '.join(OPERATIONS)}")
-    read = OPERATIONS.get(kind)
-    if read is None:
+    if kind not in OPERATIONS:
         raise ProblemError.unknown("operation", kind, OPERATIONS, words.column)
-    return read(words)
+    return OPERATIONS[kind](words)
 
 
 def _read_product(kind: type[ElementType | ScaledType], *forms: str, words: _Words) -> Product:
     *batch, m, n, k = words.sizes(*forms)
     element = words.member("type", kind)
-    transposes = ("transpose_a", "transpose_b") if kind is ElementType else ()
-    given = words.options(dict.fromkeys(transposes, bool))
-    is_given = (word in given for word in ("transpose_a", "transpose_b"))
-    return Product(m, n, k, element, batch[0] if batch else None, *is_given)
+    options = {f"transpose_{side}": (f"transposes_{side}", bool) for side in "ab"}
+    given = words.options(options if kind is ElementType else {})
+    return Product(m, n, k, element, batch[0] if batch else None, **given)
 
 
 _EXTENTS: Final = ("W", "HxW", "DxHxW")
@@ -508,39 +499,33 @@ def _read_windows(operation: PoolingOperation | None, words: _Words) -> Convolut
     rank, extents = len(size), _EXTENTS[len(size) - 1]
     form = f"K{extents.replace('x', 'xK')}"
     filters = words.sizes(form if operation else f"Fx{form}")
-    element = words.wide_type(operation.value) if operation else words.member("type", ElementType)
+    element = words.wide_type(operation) if operation else words.member("type", ElementType)
 
-    def steps(least: int, text: str) -> tuple[int, ...]:
+    def steps(text: str, least: int = 1) -> tuple[int, ...]:
         # One number stands for all extents.
         sizes = words.sizes(extents if "x" in text else "N", text=text, least=least)
         return sizes if "x" in text else sizes * rank
 
-    readers: dict[str, Callable[[str], Any]] = {
-        "stride=": partial(steps, 1),
-        "padding=": partial(steps, 0),
-        "dilation=": partial(steps, 1),
+    readers: dict[str, tuple[str, Callable[[str], Any]]] = {
+        "stride=": ("strides", steps),
+        "padding=": ("padding", partial(steps, least=0)),
+        "dilation=": ("dilations", steps),
     }
+    places = {"padding": (0,) * rank, "dilations": (1,) * rank}
     if operation:
-        readers["channels_last"] = bool
-    else:
-        readers["groups="] = lambda text: words.sizes("N", text=text)[0]
-        readers["layout="] = lambda text: Layout.parse(text, words.column)
-        readers["gradient="] = lambda text: words.member("gradient", Gradient, text)
-    given = words.options(readers)
-    places = given.get("padding", (0,) * rank), given.get("dilation", (1,) * rank)
-    if operation:
+        given = words.options(readers | {"channels_last": ("is_channels_last", bool)})
         # PyTorch's windows do not overlap unless strides are given.
-        sizes = (operation, images, channels, tuple(size), filters, element)
-        return Pooling(*sizes, given.get("stride", filters), *places, "channels_last" in given)
+        given = places | {"strides": filters} | given
+        return Pooling(operation, images, channels, tuple(size), filters, element, **given)
+    readers |= {
+        "groups=": ("groups", lambda text: words.sizes("N", text=text)[0]),
+        "layout=": ("layout", lambda text: Layout.parse(text, words.column)),
+        "gradient=": ("gradient", lambda text: words.member("gradient", Gradient, text)),
+    }
+    given = places | {"strides": (1,) * rank, "layout": Layout.default(rank)}
+    given |= words.options(readers)
     outputs, *kernel = filters
-    return Convolution(
-        *(images, channels, tuple(size), outputs, tuple(kernel), element),
-        given.get("stride", (1,) * rank),
-        *places,
-        given.get("layout", Layout.default(rank)),
-        given.get("groups", 1),
-        given.get("gradient"),
-    )
+    return Convolution(images, channels, tuple(size), outputs, tuple(kernel), element, **given)
 
 
 def _read_attention(words: _Words) -> Attention:
@@ -548,32 +533,29 @@ def _read_attention(words: _Words) -> Attention:
     element = words.wide_type("attention")
     masks: list[Mask] = []
 
-    def read_mask(word: str) -> None:
+    def read_mask(word: str) -> Mask:
         if masks:
             raise ProblemError(f"unexpected word '{word}': an attention has one mask", words.column)
         masks.append(Mask(word))
+        return masks[0]
 
-    readers: dict[str, Callable[[str], Any]] = {mask.value: read_mask for mask in Mask}
-    readers["kv_heads="] = lambda text: words.sizes("N", text=text)[0]
-    kv_heads = words.options(readers).get("kv_heads")
-    return Attention(heads, queries, keys, features, element, masks[0] if masks else None, kv_heads)
-
-
-_COUNTS: Final = {
-    MatrixOperation.TOPK: "xK",
-    MatrixOperation.GATHER: "xCOUNT",
-    MatrixOperation.SCATTER: "xCOUNT",
-}
+    readers: dict[str, tuple[str, Callable[[str], Any]]] = {
+        **dict.fromkeys(Mask, ("mask", read_mask)),
+        "kv_heads=": ("kv_heads", lambda text: words.sizes("N", text=text)[0]),
+    }
+    return Attention(heads, queries, keys, features, element, **words.options(readers))
 
 
-def _read_matrix(operation: MatrixOperation, words: _Words) -> MatrixProblem:
-    rows, columns, *count = words.sizes(f"ROWSxCOLUMNS{_COUNTS.get(operation, '')}")
-    element = words.wide_type(operation.value)
-    is_norm = operation in (MatrixOperation.LAYER_NORM, MatrixOperation.RMS_NORM)
-    given = words.options({"affine": bool} if is_norm else {})
-    moved = count[0] if count else None
-    return MatrixProblem(operation, rows, columns, element, moved, "affine" in given)
+def _read_matrix(operation: MatrixOperation, count: str, words: _Words) -> MatrixProblem:
+    """Read an operation on a matrix; `count` is the form of its count, if it has one."""
+    rows, columns, *counts = words.sizes(f"ROWSxCOLUMNS{count}")
+    element = words.wide_type(operation)
+    given = words.options({"affine": ("is_affine", bool)} if "norm" in operation else {})
+    selected = counts[0] if counts else None
+    return MatrixProblem(operation, rows, columns, element, selected, **given)
 
+
+_COUNTS: Final = {"topk": "xK", "gather": "xCOUNT", "scatter": "xCOUNT"}
 
 OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     "matmul": lambda words: _read_product(ElementType, "MxNxK", words=words),
@@ -582,6 +564,9 @@ OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     "conv": partial(_read_windows, None),
     **{operation.value: partial(_read_windows, operation) for operation in PoolingOperation},
     "attention": _read_attention,
-    **{operation.value: partial(_read_matrix, operation) for operation in MatrixOperation},
+    **{
+        operation.value: partial(_read_matrix, operation, _COUNTS.get(operation, ""))
+        for operation in MatrixOperation
+    },
 }
 """Readers of the words after the one for an operation."""

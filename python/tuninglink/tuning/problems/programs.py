@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import arith, func, linalg, tensor  # type: ignore[attr-defined]
@@ -41,24 +41,21 @@ from tuninglink.tuning.problems.problem import (
     Spread,
 )
 
-_Parts: TypeAlias = Generator[Sequence[Any], Any, None]
-"""Yields the types of the arguments of a program, gets the arguments, and yields the results that it builds from them."""
-
 
 def program_of(problems: Iterable[Problem]) -> str:
     """Return the text of a module with one function for each distinct problem."""
     with thread_context(), mlir.Location.unknown():
         module = mlir.Module.create()
         for problem in dict.fromkeys(problems):
-            parts = _PARTS[type(problem)](problem)
-            inputs = next(parts)
             with mlir.InsertionPoint(module.body):
-                function = func.FuncOp(function_name(problem), (inputs, []))
+                function = func.FuncOp(function_name(problem), ([], []))
             block = function.add_entry_block()
             with mlir.InsertionPoint(block):
-                results = parts.send(block.arguments)
+                results = _BUILDERS[type(problem)](problem)
                 func.ReturnOp(results)
-            kind = mlir.FunctionType.get(inputs, [result.type for result in results])
+            kind = mlir.FunctionType.get(
+                [argument.type for argument in block.arguments], [result.type for result in results]
+            )
             function.attributes["function_type"] = mlir.TypeAttr.get(kind)
         module.operation.verify()
         return to_text(module.operation)
@@ -72,31 +69,30 @@ def function_name(problem: Problem) -> str:
 # --- Values that several programs build
 
 
-def _type(shape: Sequence[int], element: mlir.Type | ElementType | str) -> mlir.RankedTensorType:
-    """Return the type of a tensor."""
-    if isinstance(element, ElementType):
-        element = element.value
+def _type(shape: Sequence[int], element: mlir.Type | str) -> mlir.RankedTensorType:
     kind = mlir.Type.parse(element) if isinstance(element, str) else element
     return mlir.RankedTensorType.get(shape, kind)
 
 
-def _empty(shape: Sequence[int], element: mlir.Type | ElementType) -> Value:
+def _argument(shape: Sequence[int], element: str) -> Value:
+    """Add a tensor to the arguments of the function that is built."""
+    block = mlir.InsertionPoint.current.block
+    argument: Value = block.add_argument(_type(shape, element), mlir.Location.unknown())
+    return argument
+
+
+def _empty(shape: Sequence[int], element: mlir.Type | str) -> Value:
     return build("tensor.empty", _type(shape, element))
-
-
-def _accumulator(element: ElementType) -> str:
-    """Return the type in which sums are computed."""
-    return "i32" if element is ElementType.I8 else "f32"
 
 
 def _zeros(shape: Sequence[int], element: ElementType) -> Value:
     """Return zeros in the type in which sums are computed."""
-    return filled(_type(shape, _accumulator(element)), 0)
+    return filled(_type(shape, element.accumulator), 0)
 
 
-def _narrowed(result: Any, element: ElementType) -> Value:
+def _narrowed(sums: Any, element: ElementType) -> Value:
     """Convert sums to the type of the operands, as PyTorch does for floating-point types."""
-    value = _value(result)
+    value = _value(sums)
     kind = _type(mlir.RankedTensorType(value.type).shape, element)
     return value if element.is_narrow or kind == value.type else build("arith.truncf", kind, value)
 
@@ -149,65 +145,56 @@ def _extension(
 # --- Operations on matrices
 
 
-def _matrix(problem: MatrixProblem) -> _Parts:
-    operation, element, shape = problem.operation, problem.element, [problem.rows, problem.columns]
-    matrix, moved = _type(shape, element), [problem.count or 0, problem.columns]
+def _matrix(problem: MatrixProblem) -> Sequence[Value]:
+    operation, element = problem.operation, problem.element
+    shape, moved = [problem.rows, problem.columns], [problem.count or 0, problem.columns]
     dimension = mlir.DenseI64ArrayAttr.get([0])
+    if operation is MatrixOperation.SCATTER:
+        operands = [_argument(moved, element), _argument([moved[0], 1], "i32")]
+        original, is_unique = _argument(shape, element), mlir.BoolAttr.get(True)
+        attributes: dict[str, mlir.Attribute] = {"dimension_map": dimension}
+        attributes["unique_indices"] = is_unique
+        # The row that is written replaces the one before.
+        return _extension("scatter", operands, [original], lambda row, _: row, **attributes)
+    matrix = _argument(shape, element)
     match operation:
         case MatrixOperation.SUM:
-            (rows,) = yield [matrix]
-            yield [_narrowed(_sums_of_rows(rows, element), element)]
+            return [_narrowed(_sums_of_rows(matrix, element), element)]
         case MatrixOperation.SOFTMAX:
-            (rows,) = yield [matrix]
-            yield [_value(linalg.SoftmaxOp([matrix], rows, _empty(shape, element), 1))]
-        case MatrixOperation.ARG_COMPARE | MatrixOperation.TOPK:
-            is_topk = operation is MatrixOperation.TOPK
-            (rows,) = yield [matrix]
-            # The largest elements, and their positions: the compiler takes those of `topk` of 32 bits alone.
-            index = mlir.IntegerType.get_signless(32 if is_topk else 64)
-            selected = [problem.rows, moved[0]] if is_topk else shape[:1]
-            number = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 1)
-            attributes: dict[str, mlir.Attribute] = {"dimension": number}
-            if not is_topk:  # the positions that it could be given, and their base, are absent
-                segments = mlir.DenseI32ArrayAttr.get([1, 0, 1, 1, 0])
-                attributes["operandSegmentSizes"] = segments
-            yield _extension(
-                operation.value,
-                [rows],
-                [
-                    filled(_type(selected, matrix.element_type), -math.inf),
-                    filled(_type(selected, index), 0),
-                ],
-                lambda one, other: _value(arith.cmpf(arith.CmpFPredicate.OGT, one, other)),
-                **attributes,
-            )
+            return [_value(linalg.SoftmaxOp([matrix.type], matrix, _empty(shape, element), 1))]
         case MatrixOperation.LAYER_NORM | MatrixOperation.RMS_NORM:
-            count = 2 if operation is MatrixOperation.LAYER_NORM else 1
-            vector = _type(shape[1:], element)
-            rows, *vectors = yield [matrix, *[vector] * (count * problem.is_affine)]
-            yield [_normalized(problem, rows, *vectors)]
+            return [_normalized(problem, matrix)]
         case MatrixOperation.ADD:
-            operands = yield [matrix, matrix]
+            operands = [matrix, _argument(shape, element)]
             maps, init = [_map("rc", "rc")] * 3, _empty(shape, element)
-            yield [computed(list(operands), maps, init, lambda one, other, _: _add(one, other))]
+            return [computed(operands, maps, init, lambda one, other, _: _add(one, other))]
         case MatrixOperation.TRANSPOSE:
-            (rows,) = yield [matrix]
             init = _empty(shape[::-1], element)
-            yield [_value(linalg.transpose(rows, outs=[init], permutation=[1, 0]))]
+            return [_value(linalg.transpose(matrix, outs=[init], permutation=[1, 0]))]
         case MatrixOperation.GATHER:
-            operands = yield [matrix, _type(moved[:1], "i32")]
-            init = _empty(moved, element)
-            yield _extension("gather", operands, [init], dimension_map=dimension)
-        case MatrixOperation.SCATTER:
-            positions = _type([moved[0], 1], "i32")
-            *operands, original = yield [_type(moved, element), positions, matrix]
-            # The row that is written replaces the one before.
-            attributes = {"dimension_map": dimension, "unique_indices": mlir.BoolAttr.get(True)}
-            yield _extension("scatter", operands, [original], lambda row, _: row, **attributes)
+            operands = [matrix, _argument(moved[:1], "i32")]
+            return _extension("gather", operands, [_empty(moved, element)], dimension_map=dimension)
+    # The largest elements, and their positions: the compiler takes those of `topk` of 32 bits alone.
+    number = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 1)
+    attributes, index, selected = {"dimension": number}, "i32", [problem.rows, moved[0]]
+    if operation is MatrixOperation.ARG_COMPARE:
+        # The positions that it could be given, and their base, are absent.
+        attributes["operandSegmentSizes"] = mlir.DenseI32ArrayAttr.get([1, 0, 1, 1, 0])
+        index, selected = "i64", shape[:1]
+    return _extension(
+        operation,
+        [matrix],
+        [filled(_type(selected, element), -math.inf), filled(_type(selected, index), 0)],
+        lambda one, other: arith.cmpf(arith.CmpFPredicate.OGT, one, other),
+        **attributes,
+    )
 
 
-def _normalized(problem: MatrixProblem, matrix: Value, *affine: Value) -> Value:
+def _normalized(problem: MatrixProblem, matrix: Value) -> Value:
     element, columns = problem.element, problem.columns
+    is_centered = problem.operation is MatrixOperation.LAYER_NORM
+    affine = (_multiply, _add)[: (1 + is_centered) * problem.is_affine]
+    vectors = [_argument([columns], element) for _ in affine]
     # PyTorch widens the matrix first.
     wide = matrix if element is ElementType.F32 else _elementwise(lambda number: number, matrix)
 
@@ -215,9 +202,7 @@ def _normalized(problem: MatrixProblem, matrix: Value, *affine: Value) -> Value:
         sums = _sums_of_rows(rows, element)
         return _elementwise(lambda number: _divide(number, constant(number.type, columns)), sums)
 
-    centered = wide
-    if problem.operation is MatrixOperation.LAYER_NORM:
-        centered = _elementwise(_subtract, wide, mean(wide))
+    centered = _elementwise(_subtract, wide, mean(wide)) if is_centered else wide
     squares = _elementwise(_multiply, centered, centered, access="rc")
     scales = _elementwise(
         lambda variance: build(
@@ -226,7 +211,7 @@ def _normalized(problem: MatrixProblem, matrix: Value, *affine: Value) -> Value:
         mean(squares),
     )
     result = _elementwise(_multiply, centered, scales)
-    for combine, vector in zip((_multiply, _add), affine, strict=False):
+    for combine, vector in zip(affine, vectors, strict=True):
         result = _elementwise(combine, result, vector, access="c")
     return _narrowed(result, element)
 
@@ -245,10 +230,9 @@ def _elementwise(combine: Callable[..., Value], *operands: Value, access: str = 
     shape, kind = mlir.RankedTensorType(operands[0].type).shape, mlir.F32Type.get()
     loops = "rc"[: len(shape)]
     accesses = [loops, access][: len(operands)]
-    maps = [_map(loops, letters) for letters in (*accesses, loops)]
     return computed(
         operands,
-        maps,
+        [_map(loops, letters) for letters in (*accesses, loops)],
         _empty(shape, kind),
         lambda *numbers: combine(*(cast(number, kind) for number in numbers[:-1])),
     )
@@ -267,25 +251,30 @@ def _window_maps(
     image, window, result = accesses
     inner = [(f"k{letter}" if letter in axes else letter) for letter in window]
     loops = [*result, *(loop for loop in inner if loop not in result)]
-    steps = dict(zip(axes, zip(strides, dilations, strict=True), strict=True))
-
-    positions: list[mlir.AffineExpr] = []
+    positions = []
     for letter in image:
         position: mlir.AffineExpr = mlir.AffineDimExpr.get(loops.index(letter))
-        if letter in steps:
-            stride, dilation = steps[letter]
+        if letter in axes:
+            axis = axes.index(letter)
             inside = mlir.AffineDimExpr.get(loops.index(f"k{letter}"))
-            position = position * stride + inside * dilation
+            position = position * strides[axis] + inside * dilations[axis]
         positions.append(position)
     window_map = mlir.AffineMap.get(len(loops), 0, positions)
     return [window_map, _map(loops, inner), _map(loops, result)]
 
 
-def _padded(image: Value, margins: Sequence[tuple[int, int]], filler: Value) -> Value:
+def _shape(access: str, counts: Mapping[str, int], axes: str, extents: Sequence[int]) -> list[int]:
+    """Return the sizes of dimensions with the given letters."""
+    sizes = {**counts, **dict(zip(axes, extents, strict=True))}
+    return [sizes[letter] for letter in access]
+
+
+def _padded(image: Value, margins: Sequence[tuple[int, int]], filler: float = 0) -> Value:
     """Return an image padded with a scalar before and after the elements of each dimension."""
+    kind = mlir.RankedTensorType(image.type)
+    scalar = constant(kind.element_type, filler)
     if not any(map(any, margins)):
         return image
-    kind = mlir.RankedTensorType(image.type)
     low, high = ([*part] for part in zip(*margins, strict=True))
     shape = [
         before + size + after for before, size, after in zip(low, kind.shape, high, strict=True)
@@ -294,33 +283,24 @@ def _padded(image: Value, margins: Sequence[tuple[int, int]], filler: Value) -> 
     indices = [mlir.IndexType.get()] * len(shape)
     body = padded.region.blocks.append(*indices, arg_locs=[mlir.Location.unknown()] * len(indices))
     with mlir.InsertionPoint(body):
-        tensor.YieldOp(filler)
+        tensor.YieldOp(scalar)
     return _value(padded)
 
 
-_NAMED_POOLINGS: Final = frozenset({"ncw", "nwc", "nchw", "nhwc", "ndhwc"})
-"""The dimensions of images for which there are named ops."""
-
-
-def _pooling(problem: Pooling) -> _Parts:
-    element, axes = mlir.Type.parse(problem.element.value), Layout.default(len(problem.size)).axes
+def _pooling(problem: Pooling) -> Sequence[Value]:
+    element, axes = problem.element, Layout.default(len(problem.size)).axes
     access = f"n{axes}c" if problem.is_channels_last else f"nc{axes}"
     is_average = problem.operation is PoolingOperation.AVERAGE
-    kind = mlir.Type.parse(_accumulator(problem.element)) if is_average else element
+    kind = mlir.Type.parse(element.accumulator if is_average else element)
     # Padding adds nothing to an average, and is never the maximum.
     start = 0.0 if is_average else -math.inf
-
-    counts = problem.images, problem.channels
-    extents = (counts, problem.size), ((0, 0), problem.padding), (counts, problem.output_size)
-    sizes = [dict(zip(f"nc{axes}", (*outer, *inner), strict=True)) for outer, inner in extents]
-    shape, margins, result = ([size[letter] for letter in access] for size in sizes)
-    (image,) = yield [_type(shape, element)]
-    around = [(margin, margin) for margin in margins]
-    padded = _padded(image, around, constant(element, start))
+    counts = {"n": problem.images, "c": problem.channels}
+    image = _argument(_shape(access, counts, axes, problem.size), element)
+    margins = _shape(access, {"n": 0, "c": 0}, axes, problem.padding)
+    padded = _padded(image, [(margin, margin) for margin in margins], start)
     operands = (padded, _empty(problem.kernel, element))
-    init = filled(_type(result, kind), start)
-    if access in _NAMED_POOLINGS:
-        named = getattr(linalg, f"pooling_{access}_{'sum' if is_average else 'max'}")
+    init = filled(_type(_shape(access, counts, axes, problem.output_size), kind), start)
+    if named := getattr(linalg, f"pooling_{access}_{'sum' if is_average else 'max'}", None):
         steps = {"strides": [*problem.strides], "dilations": [*problem.dilations]}
         pooled = _value(named(*operands, outs=[init], **steps))
     else:
@@ -339,76 +319,58 @@ def _pooling(problem: Pooling) -> _Parts:
         count = mlir.FloatAttr.get(kind, math.prod(problem.kernel))
         splat = mlir.DenseElementsAttr.get_splat(pooled.type, count)
         divisor = build("arith.constant", pooled.type, value=splat)
-        pooled = _narrowed(_divide(pooled, divisor), problem.element)
-    yield [pooled]
-
-
-_NAMED_CONVOLUTIONS: Final[dict[tuple[str, str, str], Callable[..., Any]]] = {
-    ("nchw", "fchw", "nfhw"): linalg.conv_2d_nchw_fchw,
-    ("nhwc", "hwcf", "nhwf"): linalg.conv_2d_nhwc_hwcf,
-    ("nhwc", "fhwc", "nhwf"): linalg.conv_2d_nhwc_fhwc,
-    ("ncw", "fcw", "nfw"): linalg.conv_1d_ncw_fcw,
-    ("nwc", "wcf", "nwf"): linalg.conv_1d_nwc_wcf,
-    ("ncdhw", "fcdhw", "nfdhw"): linalg.conv_3d_ncdhw_fcdhw,
-    ("ndhwc", "dhwcf", "ndhwf"): linalg.conv_3d_ndhwc_dhwcf,
-    ("ngchw", "gfchw", "ngfhw"): linalg.conv_2d_ngchw_gfchw,
-    ("nhwgc", "gfhwc", "nhwgf"): linalg.conv_2d_nhwgc_gfhwc,
-    ("nghw", "ghw", "nghw"): linalg.depthwise_conv_2d_nchw_chw,
-    ("nhwg", "hwg", "nhwg"): linalg.depthwise_conv_2d_nhwc_hwc,
-    ("ngw", "gw", "ngw"): linalg.depthwise_conv_1d_ncw_cw,
-    ("nwg", "wg", "nwg"): linalg.depthwise_conv_1d_nwc_wc,
-    ("ngdhw", "gdhw", "ngdhw"): linalg.depthwise_conv_3d_ncdhw_cdhw,
-    ("ndhwg", "dhwg", "ndhwg"): linalg.depthwise_conv_3d_ndhwc_dhwc,
-}
-"""The named ops by the dimensions of image, filters and result."""
+        pooled = _narrowed(_divide(pooled, divisor), element)
+    return [pooled]
 
 
 _ROLES: Final = {None: (0, 1, 2), Gradient.DATA: (2, 1, 0), Gradient.WEIGHTS: (0, 2, 1)}
 """The operands and the result of a program, as numbers of image, filters and result."""
 
 
-def _convolution(problem: Convolution) -> _Parts:
-    # Groups have a separate dimension, and are that of the channels if each has a separate filter.
+def _convolution(problem: Convolution) -> Sequence[Value]:
     layout, element, axes = problem.layout, problem.element, problem.layout.axes
-    image, filters, result = layout.image, layout.filters, layout.result
-    if 1 < problem.groups == problem.channels == problem.outputs:  # depthwise
-        image, result = image.replace("c", "g"), result.replace("f", "g")
+    image, filters, result, name = layout.image, layout.filters, layout.result, "conv"
+    # Groups have a separate dimension, and are that of the channels if each has a separate filter.
+    if 1 < problem.groups == problem.channels == problem.outputs:
+        image, result, name = image.replace("c", "g"), result.replace("f", "g"), "depthwise_conv"
         filters = filters.replace("c", "").replace("f", "g")
     elif problem.groups > 1:
         image, result = image.replace("c", "gc"), result.replace("f", "gf")
         filters = filters.replace("f", "gf")
     accesses = (image, filters, result)
-    sizes = {"n": problem.images, "g": problem.groups}
-    sizes |= {"c": problem.channels // problem.groups, "f": problem.outputs // problem.groups}
+    counts = {"n": problem.images, "g": problem.groups}
+    counts |= {"c": problem.channels // problem.groups, "f": problem.outputs // problem.groups}
     extents = (problem.size, problem.kernel, problem.output_size)
     shapes = [
-        [{**sizes, **dict(zip(axes, extent, strict=True))}[letter] for letter in access]
+        _shape(access, counts, axes, extent)
         for access, extent in zip(accesses, extents, strict=True)
     ]
     *operands, target = _ROLES[problem.gradient]
-    left, right = yield [_type(shapes[number], element) for number in operands]
+    left, right = (_argument(shapes[number], element) for number in operands)
+    order, steps = accesses, (problem.strides, problem.dilations)
     if problem.gradient is Gradient.DATA:
         # Windows of the result's gradient under mirrored filters.
         values = (_spread(left, problem, result), _mirrored(right, filters, axes))
         order, steps = (result, filters, image), ((1,) * len(axes), problem.dilations)
     else:
-        padding = dict(zip(axes, problem.padding, strict=True))
-        around = [(padding.get(letter, 0),) * 2 for letter in image]
-        zero = constant(mlir.Type.parse(element.value), 0)
-        values = (_padded(left, around, zero), right)
-        order, steps = accesses, (problem.strides, problem.dilations)
+        margins = _shape(image, dict.fromkeys("ncg", 0), axes, problem.padding)
+        values = (_padded(left, [(margin, margin) for margin in margins]), right)
     if problem.gradient is Gradient.WEIGHTS:
         # Windows of the image under the result's gradient: the steps between windows are those inside of the windows
         # now, and the other way round.
         order, steps = (image, result, filters), (problem.dilations, problem.strides)
-    named = None if problem.gradient else _NAMED_CONVOLUTIONS.get(accesses)
     init = _zeros(shapes[target], element)
-    if named is None:
-        sums = computed(values, _window_maps(order, axes, *steps), init, added_product)
-    else:
+    # There are named ops for images and results in the same order.
+    name += f"_{len(axes)}d_{image}_{filters}"
+    if name.startswith("depthwise"):
+        name = name.replace("g", "c")
+    has_name = not problem.gradient and result == image.replace("c", "f")
+    if has_name and (named := getattr(linalg, name, None)):
         strides, dilations = map(list, steps)
         sums = named(*values, outs=[init], strides=strides, dilations=dilations)
-    yield [_narrowed(sums, element)]
+    else:
+        sums = computed(values, _window_maps(order, axes, *steps), init, added_product)
+    return [_narrowed(sums, element)]
 
 
 def _mirrored(filters: Value, access: str, axes: str) -> Value:
@@ -418,16 +380,17 @@ def _mirrored(filters: Value, access: str, axes: str) -> Value:
     if all(size == 1 for letter, size in letters if letter in axes):
         return filters
 
-    def taken(*_: Value) -> Value:
+    def mirrored(*_: Value) -> Value:
         indices = []
         for dimension, (letter, size) in enumerate(letters):
             index = _value(linalg.IndexOp(dimension))
             if letter in axes:
                 index = _arithmetic("subi", constant(mlir.IndexType.get(), size - 1), index)
             indices.append(index)
-        return _value(tensor.ExtractOp(filters, indices))
+        element: Value = tensor.extract(filters, indices)
+        return element
 
-    return computed([], [_map(access, access)], _empty(kind.shape, kind.element_type), taken)
+    return computed([], [_map(access, access)], _empty(kind.shape, kind.element_type), mirrored)
 
 
 def _spread(gradient: Value, problem: Convolution, access: str) -> Value:
@@ -441,33 +404,31 @@ def _spread(gradient: Value, problem: Convolution, access: str) -> Value:
     ones = [1] * len(spreads)
     if counts != kind.shape:
         kept = _type(counts, kind.element_type)
-        slices = tensor.ExtractSliceOp(kept, gradient, [], [], [], firsts, counts, ones)
-        gradient = _value(slices)
-    zero = constant(kind.element_type, 0)
+        gradient = tensor.extract_slice(kept, gradient, [], [], [], firsts, counts, ones)
     if strides == ones:
         return _padded(
-            gradient,
-            [(start, extent - start - count) for _, count, _, start, extent in spreads],
-            zero,
+            gradient, [(start, extent - start - count) for _, count, _, start, extent in spreads]
         )
-    frame = _value(linalg.fill(zero, outs=[_empty(extents, kind.element_type)]))
-    return _value(tensor.InsertSliceOp(gradient, frame, [], [], [], starts, counts, strides))
+    frame = _value(
+        linalg.fill(constant(kind.element_type, 0), outs=[_empty(extents, kind.element_type)])
+    )
+    return _value(tensor.insert_slice(gradient, frame, [], [], [], starts, counts, strides))
 
 
 # --- Attentions and products
 
 
-def _attention(problem: Attention) -> _Parts:
-    heads, queries, keys = problem.heads, problem.queries, problem.keys
-    kv_heads, features = problem.kv_heads or heads, problem.features
-    shapes = [[heads, queries, features], *[[kv_heads, keys, features]] * 2]
-    scores = [heads, queries, keys]
+def _attention(problem: Attention) -> Sequence[Value]:
+    element, heads, kv_heads = problem.element, problem.heads, problem.kv_heads or problem.heads
+    queries, keys, features = problem.queries, problem.keys, problem.features
+    query = _argument([heads, queries, features], element)
+    shared = [_argument([kv_heads, keys, features], element) for _ in range(2)]
+    scores, mask = [heads, queries, keys], []
     if problem.mask is Mask.GIVEN:
-        shapes.append(scores)
-    query, key, value, *mask = yield [_type(shape, problem.element) for shape in shapes]
-    if problem.mask is Mask.CAUSAL:
+        mask = [_argument(scores, element)]
+    elif problem.mask is Mask.CAUSAL:
         # Hide the keys after the position of each query, as PyTorch exports it.
-        kind = mlir.Type.parse(problem.element.value)
+        kind = mlir.Type.parse(element)
         zero, hidden = constant(kind, 0), constant(kind, -math.inf)
 
         def score(_: Value) -> Value:
@@ -479,31 +440,26 @@ def _attention(problem: Attention) -> _Parts:
         mask = [computed([], [_map("bml", "bml")], init, score)]
     # The scale is that of the features.
     scale = constant(mlir.F32Type.get(), features**-0.5)
-    init = _empty([heads, queries, features], problem.element)
-    shared = [key, value]
-    for number, operand in enumerate(shared) if heads != kv_heads else ():
+    init = _empty([heads, queries, features], element)
+    if heads != kv_heads:
         # Repeat the heads that several heads of queries share, as PyTorch exports it.
-        repeats = _empty([kv_heads, heads // kv_heads, keys, features], problem.element)
-        both = [_map("bglk", access) for access in ("blk", "bglk")]
-        repeated = computed([operand], both, repeats, lambda element, _: element)
-        i64 = mlir.IntegerType.get_signless(64)
-        groups = [
-            mlir.ArrayAttr.get([mlir.IntegerAttr.get(i64, dimension) for dimension in dimensions])
-            for dimensions in ((0, 1), (2,), (3,))
-        ]
-        kind = _type([heads, keys, features], problem.element)
-        whole = tensor.CollapseShapeOp(kind, repeated, mlir.ArrayAttr.get(groups))
-        shared[number] = _value(whole)
-    accesses = ("bmk", "blk", "bln", "", *(["bml"] if problem.mask else []), "bmn")
+        for number, operand in enumerate(shared):
+            repeats = _empty([kv_heads, heads // kv_heads, keys, features], element)
+            both = [_map("bglk", access) for access in ("blk", "bglk")]
+            repeated = computed([operand], both, repeats, lambda value, _: value)
+            groups = mlir.Attribute.parse("[[0, 1], [2], [3]]")
+            kind = _type([heads, keys, features], element)
+            shared[number] = tensor.collapse_shape(kind, repeated, groups)
+    accesses = ("bmk", "blk", "bln", "", *(["bml"] if mask else []), "bmn")
     maps = [_map("bmnkl", access) for access in accesses]
-    yield attended(names.ATTENTION, [query, *shared, scale, *mask, init], maps)
+    return attended(names.ATTENTION, [query, *shared, scale, *mask, init], maps)
 
 
-def _product(problem: Product) -> _Parts:
-    element, is_scaled = problem.element, isinstance(problem.element, ScaledType)
+def _product(problem: Product) -> Sequence[Value]:
+    element = problem.element
     lead, sizes = "", {"m": problem.m, "n": problem.n, "k": problem.k}
     accesses = ["km" if problem.transposes_a else "mk", "nk" if problem.transposes_b else "kn"]
-    if is_scaled:
+    if isinstance(element, ScaledType):
         # The terms of a sum are blocks, and the elements of a block share a scale.
         del sizes["k"]
         sizes |= {"o": problem.k // SCALED_BLOCK, "i": SCALED_BLOCK}
@@ -514,19 +470,19 @@ def _product(problem: Product) -> _Parts:
     maps = [_map(list(sizes), access) for access in accesses]
     *operands, result = ([sizes[loop] for loop in access] for access in accesses)
     if isinstance(element, ElementType):
-        left, right = yield [_type(shape, element) for shape in operands]
+        left, right = (_argument(shape, element) for shape in operands)
         named = linalg.batch_matmul if lead else linalg.matmul
         init = _zeros(result, element)
-        yield [_narrowed(named(left, right, outs=[init], indexing_maps=maps), element)]
-        return
+        return [_narrowed(named(left, right, outs=[init], indexing_maps=maps), element)]
     # Arguments cannot have elements of less than a byte.
     bits = 4 if element is ScaledType.F4E2M1FN else 8
     stored = [[*shape[:-1], SCALED_BLOCK * bits // 8] for shape in operands[:2]]
-    arguments = yield [_type(shape, "i8") for shape in (*stored, *operands[2:])]
-    kinds = [element.value] * 2 + ["f8E8M0FNU"] * 2
+    arguments = [_argument(shape, "i8") for shape in (*stored, *operands[2:])]
     values = [
         bitcast(argument, _type(shape, kind))
-        for argument, shape, kind in zip(arguments, operands, kinds, strict=True)
+        for argument, shape, kind in zip(
+            arguments, operands, (element, element, "f8E8M0FNU", "f8E8M0FNU"), strict=True
+        )
     ]
 
     def added(left: Value, right: Value, scale: Value, other_scale: Value, total: Value) -> Value:
@@ -534,10 +490,10 @@ def _product(problem: Product) -> _Parts:
         other = _value(arith.scaling_extf(total.type, right, other_scale))
         return added_product(wide, other, total)
 
-    yield [computed(values, maps, _zeros(result, ElementType.F32), added)]
+    return [computed(values, maps, _zeros(result, ElementType.F32), added)]
 
 
-_PARTS: Final[dict[type, Callable[[Any], _Parts]]] = {
+_BUILDERS: Final[dict[type, Callable[[Any], Sequence[Value]]]] = {
     Product: _product,
     Convolution: _convolution,
     Pooling: _pooling,
