@@ -55,9 +55,12 @@ class CommandFlags:
             for match in self._VALUE.finditer(command.string, command.end())
         }
 
-    def text(self, name: str, default: str = "") -> str:
+    def text(self, name: str, default: str | None = None) -> str:
+        """Return the value of a flag; without a default it must be given."""
         match = self._values.get(name)
-        return match[2] if match else default
+        if not match and default is None:
+            raise ProblemError(f"flag '-{name}' is missing", self._end)
+        return match[2] if match else default or ""
 
     def column(self, name: str) -> int:
         match = self._values.get(name)
@@ -68,33 +71,31 @@ class CommandFlags:
         if not is_supported:
             raise UnsupportedError(message, self.column(name))
 
-    def _given(self, name: str, default: str) -> str:
-        """Return the value of a flag; without a default it must be given."""
-        text = self.text(name, default)
-        if not text:
-            raise ProblemError(f"flag '-{name}' is missing", self._end)
-        return text
-
     def choice(
-        self, name: str, choices: Mapping[str, _Value], default: str = "", *, noun: str = "type"
+        self,
+        name: str,
+        choices: Mapping[str, _Value],
+        default: str | None = None,
+        *,
+        noun: str = "type",
     ) -> _Value:
         """Return the meaning of a flag's value."""
-        text = self._given(name, default)
+        text = self.text(name, default)
         if text not in choices:
             raise UnsupportedError.unknown(noun, text, choices, self.column(name))
         return choices[text]
 
-    def operand_type(self, choices: Mapping[str, _Value], default: str = "") -> _Value:
+    def operand_type(self, choices: Mapping[str, _Value], default: str | None = None) -> _Value:
         """Return the type of both operands of a product."""
         types = {self.choice(name, choices, default) for name in ("a_type", "b_type")}
         self.check("b_type", len(types) == 1, _DIFFERENT_TYPES)
         return types.pop()
 
     def numbers(
-        self, name: str, form: str, least: int = 1, default: str = "", fewest: int = 0
+        self, name: str, form: str, least: int = 1, default: str | None = None, fewest: int = 0
     ) -> tuple[int, ...]:
         """Return the number in the value of a flag, or at least `fewest` numbers with `x` between them."""
-        text = self._given(name, default)
+        text = self.text(name, default)
         numbers = read_sizes(text.split("x" if fewest else None), least)
         if numbers is None or len(numbers) < fewest:
             # The error names the flag as the line does.
@@ -106,7 +107,7 @@ class CommandFlags:
 
     def number(self, name: str, least: int, default: int | None = None) -> int:
         form = f"a number from {least} to {LARGEST_SIZE}"
-        return self.numbers(name, form, least, "" if default is None else str(default))[0]
+        return self.numbers(name, form, least, None if default is None else str(default))[0]
 
     def normalized_sizes(self) -> tuple[int, ...]:
         """Return the sizes of an operand that is normalized."""
@@ -133,13 +134,12 @@ _DIFFERENT_TYPES: Final = "operands of different types are not supported"
 _NO_DROPOUT: Final = "is not supported: results would be random"
 
 
-def _pairs(text: str) -> dict[str, str]:
+def _pairs(text: str, kind: Callable[[str], _Value]) -> dict[str, _Value]:
     """Read pairs such as `batchsize=n`: the names of a flag or of a type, the second of which is ours."""
-    return dict(pair.split("=") for pair in text.split())
+    return {name: kind(own) for name, own in (pair.split("=") for pair in text.split())}
 
 
-def _types(text: str) -> dict[str, ElementType]:
-    return {name: ElementType(element) for name, element in _pairs(text).items()}
+_types, _names = partial(_pairs, kind=ElementType), partial(_pairs, kind=str)
 
 
 # --- MIOpen's driver, and the lines of BOO and Fusilli in the same form
@@ -163,14 +163,14 @@ _CONVOLUTION_NAMES: Final = {
         for name, flags in _EXTENT_FLAGS.items()
         for axis, flag in zip("dhw", flags, strict=True)
     },
-    **_pairs("batchsize=n in_channels=c out_channels=k group_count=g forw=F mode=m spatial_dim=_"),
-    **_pairs("pad_mode=z in_cast_type=U wei_cast_type=R out_cast_type=T"),
-    **_pairs("in_layout=I fil_layout=f out_layout=O"),
+    **_names("batchsize=n in_channels=c out_channels=k group_count=g forw=F mode=m spatial_dim=_"),
+    **_names("pad_mode=z in_cast_type=U wei_cast_type=R out_cast_type=T"),
+    **_names("in_layout=I fil_layout=f out_layout=O"),
 }
-_PRODUCT_NAMES: Final = _pairs(
+_PRODUCT_NAMES: Final = _names(
     "m=a_h k=a_w n=b_w u=transA v=transB batch_count=b isColMajor=C forw=F"
 )
-_NORMALIZATION_NAMES: Final = _pairs("input=X forw=F mode=m normalized_dim=o")
+_NORMALIZATION_NAMES: Final = _names("input=X forw=F mode=m normalized_dim=o")
 
 _DIRECTIONS: Final = (
     {1: None, 2: Gradient.DATA, 4: Gradient.WEIGHTS},
@@ -231,7 +231,7 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
     flags = CommandFlags(command, _CONVOLUTION_NAMES)
     # The number of an image's extents follows from the layouts.
     ranks = (1, 2, 3)
-    implied = (len(flags.text(name)) - 2 for name in "IfO")
+    implied = (len(flags.text(name, "")) - 2 for name in "IfO")
     rank = flags.number("_", 1, next(filter(ranks.__contains__, implied), 2))
     flags.check("_", rank in ranks, "only convolutions in one to three dimensions are supported")
 
@@ -245,7 +245,7 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
     modes = dict.fromkeys(("default", "conv"), padding) | {"valid": (0,) * rank}
     padding = flags.choice("z", modes, "default", noun="padding mode")
     for name in "URT":
-        flags.check(name, not flags.text(name), "casts of operands are not supported")
+        flags.check(name, not flags.text(name, ""), "casts of operands are not supported")
     outputs = flags.number("k", 1)
     # N and C are filters and channels in filters, and images and filters in results.
     letters = f"NC{Layout.default(rank).axes.upper()}"
@@ -298,7 +298,7 @@ _FUSILLI: Final = re.compile(r"(?:^|\s)(?P<operation>matmul|sdpa|layernorm)(?=\s
 
 _FUSILLI_TYPES: Final = _types("f32=f32 f16=f16 bf16=bf16")
 
-_FUSILLI_NAMES: Final = _pairs("m=M n=N k=K b=B batch=B head_dim=d type=t dropout=p input=X forw=F")
+_FUSILLI_NAMES: Final = _names("m=M n=N k=K b=B batch=B head_dim=d type=t dropout=p input=X forw=F")
 
 
 def _read_fusilli(command: re.Match[str]) -> Problem:
@@ -382,7 +382,7 @@ _BLAS_TYPES: Final = _types(
     "f32_r=f32 f16_r=f16 bf16_r=bf16 i8_r=i8 f8_r=f8E4M3FN bf8_r=f8E5M2 f8_fnuz_r=f8E4M3FNUZ "
     "bf8_fnuz_r=f8E5M2FNUZ s=f32 h=f16"
 )
-_BLAS_NAMES: Final = _pairs(
+_BLAS_NAMES: Final = _names(
     "r=precision B=batch_count transposeA=transA transposeB=transB function=f rocblas_function=f "
     "M=m N=n K=k sizem=m sizen=n sizek=k"
 )
@@ -396,7 +396,7 @@ matrices and of rows, which are applied after the product."""
 def _read_blas(tool: str, command: re.Match[str]) -> Product:
     """Read a command of hipBLASLt or rocBLAS, or an entry of a log of one of them."""
     flags = (MappingEntries if tool == "log" else CommandFlags)(command, _BLAS_NAMES)
-    function = flags.text("f")
+    function = flags.text("f", "")
     if tool == "hipblaslt-bench":
         for name in ("scaleA", "scaleB"):
             flags.choice(name, _SCALES_OF_RESULTS, "0", noun="scale")

@@ -85,11 +85,6 @@ def _empty(shape: Sequence[int], element: mlir.Type | str) -> Value:
     return build("tensor.empty", _type(shape, element))
 
 
-def _zeros(shape: Sequence[int], element: ElementType) -> Value:
-    """Return zeros in the type in which sums are computed."""
-    return filled(_type(shape, element.accumulator), 0)
-
-
 def _narrowed(sums: Any, element: ElementType) -> Value:
     """Convert sums to the type of the operands, as PyTorch does for floating-point types."""
     value = _value(sums)
@@ -218,10 +213,10 @@ def _normalized(problem: MatrixProblem, matrix: Value) -> Value:
 
 def _sums_of_rows(matrix: Value, element: ElementType) -> Value:
     """Return the sums of the rows of a matrix, in the type in which sums are computed."""
-    init = _zeros(mlir.RankedTensorType(matrix.type).shape[:1], element)
+    kind = _type(mlir.RankedTensorType(matrix.type).shape[:1], element.accumulator)
     maps = [_map("rc", access) for access in ("rc", "r")]
     return computed(
-        [matrix], maps, init, lambda number, total: _add(cast(number, total.type), total)
+        [matrix], maps, filled(kind, 0), lambda number, total: _add(cast(number, total.type), total)
     )
 
 
@@ -350,7 +345,7 @@ def _convolution(problem: Convolution) -> Sequence[Value]:
     order, steps = accesses, (problem.strides, problem.dilations)
     if problem.gradient is Gradient.DATA:
         # Windows of the result's gradient under mirrored filters.
-        values = (_spread(left, problem, result), _mirrored(right, filters, axes))
+        values = _with_steps_of_1(problem, left, right, result, filters)
         order, steps = (result, filters, image), ((1,) * len(axes), problem.dilations)
     else:
         margins = _shape(image, dict.fromkeys("ncg", 0), axes, problem.padding)
@@ -359,7 +354,7 @@ def _convolution(problem: Convolution) -> Sequence[Value]:
         # Windows of the image under the result's gradient: the steps between windows are those inside of the windows
         # now, and the other way round.
         order, steps = (image, result, filters), (problem.dilations, problem.strides)
-    init = _zeros(shapes[target], element)
+    init = filled(_type(shapes[target], element.accumulator), 0)
     # There are named ops for images and results in the same order.
     name += f"_{len(axes)}d_{image}_{filters}"
     if name.startswith("depthwise"):
@@ -373,12 +368,32 @@ def _convolution(problem: Convolution) -> Sequence[Value]:
     return [_narrowed(sums, element)]
 
 
-def _mirrored(filters: Value, access: str, axes: str) -> Value:
-    """Return filters with the elements of each window in reverse order, as PyTorch exports it."""
+def _with_steps_of_1(
+    problem: Convolution, gradient: Value, filters: Value, access: str, filter_access: str
+) -> tuple[Value, Value]:
+    """Return the result's gradient with zeros between and around its elements, and mirrored filters."""
+    kind, axes = mlir.RankedTensorType(gradient.type), problem.layout.axes
+    spreads = [
+        problem.spread(letter) if letter in axes else Spread(0, size, 1, 0, size)
+        for letter, size in zip(access, kind.shape, strict=True)
+    ]
+    firsts, counts, strides, starts, extents = ([*part] for part in zip(*spreads, strict=True))
+    ones = [1] * len(spreads)
+    if counts != kind.shape:
+        kept = _type(counts, kind.element_type)
+        gradient = tensor.extract_slice(kept, gradient, [], [], [], firsts, counts, ones)
+    if strides == ones:
+        margins = [(start, extent - start - count) for _, count, _, start, extent in spreads]
+        gradient = _padded(gradient, margins)
+    else:
+        zero, frame = constant(kind.element_type, 0), _empty(extents, kind.element_type)
+        frame = _value(linalg.fill(zero, outs=[frame]))
+        gradient = tensor.insert_slice(gradient, frame, [], [], [], starts, counts, strides)
+    # The elements of each window are in reverse order, as PyTorch exports it.
     kind = mlir.RankedTensorType(filters.type)
-    letters = [*zip(access, kind.shape, strict=True)]
+    letters = [*zip(filter_access, kind.shape, strict=True)]
     if all(size == 1 for letter, size in letters if letter in axes):
-        return filters
+        return gradient, filters
 
     def mirrored(*_: Value) -> Value:
         indices = []
@@ -390,29 +405,8 @@ def _mirrored(filters: Value, access: str, axes: str) -> Value:
         element: Value = tensor.extract(filters, indices)
         return element
 
-    return computed([], [_map(access, access)], _empty(kind.shape, kind.element_type), mirrored)
-
-
-def _spread(gradient: Value, problem: Convolution, access: str) -> Value:
-    """Return the result's gradient with zeros between and around its elements, for windows with steps of 1."""
-    kind = mlir.RankedTensorType(gradient.type)
-    spreads = [
-        problem.spread(letter) if letter in problem.layout.axes else Spread(0, size, 1, 0, size)
-        for letter, size in zip(access, kind.shape, strict=True)
-    ]
-    firsts, counts, strides, starts, extents = ([*part] for part in zip(*spreads, strict=True))
-    ones = [1] * len(spreads)
-    if counts != kind.shape:
-        kept = _type(counts, kind.element_type)
-        gradient = tensor.extract_slice(kept, gradient, [], [], [], firsts, counts, ones)
-    if strides == ones:
-        return _padded(
-            gradient, [(start, extent - start - count) for _, count, _, start, extent in spreads]
-        )
-    frame = _value(
-        linalg.fill(constant(kind.element_type, 0), outs=[_empty(extents, kind.element_type)])
-    )
-    return _value(tensor.insert_slice(gradient, frame, [], [], [], starts, counts, strides))
+    maps, init = [_map(filter_access, filter_access)], _empty(kind.shape, kind.element_type)
+    return gradient, computed([], maps, init, mirrored)
 
 
 # --- Attentions and products
@@ -472,7 +466,7 @@ def _product(problem: Product) -> Sequence[Value]:
     if isinstance(element, ElementType):
         left, right = (_argument(shape, element) for shape in operands)
         named = linalg.batch_matmul if lead else linalg.matmul
-        init = _zeros(result, element)
+        init = filled(_type(result, element.accumulator), 0)
         return [_narrowed(named(left, right, outs=[init], indexing_maps=maps), element)]
     # Arguments cannot have elements of less than a byte.
     bits = 4 if element is ScaledType.F4E2M1FN else 8
@@ -490,7 +484,7 @@ def _product(problem: Product) -> Sequence[Value]:
         other = _value(arith.scaling_extf(total.type, right, other_scale))
         return added_product(wide, other, total)
 
-    return [computed(values, maps, _zeros(result, ElementType.F32), added)]
+    return [computed(values, maps, filled(_type(result, "f32"), 0), added)]
 
 
 _BUILDERS: Final[dict[type, Callable[[Any], Sequence[Value]]]] = {
