@@ -37,7 +37,7 @@ LIMITS: Final = {
     "spaces": (1941, 87),
     "checking": (1623, 56),
     "passes": (1193, 24),
-    "tuning.problems": (1805, 93),
+    "tuning.problems": (1799, 93),
     "opt": (2091, 87),
     "tuning.programs": (2201, 85),
     "explaining": (1737, 72),
