@@ -32,13 +32,15 @@
 // ATTENTION: transform.print %module name = "x"
 
 // Each kind of spec has its flag, and damaged files are reported with their place.
-// RUN: not tuninglink compile %s --target host --spec %t.current.mlir -o %t.vmfb 2>&1 | filecheck %s --check-prefix=MISTAKEN
+// RUN: tuninglink upgrade %t.attention.mlir -o %t.printing.mlir
+// RUN: not tuninglink compile %s --target host --spec %t.printing.mlir -o %t.vmfb 2>&1 | filecheck %s --check-prefix=MISTAKEN
 // RUN: not tuninglink compile %s --target host --iree-preprocessing-transform-spec-filename=%S/Inputs/strategy-wide.mlir -o %t.vmfb 2>&1 | filecheck %s --check-prefix=TUNING
 // RUN: head -c 300 %t.current.mlir > %t.damaged.mlir
 // RUN: not tuninglink compile %s --target host --iree-preprocessing-transform-spec-filename=%t.damaged.mlir -o %t.vmfb 2>&1 | filecheck %s --check-prefix=DAMAGED
 
 // MISTAKEN: error: a preprocessing spec, not a tuning spec
 // MISTAKEN: note: pass it with '--iree-preprocessing-transform-spec-filename=FILE'
+// MISTAKEN: printing.mlir:{{[0-9]+}}:3: note: expected matching of 'util.func'
 // TUNING: error: a tuning spec, not a spec for '--iree-preprocessing-transform-spec-filename'
 // TUNING: note: pass it with '--spec FILE'
 // DAMAGED: damaged.mlir:{{[0-9]+:[0-9]+}}: error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -159,7 +159,7 @@ def _linked(inputs: list[Spec], name: str, diagnostics: DiagnosticSink, *, index
 
         module = spec.module.clone()
         index_matchers(module, diagnostics=diagnostics)
-        return Spec(module, spec.source)
+        return replace(spec, module=module)
 
     for spec in inputs:
         table = spec.anatomy.table
@@ -180,14 +180,20 @@ def _linked(inputs: list[Spec], name: str, diagnostics: DiagnosticSink, *, index
     if is_verbose():
         # Show what was linked, in order of precedence.
         specs = [part.spec for part in result.parts]
-        lines = [
-            f"{spec.source}: {spec.kind_words}, {counted(len(spec.entries), 'entry', 'entries')}"
-            for spec in specs
-        ]
-        entries = counted(sum(len(spec.entries) for spec in specs), "entry", "entries")
+        lines = [f"{spec.source}: {spec.kind_words}, {_counted_entries([spec])}" for spec in specs]
+        entries = _counted_entries(specs)
         lines.append(f"linked {_FORMS[result.form]}: {counted(len(specs), 'spec')} with {entries}")
         sys.stderr.write("".join(f"{escaped(line)}\n" for line in lines))
     return indexed(result.spec) if index and not indexes_inputs else result.spec
+
+
+def _counted_entries(specs: Sequence[Spec]) -> str:
+    """Return the number of entries of specs in words; that of replace entries if there are any."""
+    words = counted(sum(len(spec.entries) for spec in specs), "entry", "entries")
+    replacing = sum(len(spec.replace_entries) for spec in specs)
+    return words + (
+        f" and {counted(replacing, 'replace entry', 'replace entries')}" if replacing else ""
+    )
 
 
 _FORMS: Final = {

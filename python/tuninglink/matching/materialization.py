@@ -30,7 +30,7 @@ from tuninglink.matching.prunable import (
 )
 from tuninglink.matching.reader import MatcherReader, OpInfo
 from tuninglink.matching.spellings import Root, RootReader
-from tuninglink.mlir import DiagnosticSink, collect, error, names, note, once
+from tuninglink.mlir import DiagnosticSink, collect, error, names, note, once, to_bytecode
 from tuninglink.rules import Rule
 from tuninglink.specs import (
     LINKED_SPEC_NAME,
@@ -131,7 +131,7 @@ def link_dispatches(
         used = {
             position: spec
             for position, spec in enumerate(given)
-            if not selection.of(spec).is_bound_elsewhere
+            if not spec.only_replaces and not selection.of(spec).is_bound_elsewhere
         }
         linked = [*used.values()]
         if isinstance(last, mlir.Attribute):
@@ -189,7 +189,7 @@ def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> 
         if linked is None:
             continue
         if id(linked) not in attributes:
-            attributes[id(linked)] = spec_attribute(linked.spec.bytecode(), context)
+            attributes[id(linked)] = spec_attribute(to_bytecode(linked.spec.module), context)
         dispatch.dispatch.module.attributes[names.EMBEDDED_SPEC] = attributes[id(linked)]
 
 

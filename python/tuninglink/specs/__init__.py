@@ -31,6 +31,7 @@ with lazy_imports(globals()):
         link_nested_specs as link_nested_specs,
         link_nothing as link_nothing,
         link_parts as link_parts,
+        link_replace_entries as link_replace_entries,
         link_specs as link_specs,
         split as split,
     )
@@ -38,6 +39,10 @@ with lazy_imports(globals()):
         LOCK_FILE as LOCK_FILE,
         OWN_FILE as OWN_FILE,
         Project as Project,
+    )
+    from tuninglink.specs.replacing import (
+        ReplaceEntry as ReplaceEntry,
+        ReplaceList as ReplaceList,
     )
     from tuninglink.specs.revision import (
         CONFIGURATIONS as CONFIGURATIONS,

@@ -14,11 +14,10 @@ After step 1, no step can fail.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import groupby
 from operator import itemgetter
@@ -36,11 +35,8 @@ from tuninglink.mlir import (
     error,
     names,
     note,
-    postorder,
     reference,
-    references,
     references_in,
-    rename_symbols,
     repeated_matcher,
     symbol_name,
     symbols,
@@ -53,7 +49,9 @@ from tuninglink.specs.guards import (
     restriction,
     untraced,
 )
+from tuninglink.specs.replacing import ReplaceList, add_replace_entries, take_replace_entries
 from tuninglink.specs.revision import hidden_failure
+from tuninglink.specs.sequences import copy_ops, shared_symbols
 from tuninglink.specs.spec import (
     UNNAMED,
     Anatomy,
@@ -64,13 +62,13 @@ from tuninglink.specs.spec import (
     binding_of,
     dissolve_nested,
     in_context,
-    inner_name,
     is_guarded,
 )
 from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
     Handle,
     Pair,
+    add_empty_kernel_config,
     add_kernel_config,
     add_list,
     argument_attributes,
@@ -162,9 +160,32 @@ def link_specs(
         SpecError: there is no spec, or one cannot be linked.
     """
     form = choose_form(specs, diagnostics=diagnostics)
-    linked = link_parts([Part(spec, spec) for spec in specs], form, name=name)
-    assert linked is not None, "there is a spec"
-    return linked
+    parts = [Part(spec, None if spec.only_replaces else spec) for spec in specs]
+    linked = link_parts(parts, form, name=name) or link_nothing(specs, name=name)
+    replacing = link_replace_entries(specs, linked.spec.module.context, name)
+    if replacing is None:
+        return linked
+    return replace(linked, spec=replace(linked.spec, replacing=replacing))
+
+
+def link_replace_entries(
+    specs: Iterable[Spec], context: mlir.Context, name: str = LINKED_SPEC_NAME
+) -> ReplaceList | None:
+    """Return the replace entries of specs as one list in a context, in order of precedence; None if there are none."""
+    lists = []
+    for spec in specs:
+        if spec.replacing is not None:
+            own = spec.replacing.in_context(context)
+            if binding_of(own.module) is not None:
+                own = ReplaceList(own.module.clone().operation)
+                bind_entries(own)
+            lists.append(own)
+    if not lists:
+        return None
+    with context, mlir.Location.fused([entries.module.location for entries in lists]):
+        container = _spec_module(name)
+    add_replace_entries(container, lists)
+    return ReplaceList(container)
 
 
 def link_parts(
@@ -191,9 +212,7 @@ def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> Link
     """Return a spec that configures nothing, for specs without an entry to link."""
     with specs[0].module.context, specs[0].module.location:
         container = _spec_module(name)
-        block = add_kernel_config(container, consumes=False).regions[0].blocks[0]
-        with mlir.InsertionPoint(block):
-            yield_(list(block.arguments))
+    add_empty_kernel_config(container)
     parts = tuple(Part(spec, None, ()) for spec in specs)
     return LinkedSpec(Spec(container, name), LinkForm.FLAT, parts)
 
@@ -225,9 +244,12 @@ def link_nested_specs(
         diagnostics.warning(message, entry_point, notes)
     specs = [Spec(op, "unnamed") for op in nested]
     form = choose_form(specs, diagnostics=diagnostics, next_to_entry_point=bool(own))
+    lists = list(filter(None, map(take_replace_entries, nested)))
     for op in nested:
         op.detach_from_parent()
     _merge(module, [Anatomy(op) for op in nested], form)
+    if lists:
+        add_replace_entries(module, lists)
     with module.context:
         module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         if name is not None:
@@ -284,6 +306,11 @@ def choose_form(
     """
     if not specs:
         raise SpecError(error("nothing to link: no spec was given"))
+    # A spec that only replaces takes no part in configuring.
+    is_alone = len(specs) == 1
+    specs = [spec for spec in specs if not spec.only_replaces]
+    if not specs:
+        return LinkForm.FLAT
     members = [spec.anatomy for spec in specs]
     # Check that the compiler can run each spec.
     for member in members:
@@ -299,7 +326,7 @@ def choose_form(
                 raise SpecError(error(message, sequence))
     _check_imported_names(members)
     is_default = names.DEFAULT_ENTRY_POINT in members[0].module.attributes
-    if len(specs) == 1 and is_default and not next_to_entry_point:
+    if is_alone and is_default and not next_to_entry_point:
         return LinkForm.UNTOUCHED
     for entry_point in (point for member in members for point in member.entry_points):
         sequence = entry_point.sequence
@@ -325,7 +352,7 @@ def choose_form(
 def _check_imported_names(members: Sequence[Anatomy]) -> None:
     """Check that imported symbols whose names clash can be renamed wherever the compiler looks for them by name."""
     for position, (member, owners) in enumerate(
-        zip(members, _shared_symbols(members), strict=True)
+        zip(members, shared_symbols([member.table for member in members]), strict=True)
     ):
         for name, owner in owners.items():
             earlier = (other.table.symbols.get(name) for other in members[:position])
@@ -419,10 +446,10 @@ def _merge(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm
             own.append(member)
     if form is LinkForm.CHAINED:
         replaced = [{member.driver.name} if member.driver else set() for member in own]
-        _add_chain(container, own, _copy_ops(container, own, replaced))
+        _add_chain(container, own, copy_ops(container, [member.table for member in own], replaced))
         return
     replaced = [{point.name for point in member.entry_points} for member in own]
-    renames = _copy_ops(container, own, replaced)
+    renames = copy_ops(container, [member.table for member in own], replaced)
     # Step 3. A list, or a single spec in that form already, has all entries, and is in default-entrypoint form.
     pairs: list[Pair] = []
     with container.context:
@@ -436,86 +463,6 @@ def _merge(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm
             )
         container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
     add_list(container, pairs)
-
-
-def _copy_ops(
-    container: mlir.Operation, members: Sequence[Anatomy], omitted: Sequence[Collection[str]]
-) -> list[Mapping[str, str]]:
-    """Copy the ops of specs into `container`, except for ops with the omitted names. Return the new names."""
-    # A symbol whose name is taken gets a numeric suffix, unless it is one that specs share.
-    # Rename a symbol that collides with the entry point that linking adds to `container`, with all its uses.
-    taken = symbols(container)
-    if names.KERNEL_CONFIG in taken:
-        renamed = FreshNames(taken).take(inner_name(names.KERNEL_CONFIG))
-        rename_symbols(body(container), {names.KERNEL_CONFIG: renamed})
-    defined = [
-        [name for name in member.table.symbols if name not in left_out]
-        for member, left_out in zip(members, omitted, strict=True)
-    ]
-    fresh = FreshNames(
-        [*symbols(container), names.KERNEL_CONFIG], reserved=itertools.chain.from_iterable(defined)
-    )
-    renames: list[Mapping[str, str]] = []
-    shared = _shared_symbols(members)
-    block = container.regions[0].blocks[0]
-    with container.context, mlir.Location.unknown(), mlir.InsertionPoint(block):
-        for position, (member, member_names, left_out, owners) in enumerate(
-            zip(members, defined, omitted, shared, strict=True)
-        ):
-            renames.append(
-                {
-                    name: renames[owners[name]][name]
-                    if owners.get(name, position) != position
-                    else fresh.take(inner_name(name))
-                    for name in member_names
-                }
-            )
-            renaming = SymbolRenaming(renames[-1])
-            renaming.follow_imports(member.table.imports)
-            for name, operation in member.table.top:
-                if name in left_out or owners.get(name, position) != position:
-                    continue
-                copy = operation.clone().operation
-                renaming.rename_symbol(copy, name)
-                shape = member.table.shapes.get(name)
-                if renaming and shape is not None:
-                    shape.rename_references(copy, renaming)
-                elif renaming:
-                    renaming.rename_references(copy)
-    return renames
-
-
-def _shared_symbols(members: Sequence[Anatomy]) -> list[Mapping[str, int]]:
-    """Return for each spec the symbols that it imports into programs, each with the position of the spec to take it from."""
-    # That is the first spec that defines the symbol, and all that it refers to, in the same way. Other symbols are not
-    # shared.
-    flags = mlir.OperationEquivalenceFlags.IGNORE_LOCATIONS
-    shared: list[Mapping[str, int]] = []
-    for position, member in enumerate(members):
-        imports = member.table.imports
-        roots = (path[0] for op in imports for path in references(op.attributes["symbol"]))
-        owners: dict[str, int] = {}
-        for name in _reached(member, roots):
-            owners[name] = position
-            used = {symbol: member.table.symbols[symbol] for symbol in _reached(member, [name])}
-            for earlier in range(position):
-                defined = members[earlier].table.symbols
-                if owners[name] == position and all(
-                    symbol in defined
-                    and not is_entry_point(op)
-                    and op.is_structurally_equivalent(defined[symbol], flags)
-                    for symbol, op in used.items()
-                ):
-                    owners[name] = shared[earlier].get(name, earlier)
-        shared.append(owners)
-    return shared
-
-
-def _reached(member: Anatomy, roots: Iterable[str]) -> list[str]:
-    """Return the symbols that a spec defines among `roots` and all that they refer to."""
-    table = member.table
-    defined = filter(table.symbols.get, roots)
-    return list(postorder(defined, lambda name: filter(table.symbols.get, table.referenced(name))))
 
 
 def _add_chain(

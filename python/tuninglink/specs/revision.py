@@ -30,7 +30,7 @@ class Revision:
     """A copy of a spec that is changed entry by entry; the entries keep their positions until it is finished."""
 
     def __init__(self, spec: Spec) -> None:
-        self._source = spec.source
+        self._source, self._replacing = spec.source, spec.replacing
         self._module = spec.module.clone().operation
         self._unused = {op for scope in scopes(self._module) for op in scope.unused()}
         self._anatomy = Anatomy(self._module)
@@ -102,7 +102,7 @@ class Revision:
                 operation.erase()
         erase_unused(self._module, self._unused)
         self._module.verify()
-        return Spec(self._module, self._source)
+        return Spec(self._module, self._source, self._replacing)
 
     def _constant(
         self, matcher: str, action: str, annotation: Annotation, copy: mlir.Operation | None = None
@@ -382,6 +382,7 @@ class SequenceScope:
             if op.name == names.NAMED_SEQUENCE and (name := symbol_name(op)) is not None
         }
         used = from_outside | {name for name, op in self.sequences.items() if is_entry_point(op)}
+        used |= {names.TRANSFORM_MAIN} & self.sequences.keys()
         self.is_used = bool(used)
         further = [op for op in operations if op.name != names.NAMED_SEQUENCE]
         # References out of a nested module end in it, unless nothing there has the name.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from operator import itemgetter
 from typing import Final, TypeVar
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import (
+    FreshNames,
     SymbolRenaming,
     body,
     collect,
@@ -21,8 +23,10 @@ from tuninglink.mlir import (
     reference,
     references,
     references_in,
+    rename_symbols,
     split_path,
     symbol_name,
+    symbols,
     visit,
 )
 from tuninglink.specs.transform_ops import (
@@ -594,3 +598,96 @@ def _read_annotations(
             annotations.append(Annotation(target, annotation.name, value))
     # The last annotation of an attribute wins.
     return tuple(reversed(dict.fromkeys(reversed(annotations))))
+
+
+# --- Copies of the ops of several specs in one module ---------------------------------------------
+
+
+def inner_name(name: str) -> str:
+    """Return a name for a symbol that moves to another module."""
+    # When the compiler links a spec with its own default spec, it renames entry points to `__kernel_config_1` and so
+    # on, even if these names are taken.
+    return name.lstrip("_") if name.startswith(names.KERNEL_CONFIG) else name
+
+
+def copy_ops(
+    container: mlir.Operation,
+    tables: Sequence[SequenceTable],
+    omitted: Sequence[Collection[str]],
+    entry_point: str = names.KERNEL_CONFIG,
+) -> list[Mapping[str, str]]:
+    """Copy the ops of specs into `container`, except for ops with the omitted names. Return the new names.
+
+    The name of the entry point that linking adds to `container` is not given to another symbol.
+    """
+    # A symbol whose name is taken gets a numeric suffix, unless it is one that specs share.
+    # Rename a symbol that collides with the entry point, with all its uses.
+    taken = symbols(container)
+    if entry_point in taken:
+        renamed = FreshNames(taken).take(inner_name(entry_point))
+        rename_symbols(body(container), {entry_point: renamed})
+    defined = [
+        [name for name in table.symbols if name not in left_out]
+        for table, left_out in zip(tables, omitted, strict=True)
+    ]
+    fresh = FreshNames([*symbols(container), entry_point], reserved=chain.from_iterable(defined))
+    renames: list[Mapping[str, str]] = []
+    shared = shared_symbols(tables)
+    block = container.regions[0].blocks[0]
+    with container.context, mlir.Location.unknown(), mlir.InsertionPoint(block):
+        for position, (table, own_names, left_out, owners) in enumerate(
+            zip(tables, defined, omitted, shared, strict=True)
+        ):
+            renames.append(
+                {
+                    name: renames[owners[name]][name]
+                    if owners.get(name, position) != position
+                    else fresh.take(inner_name(name))
+                    for name in own_names
+                }
+            )
+            renaming = SymbolRenaming(renames[-1])
+            renaming.follow_imports(table.imports)
+            for name, operation in table.top:
+                if name in left_out or owners.get(name, position) != position:
+                    continue
+                copy = operation.clone().operation
+                renaming.rename_symbol(copy, name)
+                shape = table.shapes.get(name)
+                if renaming and shape is not None:
+                    shape.rename_references(copy, renaming)
+                elif renaming:
+                    renaming.rename_references(copy)
+    return renames
+
+
+def shared_symbols(tables: Sequence[SequenceTable]) -> list[Mapping[str, int]]:
+    """Return for each spec the symbols that it imports into programs, each with the position of the spec to take it from."""
+    # That is the first spec that defines the symbol, and all that it refers to, in the same way. Other symbols are not
+    # shared.
+    flags = mlir.OperationEquivalenceFlags.IGNORE_LOCATIONS
+    shared: list[Mapping[str, int]] = []
+    for position, table in enumerate(tables):
+        imports = table.imports
+        roots = (path[0] for op in imports for path in references(op.attributes["symbol"]))
+        owners: dict[str, int] = {}
+        for name in _reached(table, roots):
+            owners[name] = position
+            used = {symbol: table.symbols[symbol] for symbol in _reached(table, [name])}
+            for earlier in range(position):
+                defined = tables[earlier].symbols
+                if owners[name] == position and all(
+                    symbol in defined
+                    and not is_entry_point(op)
+                    and op.is_structurally_equivalent(defined[symbol], flags)
+                    for symbol, op in used.items()
+                ):
+                    owners[name] = shared[earlier].get(name, earlier)
+        shared.append(owners)
+    return shared
+
+
+def _reached(table: SequenceTable, roots: Iterable[str]) -> list[str]:
+    """Return the symbols that a spec defines among `roots` and all that they refer to."""
+    defined = filter(table.symbols.get, roots)
+    return list(postorder(defined, lambda name: filter(table.symbols.get, table.referenced(name))))

@@ -28,6 +28,7 @@ from tuninglink.mlir import (
     DiagnosticSink,
     FreshNames,
     body,
+    collect,
     entries_of,
     error,
     is_bytecode,
@@ -36,6 +37,7 @@ from tuninglink.mlir import (
     note,
     parse_module,
     place_of,
+    reference,
     references,
     rename_symbols,
     symbol_name,
@@ -46,7 +48,8 @@ from tuninglink.mlir import (
 )
 from tuninglink.plain_data import HIDDEN
 from tuninglink.rules import Rule
-from tuninglink.specs.sequences import SequenceTable
+from tuninglink.specs.replacing import ReplaceEntry, ReplaceList, joined, take_replace_entries
+from tuninglink.specs.sequences import SequenceTable, inner_name
 from tuninglink.specs.transform_ops import (
     PREPROCESSING_FLAG,
     Handle,
@@ -305,10 +308,12 @@ class Spec:
     Attributes:
         module: the `builtin.module`, in the context of the spec.
         source: the origin of the spec in diagnostics: a path, or a name given by the caller.
+        replacing: the replace entries, which are not in `module`; None if there are none.
     """
 
     module: mlir.Operation
     source: str
+    replacing: ReplaceList | None = None
 
     @cached_property
     def anatomy(self) -> Anatomy:
@@ -328,21 +333,40 @@ class Spec:
     @property
     def kind_words(self) -> str:
         """The words for the kind of the spec; one that does nothing is an empty spec."""
-        is_empty = all(len(list(body(point.sequence))) == 1 for point in self.anatomy.entry_points)
-        return "empty spec" if is_empty else self.kind.value
+        if self.only_replaces:
+            return PREPROCESSING_SPEC
+        return "empty spec" if self._is_empty else self.kind.value
+
+    @cached_property
+    def _is_empty(self) -> bool:
+        return all(len(list(body(point.sequence))) == 1 for point in self.anatomy.entry_points)
+
+    @property
+    def only_replaces(self) -> bool:
+        """Whether the spec has replace entries, and configures nothing."""
+        return self.replacing is not None and self._is_empty
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """The entries, in order of precedence."""
+        """The configure entries, in order of precedence."""
         return self.anatomy.entries
+
+    @property
+    def replace_entries(self) -> tuple[ReplaceEntry, ...]:
+        """The replace entries, in order of precedence."""
+        return self.replacing.entries if self.replacing is not None else ()
 
     def text(self) -> str:
         """Return the spec as MLIR text."""
-        return to_text(self.module)
+        return to_text(self._whole)
 
     def bytecode(self) -> bytes:
         """Return the spec as MLIR bytecode, with locations."""
-        return to_bytecode(self.module)
+        return to_bytecode(self._whole)
+
+    @property
+    def _whole(self) -> mlir.Operation:
+        return self.module if self.replacing is None else joined(self.module, self.replacing)
 
 
 def specs_in(module: mlir.Operation) -> list[Spec]:
@@ -384,18 +408,21 @@ def load_spec(
     module = read_module(data, name, where, upgrade=upgrade, diagnostics=diagnostics)
     if targets:
         bind(module, [target.lower() for target in targets])
-    spec = Spec(module, name)
     try:
+        may_replace = names.TRANSFORM_MAIN.encode() in data
+        replacing = take_replace_entries(module) if may_replace else None
+        spec = Spec(module, name, replacing)
         if spec.anatomy.table.has_nested and _chained(module):
             dissolve_nested(module)
-            spec = Spec(module, name)
+            spec = Spec(module, name, replacing)
     except RuntimeError:
         if not is_bytecode(data):
             raise
         # The bindings raise for a name that is not UTF-8.
         message = "the bytecode is damaged: a name in it is not UTF-8"
         raise SpecError(error(message, Place(name, 1, 1))) from None
-    check_passes(spec.anatomy.table)
+    for table in (spec.anatomy.table, *([replacing.table] if replacing else ())):
+        check_passes(table)
     return spec
 
 
@@ -478,7 +505,9 @@ def in_context(spec: Spec, context: mlir.Context) -> Spec:
     """Return `spec` itself if it is in `context`, else a copy in that context."""
     if spec.module.context == context:
         return spec
-    return Spec(parse_module(to_bytecode(spec.module), spec.source, context), spec.source)
+    replacing = spec.replacing.in_context(context) if spec.replacing else None
+    module = parse_module(to_bytecode(spec.module), spec.source, context)
+    return Spec(module, spec.source, replacing)
 
 
 def check_is_program(
@@ -494,9 +523,20 @@ def check_is_program(
 
 def is_only_a_spec(root: mlir.Operation) -> bool:
     """Return whether `root` is a module that only contains a tuning spec."""
-    if root.name != names.MODULE or not has_entry_point(root):
-        return False
-    return all(op.name == names.MODULE or op.name.startswith("transform.") for op in body(root))
+    is_spec = root.name == names.MODULE and (
+        has_entry_point(root) or preprocessing_entry_points(root)
+    )
+    # The functions that a spec imports into programs belong to it.
+    imported = {
+        reference(op.attributes["symbol"])
+        for op in (collect(root, names.IMPORT_SYMBOL) if is_spec else ())
+    }
+    return bool(is_spec) and all(
+        op.name == names.MODULE
+        or op.name.startswith("transform.")
+        or (op.name == names.UTIL_FUNCTION and symbol_name(op) in imported)
+        for op in body(root)
+    )
 
 
 def dissolve_nested(module: mlir.Operation) -> None:
@@ -538,13 +578,6 @@ def dissolve_nested(module: mlir.Operation) -> None:
                 operation.move_before(part)
                 group.append(operation)
             part.erase()
-
-
-def inner_name(name: str) -> str:
-    """Return a name for a symbol that moves to another module."""
-    # When the compiler links a spec with its own default spec, it renames entry points to `__kernel_config_1` and so
-    # on, even if these names are taken.
-    return name.lstrip("_") if name.startswith(names.KERNEL_CONFIG) else name
 
 
 def _chained(module: mlir.Operation) -> set[mlir.Operation]:
@@ -616,7 +649,7 @@ def bind(operation: mlir.Operation, names: Sequence[str]) -> None:
         operation.attributes[BINDING] = mlir.ArrayAttr.get(values)
 
 
-def bind_entries(member: Anatomy) -> None:
+def bind_entries(member: Anatomy | ReplaceList) -> None:
     """Copy the binding of a spec's module to each entry, so that the entries can be moved elsewhere."""
     binding = binding_of(member.module)
     if binding is None:

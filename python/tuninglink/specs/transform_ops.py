@@ -294,6 +294,13 @@ def add_kernel_config(module: mlir.Operation, *, consumes: bool) -> mlir.Operati
     return sequence
 
 
+def add_empty_kernel_config(module: mlir.Operation) -> None:
+    """Add an entry point `@__kernel_config` that configures nothing at the end of `module`."""
+    block = add_kernel_config(module, consumes=False).regions[0].blocks[0]
+    with module.context, module.location, mlir.InsertionPoint(block):
+        yield_(list(block.arguments))
+
+
 def named_sequence(
     name: str,
     arguments: Sequence[mlir.Type],
