@@ -20,14 +20,14 @@ LIMITS: Final = {
     "mlir.dialects": (7, 0),
     "pages": (31, 1),
     "workers": (673, 37),
-    "mlir": (1488, 82),
+    "mlir": (1491, 82),
     "solver": (2457, 121),
     "iree": (2905, 130),
     "spaces.model": (1337, 90),
     "upgrading": (3660, 137),
     "spaces.cpu": (1265, 40),
     "spaces.gpu": (3344, 138),
-    "specs": (4895, 253),
+    "specs": (5206, 271),
     "matching": (5065, 184),
     "spaces.spirv": (841, 35),
     "specs.verification": (1619, 43),
@@ -50,13 +50,15 @@ LIMITS: Final = {
     "tuning.flag_sets": (1562, 71),
     "tuning.scheduling": (2286, 153),
     "tuning": (4040, 165),
+    "mean": (0, 0),
+    "files": (0, 0),
     "doctor": (251, 9),
-    "cli": (5212, 190),
+    "cli": (5218, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 230
+MOST_FILES: Final = 231
 SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
