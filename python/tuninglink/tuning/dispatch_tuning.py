@@ -296,7 +296,7 @@ def _open_machines(
     if not options.cluster:
         # Start the compiler first: its processes start while the devices open.
         compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
-        return opened.enter_context(Devices(uris, timing, settings.timeout)), compiler
+        return opened.enter_context(Devices(uris, timing, settings.run_timeout)), compiler
     try:
         from tuninglink.tuning.devices import Cluster, ClusterDevices, ClusterPool  # noqa: PLC0415
     except ImportError:
@@ -304,7 +304,7 @@ def _open_machines(
         message = "--cluster needs Dask's distributed scheduler"
         raise TuninglinkError(error(message, notes=[remedy])) from None
     cluster = opened.enter_context(Cluster(options.cluster))
-    remote = opened.enter_context(ClusterDevices(cluster, uris, timing, settings.timeout))
+    remote = opened.enter_context(ClusterDevices(cluster, uris, timing, settings.run_timeout))
     jobs = settings.jobs or cluster.threads
     return remote, opened.enter_context(
         CandidateCompiler(flags, jobs, partial(ClusterPool, cluster))

@@ -279,6 +279,9 @@ _LEAST_SECONDS: Final = 1.0
 MOST_SECONDS: Final = 20.0
 """The default time limit for a comparison whose interval remains wide."""
 
+_LEAST_CALL_SECONDS: Final = 10.0
+"""The time that a call of the program may take, in seconds, if it is not to end earlier. Drivers may compile in it."""
+
 _SLOW: Final = 4.0
 """The time that slow functions always get for a comparison, in multiples of one run of all functions."""
 
@@ -520,7 +523,8 @@ class ModelRuns:
         began, calling = time.monotonic(), 0.0
         for function in self._functions():
             program = self._calls().compiled(function, image, integers)
-            computed = self.device.program_outputs(program)
+            limit = max(_LEAST_CALL_SECONDS, self.deadline - time.monotonic())
+            computed = self.device.program_outputs(program, limit)
             if isinstance(computed, Failure):
                 raise ModelRunError(f"function '{function.label}': {computed.message}")
             outputs[function.label] = computed.arrays

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from tuninglink.compiler import COMPILE_FLAGS, DIM_FLAG, Phase
 from tuninglink.files import STANDARD_STREAM
@@ -50,6 +51,11 @@ class LastStage(Enum):
 
     MEASUREMENT = "measurement"
     """Measure them, without a race."""
+
+
+_TIMEOUT: Final = 30.0
+_RUN_TIMEOUT_PART: Final = 0.1
+_LEAST_RUN_TIMEOUT: Final = 5.0
 
 
 @dataclass(frozen=True)
@@ -105,10 +111,11 @@ class TuningSettings:
     )
     jobs: int | None = option(None, JOBS_FLAG)
     timeout: float = option(
-        30.0,
+        _TIMEOUT,
         read=read_positive_duration,
         metavar="TIME",
-        help="When a compilation or a benchmark counts as hanging. Default: 30s.",
+        help="When a compilation or a benchmark counts as hanging. Default: 30s; of benchmarks a tenth of the budget, if that is "
+        "less.",
     )
     caches: Caches = option(
         Caches.PROGRAM,
@@ -170,6 +177,12 @@ class TuningSettings:
             "device; --trials is the number of candidates, by default 100.",
         ),
     )
+
+    @property
+    def run_timeout(self) -> float:
+        """The seconds after which a benchmark counts as hanging: in a short run, one that hangs must not end the others."""
+        part = max(_LEAST_RUN_TIMEOUT, _RUN_TIMEOUT_PART * self.seconds)
+        return min(self.timeout, part) if self.timeout == _TIMEOUT else self.timeout
 
 
 # --- The options of runs that measure candidates -------------------------------------------------

@@ -67,14 +67,14 @@ _SLOW_PART: Final = 0.25
 """The largest fractions of the budget for comparing sets of flags before tuning, unless there is no other work: usually, and
 on a CPU if no set compiles in that time. There, sets gain most, and nothing compiles while dispatches are measured."""
 
+_SAFE_PART: Final = 0.2
+"""The fraction of the budget by which a set that avoids wrong defaults is compiled, to be compared before tuning."""
+
 _UNLIMITED: Final = 1e7
 """The seconds of a comparison without a time limit."""
 
 _COMPILING: Final = 0.7
 """The fraction of a comparison by which sets are compiled."""
-
-_ENOUGH: Final = 2
-"""The number of sets for which a slow program is compiled."""
 
 _FINAL_PART: Final = 0.15
 """The largest fraction of the remaining time for comparing tuned sets."""
@@ -355,15 +355,7 @@ def _compare(
     try:
         with _device(uri, options) as device:
             if is_local:
-                # A CPU runs nothing while it compiles.
-                wait(jobs.values(), max(0.0, began + _COMPILING * seconds - time.monotonic()))
-                programs = [compiled_by(job, 0.0) for job in jobs.values()]
-                is_failing = isinstance(programs[0], str) and programs[0] != NOT_COMPILED
-                needed = [*jobs.values()][: None if is_failing else 1 + _ENOUGH]
-                has_set = any(isinstance(program, CompiledSource) for program in programs[1:])
-                if not (needed[0].done() and (has_set or all(job.done() for job in needed))):
-                    seconds = max(seconds, _SLOW_PART * left)
-                    wait(needed, max(0.0, began + _COMPILING * seconds - time.monotonic()))
+                seconds = _compile_alone([*jobs.values()], began, seconds, left)
                 compiler.stop()
             end = began + seconds
             default = compiled_by(jobs[DEFAULT], end)
@@ -378,6 +370,16 @@ def _compare(
             compiled = began + _COMPILING * seconds
             comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
             result = comparison.run(jobs)
+            # A set that avoids wrong defaults is worth waiting for: tuning begins under it, or without it.
+            waiting = [flag_set for flag_set in sets if not jobs[flag_set].done()]
+            safest = max(waiting, key=compiler.avoided, default=DEFAULT)
+            if not is_local and result.best is None and compiler.avoided(safest) > 0:
+                wait([jobs[safest]], max(0.0, began + _SAFE_PART * left - time.monotonic()))
+                if jobs[safest].done():
+                    end = time.monotonic() + seconds / 2
+                    comparison = FlagComparison(device, judge, settings, end, compiled_by=end)
+                    pair = {flag_set: jobs[flag_set] for flag_set in (DEFAULT, safest)}
+                    result = result.with_later(comparison.run(pair))
     except DeviceError as failure:
         return unable(failure.diagnostics[0].message)
     # Other devices are measured while sets compile on.
@@ -388,11 +390,20 @@ def _compare(
         replace(timed, note=_LATE) if timed.flag_set in late else timed for timed in result.results
     )
     result = replace(result, results=results)
-    # A set that avoids wrong defaults is tuned, though it was not compiled in time.
-    safest = max(late, key=compiler.avoided, default=DEFAULT)
-    if result.best is None and safest in late and (avoided := compiler.avoided(safest)) > 0:
-        result = replace(result, best=SetResult(safest, note=_LATE, avoided=avoided))
     return FlagChoice(options, listener, result, math.inf, jobs, uri, judge, late)
+
+
+def _compile_alone(jobs: Sequence[Job], began: float, seconds: float, left: float) -> float:
+    """Wait for the first sets, as a CPU runs nothing while it compiles, and return the seconds of their comparison."""
+    wait(jobs, max(0.0, began + _COMPILING * seconds - time.monotonic()))
+    programs = [compiled_by(job, 0.0) for job in jobs]
+    if any(isinstance(program, CompiledSource) for program in programs[1:]) and jobs[0].done():
+        return seconds
+    # The first set gains most: all of the time for compilations is for it. If the default fails, another one may compile.
+    is_failing = isinstance(programs[0], str) and programs[0] != NOT_COMPILED
+    first = jobs if is_failing else jobs[:2]
+    wait(first, max(0.0, began + _SLOW_PART * left - time.monotonic()))
+    return max(seconds, time.monotonic() - began + _PART * left)
 
 
 _LATE: Final = "it is compared at the end: it did not compile in time"
@@ -400,7 +411,7 @@ _LATE: Final = "it is compared at the end: it did not compile in time"
 
 def _device(uri: str, options: TuneOptions) -> DeviceProcess:
     settings = options.settings
-    return DeviceProcess(uri, settings=Settings(seed=settings.seed), timeout=settings.timeout)
+    return DeviceProcess(uri, settings=Settings(seed=settings.seed), timeout=settings.run_timeout)
 
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.database import RelatedTrials
 from tuninglink.tuning.deciding import (
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices import DeviceSet
     from tuninglink.tuning.programs import Benchmark
     from tuninglink.tuning.references import References, Reproducers
+
+
+_AT_ONCE: Final = 2
+"""Candidates whose outputs are compared at once."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,11 @@ class TuningContext:
             return None
         first = self.devices.first
         return DefaultJudgements(first, self.references, in_background=not self.is_local)
+
+    @cached_property
+    def threads(self) -> ThreadPoolExecutor:
+        """Compare outputs while the devices measure."""
+        return ThreadPoolExecutor(_AT_ONCE)
 
     @property
     def is_local(self) -> bool:

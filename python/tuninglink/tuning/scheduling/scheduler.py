@@ -171,6 +171,7 @@ class Scheduler:
         while not self._budget().is_over:
             between_turns()
             self._advance_races()
+            self._go_on_checking()
             self._context.announce_wrong_defaults()
             self._admit()
             self._choice.seconds = self._budget().remaining
@@ -210,18 +211,16 @@ class Scheduler:
 
     def _give_turn(self, task: TaskRun) -> None:
         """Give a task a turn; decide it after its last one."""
-        began, is_repair, standing = time.monotonic(), task.needs_repair, task.standing
+        began, is_repair = time.monotonic(), task.needs_repair
+        is_first = not is_repair and not task.progress.trials
         try:
             self._begin(task)
             if task in self.open:
                 # Explore candidates, then make sure that the best one is right and fast.
                 self._explore(task)
-                task.check_best(self._ledger.budget(Account.TASKS))
-                if task.standing is not standing and time.monotonic() >= self._keep_due:
-                    start = time.monotonic()
-                    self._keep(self._standing)
-                    end = time.monotonic()
-                    self._keep_due = end + (end - start) / _KEEPING
+                if is_first:
+                    self._choice.count_first(task)
+                self._check(task)
                 if task.trials.ending(self._budget()) is not None:
                     self._decide(task)
         except FatalError:
@@ -229,6 +228,26 @@ class Scheduler:
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._lose(task, reason_of(failure))
         self._choice.count_turn(time.monotonic() - began, is_repair=is_repair)
+
+    def _check(self, task: TaskRun) -> None:
+        """Make sure that the best candidate of a task is right and fast, and keep it then."""
+        standing = task.standing
+        task.check_best(self._ledger.budget(Account.TASKS))
+        if task.standing is not standing and time.monotonic() >= self._keep_due:
+            start = time.monotonic()
+            self._keep(self._standing)
+            end = time.monotonic()
+            self._keep_due = end + (end - start) / _KEEPING
+
+    def _go_on_checking(self) -> None:
+        """Go on with the tasks whose best candidates were compared in the background."""
+        for task in [task for task in self.open if task.is_checked]:
+            try:
+                self._check(task)
+            except FatalError:
+                raise
+            except Exception as failure:  # noqa: BLE001 - an error loses one task only
+                self._lose(task, reason_of(failure))
 
     @property
     def _standing(self) -> list[TaskResult]:
@@ -502,6 +521,12 @@ _PROMISE: Final = 0.5
 _HALF_TRIALS: Final = 60
 """The trials after which half of that is saved."""
 
+_FIRST_SAVING: Final = 0.1
+"""The fraction of the time of a task without a turn that its first one is expected to save, before any task had a turn."""
+
+_EXPECTED_AS: Final = 2
+"""The number of turns that weigh as much as this expectation."""
+
 _LEAST_TRIAL_SECONDS: Final = 0.01
 """The least time of a trial, in seconds. Results of earlier runs take less."""
 
@@ -512,10 +537,12 @@ class Pace:
 
     Attributes:
         start_seconds: the time of a task before its first trial and for its race.
+        first_saving: the fraction of its time that the first turn of a task saves.
         trial_seconds: the time of a trial.
     """
 
-    start_seconds: float = 6.0
+    start_seconds: float = 3.0
+    first_saving: float = _FIRST_SAVING
     trial_seconds: float = 0.15
 
     def turn_seconds(self, progress: Progress) -> float:
@@ -537,9 +564,10 @@ class Pace:
         saved = potential * _PROMISE * progress.best_us
         behind = past + _HALF_TRIALS
         promise = saved * _HALF_TRIALS * turn / (behind * (behind + turn))
-        seconds = self.turn_seconds(progress)
         if not past:
-            return calls * promise / (seconds + self.start_seconds)
+            seconds = self.start_seconds + FIRST_TRIALS * self.trial_seconds
+            return calls * potential * self.first_saving * progress.best_us / seconds
+        seconds = self.turn_seconds(progress)
         # The best time goes on falling by the same factor, not by the same time: the first good candidate after a poor
         # default saves more than is left.
         window = max(_recent_trials(progress), turn)
@@ -573,7 +601,7 @@ def _recent_trials(progress: Progress) -> int:
 _FEWEST_TRIALS: Final = 16
 """The least trials for estimating their time."""
 
-_RACE_SECONDS: Final = 5.0
+_RACE_SECONDS: Final = 2.0
 """The time of a race, in seconds. It counts as part of the start: without a race, trials are lost."""
 
 
@@ -602,6 +630,14 @@ class TaskChoice:
         self._turn_seconds = 0.0
         self._repair_seconds = 0.0
         self._repair_turns = 0
+        self._first_savings = [_FIRST_SAVING] * _EXPECTED_AS
+
+    def count_first(self, task: TaskRun) -> None:
+        """Record what the first turn of a task has saved: defaults that are far off are so in many tasks."""
+        default_us = task.progress.best_after(0)
+        if 0 < task.progress.best_us < math.inf and math.isfinite(default_us):
+            saved = 1.0 - task.progress.best_us / default_us
+            self._first_savings.append(saved / task.measured.potential)
 
     def count_start(self, progress: Progress, seconds: float) -> None:
         """Record the start of a task."""
@@ -629,7 +665,8 @@ class TaskChoice:
             return Pace()
         seconds = sum(progress.seconds for progress in self._progress)
         starts = self._start_seconds / len(self._progress)
-        return Pace(starts + _RACE_SECONDS, seconds / trials)
+        first = sum(self._first_savings) / len(self._first_savings)
+        return Pace(starts + _RACE_SECONDS, min(1.0, first), seconds / trials)
 
     def is_first(self, task: TaskRun) -> bool:
         """Return whether the first candidates of a task come before further ones of others."""

@@ -36,8 +36,11 @@ from tuninglink.tuning.devices import Rounds, Stage
 from tuninglink.tuning.programs import Correctness, Failure, FailureKind, OutputVerdict
 from tuninglink.tuning.scheduling.exploration import FIRST_TRIALS, Progress, TaskTrials
 from tuninglink.tuning.search import FIRST_CANDIDATES
+from tuninglink.workers import finished
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from tuninglink.tuning.candidates import Candidate, TunableTask
     from tuninglink.tuning.deciding import WinnerVerification
     from tuninglink.tuning.devices import Timing
@@ -72,7 +75,7 @@ _NEW_LEAD: Final = 1.03
 _CLEAR_LEAD: Final = 1.2
 """The lower bound of the standing winner's speedup from which its race needs one block of rounds only."""
 
-_LONG_RACE: Final = 0.01
+_LONG_RACE: Final = 0.003
 """The fraction of the run from which such a race, which only chooses among the best candidates, is not worth its time."""
 
 _STANDING_SECONDS: Final = 0.5
@@ -82,6 +85,8 @@ _STANDING_PART: Final = 0.02
 NOT_RACED: Final = "the budget was over before the race"
 
 NO_RACE: Final = "the run ends after measurement"
+
+_LOST: Final = Failure(FailureKind.COMPILE, "it does not compile again")
 
 _VERDICTS: Final = {
     Outcome.FASTER: TaskOutcome.WON,
@@ -128,6 +133,7 @@ class TaskRun:
         self._right: set[str] = set()
         self._rejected: list[tuple[Candidate, Failure]] = []
         self._undecided: set[str] = set()
+        self._check: tuple[TrialResult, Future[Failure | None]] | None = None
 
     def begin(self, prepared: TunableTask) -> None:
         """Begin with the spaces of the task: measure its default again, and open its search."""
@@ -283,18 +289,13 @@ class TaskRun:
         self._context.keep_failure(self.prepared, trial.candidate, failure)
         self.trials.reject(trial, failure)
 
-    def _failure(self, trial: TrialResult, *, waits: bool = True) -> Failure | None:
-        """Return the failure of a candidate's outputs; None if they are right."""
-        # Unless this `waits` for the reference, they are compared with the default's until it is computed.
-        context = self._context
-        compiled = self._context.compiled(self.prepared, trial)
-        if compiled is None or compiled.benchmark is None:
-            return Failure(FailureKind.COMPILE, "it does not compile again")
+    def _failure(self, trial: TrialResult) -> Failure | None:
+        """Return the failure of a candidate's outputs, once the reference is computed; None if they are right."""
         with self._context.timeline.stage(Stage.REFERENCE):
-            is_ready = context.references is None or context.references.is_ready(self.prepared.task)
-            if waits or context.judgements is None or (is_ready and self._judgement is not None):
-                return self._checks.failure(compiled.benchmark)
-            return self._checks_against_default.failure(compiled.benchmark)
+            compiled = self._context.compiled(self.prepared, trial)
+            if compiled is None or compiled.benchmark is None:
+                return _LOST
+            return self._checks.failure(compiled.benchmark)
 
     @cached_property
     def _checks(self) -> JudgedOutputs:
@@ -312,16 +313,21 @@ class TaskRun:
 
     # --- The standing winner -----------------------------------------------------------------------------------
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether the outputs of a candidate were compared since the last call of `check_best`."""
+        return self._check is not None and self._check[1].done()
+
     def check_best(self, budget: Budget, *, is_last: bool = False) -> None:
         """Compare the best candidate with the default if it is far faster, so that the end of the time does not lose it.
 
         Wrong candidates would lead the search astray: they are dropped until the best one is right. A right one that is
         clearly faster in a few interleaved rounds becomes the standing winner, which `decide` returns where there is no
-        time for a race.
+        time for a race. Where the CPU is not the device, outputs are compared in the background, and the next call goes on.
 
         Args:
             budget: the time limit for starting another comparison.
-            is_last: whether the task gets no race, so that the comparison may take longer.
+            is_last: whether the task gets no race, so that the comparison may take longer, and is awaited.
 
         Raises:
             DeviceError: the device is lost.
@@ -330,30 +336,27 @@ class TaskRun:
         # `repair` checks candidates against the reference, and the race compares times at all sizes.
         if self.default_is_wrong or self._ends_after_trials or self.prepared.task.is_dynamic:
             return
-        best_us = self._default_us / _LEAD
-        if self.standing is not None and self.standing.winner is not None:
-            assert self.standing.winner.microseconds is not None
-            best_us = self.standing.winner.microseconds / _NEW_LEAD
         rules, context = self._rules, self._context
         rules = replace(rules, places=1, blocks=1, passes=1, gap_seconds=0.0)
         while not budget.is_over:
-            ranked = best_trials(self.trials.all, best_us)
-            best = ranked[0] if ranked else None
-            if best is None or best.microseconds is None or best.microseconds > best_us:
+            # Begin to compare the outputs of the best candidate, if it leads.
+            if self._check is None:
+                best = self._unchecked(budget, rules, is_last=is_last)
+                if best is None:
+                    return
+                self._check = best, self._begin_check(best, waits=is_last)
+            best, job = self._check
+            if not (job.done() or is_last):
                 return
-            # Results of earlier runs have their race in the database, if there was one.
-            if not best.seconds or best.candidate.key in self._undecided:
-                return
-            price = task_race_seconds(self._default, [contestant(best, self._default)], rules)
-            limit = max(_STANDING_SECONDS, _STANDING_PART * budget.remaining)
-            if price > (budget.remaining if is_last else limit):
-                return
-            failure = self._failure(best, waits=False)
+            self._check = None
+            with context.timeline.stage(Stage.REFERENCE):
+                failure = job.result()
             if self.default_is_wrong:  # the check has found that out
                 return
             if failure is not None:
                 self._reject(best, failure)
                 continue
+            # Compare its time in a few rounds.
             self.trials.search.confirm(best.candidate)
             result = self._result(budget)
             compiled = context.compiled(self.prepared, best)
@@ -366,10 +369,50 @@ class TaskRun:
                 self._undecided.add(best.candidate.key)
                 return
             self.standing = result
-            self._share_best(ranked)
+            self._share_best(self._ranked())
             if not self._context.is_local:
                 self._winner_verification.begin(best.candidate)
             return
+
+    def _begin_check(self, trial: TrialResult, *, waits: bool) -> Future[Failure | None]:
+        """Compare the outputs of a candidate, here or in the background: with the default's until the reference is computed."""
+        context = self._context
+        compiled = context.compiled(self.prepared, trial)
+        if compiled is None or compiled.benchmark is None:
+            return finished(_LOST)
+        is_ready = context.references is None or context.references.is_ready(self.prepared.task)
+        is_judged = context.judgements is None or (is_ready and self._judgement is not None)
+        checks = self._checks if is_judged else self._checks_against_default
+        if waits or context.is_local:
+            with context.timeline.stage(Stage.REFERENCE):
+                return finished(checks.failure(compiled.benchmark))
+        return context.threads.submit(checks.failure, compiled.benchmark)
+
+    def _end_check(self) -> None:
+        """Wait for the comparison in the background; a candidate that is right is compared again at no cost."""
+        if self._check is not None:
+            (checked, job), self._check = self._check, None
+            with self._context.timeline.stage(Stage.REFERENCE):
+                failure = job.result()
+            if failure is not None and not self.default_is_wrong:
+                self._reject(checked, failure)
+
+    def _unchecked(self, budget: Budget, rules: RaceRules, *, is_last: bool) -> TrialResult | None:
+        """Return the best candidate if it leads, and its comparison is new and short; None otherwise."""
+        best_us = self._default_us / _LEAD
+        if self.standing is not None and self.standing.winner is not None:
+            assert self.standing.winner.microseconds is not None
+            best_us = self.standing.winner.microseconds / _NEW_LEAD
+        ranked = best_trials(self.trials.all, best_us)
+        best = ranked[0] if ranked else None
+        if best is None or best.microseconds is None or best.microseconds > best_us:
+            return None
+        # Results of earlier runs have their race in the database, if there was one.
+        if not best.seconds or best.candidate.key in self._undecided:
+            return None
+        price = task_race_seconds(self._default, [contestant(best, self._default)], rules)
+        limit = max(_STANDING_SECONDS, _STANDING_PART * budget.remaining)
+        return None if price > (budget.remaining if is_last else limit) else best
 
     # --- The race and the decision -----------------------------------------------------------------------------
 
@@ -430,6 +473,7 @@ class TaskRun:
     def decide(self, budget: Budget) -> TaskResult | None:
         """Return the result, or begin the race of the best candidates that yields it, and return None."""
         self.trials.exploration.close()
+        self._end_check()
         result = self._result(budget)
         if self._ends_after_trials:
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NO_RACE)
