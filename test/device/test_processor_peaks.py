@@ -16,7 +16,7 @@ from tuninglink.tuning import (
     processor_peaks,
     stored_peaks,
 )
-from tuninglink.tuning.devices import describe, last_level_bytes, physical_cores, shared_cache_bytes
+from tuninglink.tuning.devices import describe, physical_cores, shared_cache_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,4 +115,3 @@ def test_processors_share_last_level_caches() -> None:
     cores = physical_cores()
     assert shared_cache_bytes(cores[:1]) == shared_cache_bytes([*cores[:1], *cores[:1]])
     assert shared_cache_bytes(cores) >= shared_cache_bytes(cores[:1]) > 0
-    assert last_level_bytes("local-sync") > 0

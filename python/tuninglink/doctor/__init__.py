@@ -142,7 +142,6 @@ def listed_devices(driver: str) -> tuple[ListedDevice, ...]:
         LOCAL_DRIVERS,
         describe,
         devices_of,
-        read_sensors,
         sensors_of,
     )
 
@@ -154,7 +153,7 @@ def listed_devices(driver: str) -> tuple[ListedDevice, ...]:
     for uri, name in names_:
         sensors = sensors_of(uri)
         time.sleep(_READING_SECONDS)
-        values = [value for state in read_sensors(sensors) for value in vars(state).values()]
+        values = [value for state in sensors() for value in vars(state).values()]
         devices.append(ListedDevice(uri, name, *values))
     return tuple(devices)
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.explaining import read_profile
 from tuninglink.files import STANDARD_STREAM, write_output
-from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, error, note, thread_context
 from tuninglink.solver import Limits
 from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection, check_selection
@@ -103,8 +102,14 @@ class DispatchTuning:
             machines = thread.submit(_open_machines, options, uris, opened) if uris else None
             with listener.during(f"compiling {options.title}"), timeline.stage(Stage.PROGRAM):
                 program = self.read_program()
-            for warning in generic_cpu_warnings(task.target for task in program.tasks):
-                listener.noticed(warning)
+            cpus = (task.target for task in program.tasks if task.target.backend == "llvm-cpu")
+            if generic := next((cpu for cpu in cpus if cpu.architecture is None), None):
+                # Its code does not use the machine's vectors.
+                message = (
+                    f"the target is a generic {generic.family} CPU; "
+                    "for this machine's, there is --target host"
+                )
+                listener.noticed(Diagnostic(Severity.WARNING, message))
             # Tune until the budget is over or a signal arrives. A program may name another kind of device.
             backend = program.matching_tasks(())[0].target.backend
             named = options.settings.devices or (default_device(backend),)
@@ -121,7 +126,6 @@ class DispatchTuning:
                 ledger,
                 specs=self.candidate_specs(program),
                 set_flags=self.set_flags,
-                warn=listener.noticed,
                 keep=self.keep,
                 compiled=self.compiled,
             )
@@ -219,19 +223,6 @@ def check_selected(options: TuneOptions) -> None:
             partial(prepare, task, options.flags, (), registry, {}, selection=selection)
             for task in tasks
         )
-
-
-def generic_cpu_warnings(targets: Iterable[Target]) -> list[Diagnostic]:
-    """Return a warning if programs are compiled for a generic CPU, whose code does not use the machine's vectors."""
-    generic = [x for x in targets if x.backend == "llvm-cpu" and x.architecture is None]
-    return [
-        Diagnostic(
-            Severity.WARNING,
-            f"the target is a generic {target.family} CPU; "
-            "for this machine's, there is --target host",
-        )
-        for target in generic[:1]
-    ]
 
 
 def unknown_device_remarks(devices: Iterable[DeviceDescription]) -> Iterator[Diagnostic]:

@@ -40,7 +40,6 @@ from tuninglink.tuning.devices import (
     driver_of,
     duration,
     input_bytes,
-    may_run,
     parameter_indexes,
     physical_cores,
     runtime_uri,
@@ -114,9 +113,8 @@ def _time(
 
     The time of a dynamic dispatch is the mean over its sizes, as is its cost.
     """
-    driver, backend = device.description.driver, task.target.backend
-    if not may_run(driver, backend):
-        return f"driver '{driver}' does not run what '{backend}' compiles"
+    if reason := device.description.unsupported(task.target.backend):
+        return reason
     try:
         image = compiled(task.source, task.label)
     except TuninglinkError as failure:

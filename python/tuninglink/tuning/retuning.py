@@ -47,7 +47,6 @@ from tuninglink.tuning.deciding import (
     TrialResult,
     measure_default,
 )
-from tuninglink.tuning.devices import COMPUTE_UNITS, compute_units, may_run
 from tuninglink.tuning.programs import (
     DispatchedProgram,
     Failure,
@@ -325,11 +324,10 @@ class Retuner:
             TuninglinkError: the devices do not run code for the target.
         """
         device = self.context.devices.first.description
-        if not may_run(device.driver, self.target.backend):
-            message = f"driver '{device.driver}' does not run what '{self.target.backend}' compiles"
-            raise TuninglinkError(error(message))
-        limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
-        problems = EntryProblems(self.flags, self.target, ProviderRegistry(self.warn), limits)
+        if reason := device.unsupported(self.target.backend):
+            raise TuninglinkError(error(reason))
+        registry = ProviderRegistry(self.warn)
+        problems = EntryProblems(self.flags, self.target, registry, device.limits)
         if self.model is not None:
             problems.add_model(self.model, self.specs)
         entries = [(spec, position) for spec in self.specs for position in range(len(spec.entries))]

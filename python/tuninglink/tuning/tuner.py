@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import astuple, dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.emission import SpecEntry, write_spec
+from tuninglink.emission import write_spec
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.mlir import error, note
 from tuninglink.spaces import ProviderRegistry, SpaceSelection, check_selection
@@ -35,7 +35,7 @@ from tuninglink.tuning.deciding import (
     least_seconds,
     measure_default,
 )
-from tuninglink.tuning.devices import COMPUTE_UNITS, Stage, compute_units, may_run
+from tuninglink.tuning.devices import Stage, weighted_mean
 from tuninglink.tuning.flag_sets import CHANNELS_LAST
 from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs import (
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from tuninglink.specs import Spec
     from tuninglink.tuning.candidates import Compiled
     from tuninglink.tuning.deciding import Budget
-    from tuninglink.tuning.programs import Benchmark, OutputComparison, SizedFunction, TuningTask
+    from tuninglink.tuning.programs import Benchmark, OutputComparison, TuningTask
     from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 
     Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
@@ -73,49 +73,32 @@ _REFERENCE_SECONDS: Final = 2.0
 """The time reserved for comparing finalists with references where the CPU is the device."""
 
 
+@dataclass
 class Tuner:
     """Tunes a program.
 
-    Args:
+    Attributes:
         program: the program.
         flags: compiler flags; process-wide flags must already be set.
         context: compiles, measures and decides.
         ledger: the time of the run.
         specs: specs whose configurations are candidates.
         set_flags: the flags chosen by the comparison of sets, for the provenance of entries.
-        warn: receives warnings, for example about broken plug-ins.
         keep: receives the spec with all winners so far whenever there is a new one.
         compiled: the whole program without a spec, if it is already compiled.
     """
 
-    def __init__(
-        self,
-        program: DispatchedProgram,
-        flags: Sequence[str],
-        context: TuningContext,
-        ledger: Ledger,
-        *,
-        specs: Sequence[Spec] = (),
-        set_flags: Sequence[str] = (),
-        warn: Callable[[Diagnostic], None] = lambda _: None,
-        keep: Callable[[str], object] = lambda _: None,
-        compiled: Compiled | None = None,
-    ) -> None:
-        self._program = program
-        self._flags = flags
-        self._context = context
-        self._ledger = ledger
-        self._specs = specs
-        self._set_flags = set_flags
-        self._warn = warn
-        self._keep = keep
-        self._compiled = compiled
-        self._registry = ProviderRegistry(warn)
-        settings = context.settings
-        self._selection = SpaceSelection(settings.pipelines, settings.fixed)
-        self._omissions: list[Omission] = []
-        self._prepared_tasks: dict[str, PreparedTask] = {}
-        self._drawing: DrawingProcesses | None = None
+    program: DispatchedProgram
+    flags: Sequence[str]
+    context: TuningContext
+    ledger: Ledger
+    specs: Sequence[Spec] = ()
+    set_flags: Sequence[str] = ()
+    keep: Callable[[str], object] = lambda _: None
+    compiled: Compiled | None = None
+    _omissions: list[Omission] = field(default_factory=list, init=False)
+    _prepared_tasks: dict[str, PreparedTask] = field(default_factory=dict, init=False)
+    _drawing: DrawingProcesses | None = field(default=None, init=False)
 
     def run(self) -> TuningResult:
         """Tune until the budget is over or stopped, and return the results so far.
@@ -123,31 +106,31 @@ class Tuner:
         Raises:
             TuninglinkError: no dispatch of the program can be tuned on the devices.
         """
-        for omission in self._program.omissions:
+        for omission in self.program.omissions:
             self._omit(omission)
         with ExitStack() as opened:
-            if not self._context.is_local:  # the CPU is being measured
-                first = FIRST_CANDIDATES, self._context.settings.seed
-                self._drawing = opened.enter_context(DrawingProcesses(self._flags, first))
-            guard = ProgramGuard(self._program, self._context, self._ledger, self._compiled)
+            if not self.context.is_local:  # the CPU is being measured
+                first = FIRST_CANDIDATES, self.context.settings.seed
+                self._drawing = opened.enter_context(DrawingProcesses(self.flags, first))
+            guard = ProgramGuard(self.program, self.context, self.ledger, self.compiled)
             return self._run(opened.enter_context(guard))
 
     def _run(self, guard: ProgramGuard) -> TuningResult:
-        timeline = self._context.timeline
+        timeline, configurations = self.context.timeline, partial(self._spec, provenance=None)
         # Tune and decide all tasks.
         scheduler = Scheduler(
-            self._context,
-            self._ledger,
+            self.context,
+            self.ledger,
             self._prepare,
             self._omit,
-            lambda results: self._keep(self.spec(results, is_guarded=False)),
+            lambda results: self.keep(self._spec(results, {"guarded": False})),
         )
         failure: TuninglinkError | None = None
         try:
             scheduler.run(
                 self._selected(),
                 partial(self._reserve, guard),
-                lambda results: guard.begin(self._configurations(results)),
+                lambda results: guard.begin(configurations(results)),
                 guard.update,
             )
         except FatalError as fatal:
@@ -156,11 +139,11 @@ class Tuner:
         results = sorted(scheduler.results, key=lambda result: -result.share)
         # Use the rest of the time for ranges of sizes.
         if self._is_dynamic and failure is None:
-            with self._ledger.spending(Account.RANGES) as budget:
+            with self.ledger.spending(Account.RANGES) as budget:
                 results = self._with_ranges(results, budget)
         # Compare the whole program, and drop the winners that make it slower.
         with timeline.stage(Stage.MODEL):
-            model = guard.run(results, self._configurations, failure)
+            model = guard.run(results, configurations, failure)
         results = [
             replace(result, verdict=TaskOutcome.LEFT_OUT)
             if result.verdict is TaskOutcome.WON and result not in model.kept
@@ -168,11 +151,11 @@ class Tuner:
             for result in results
         ]
         # Write the spec.
-        spec = self.spec(results, is_guarded=model.comparison is not None)
+        spec = self._spec(results, {"guarded": False} if model.comparison is None else {})
         wrong = self._wrong_defaults(results, scheduler.repair_seconds, model.outputs)
         if wrong.count:
-            self._context.listener.repaired(wrong)
-        self._context.listener.finished(timeline)
+            self.context.listener.repaired(wrong)
+        self.context.listener.finished(timeline)
         return TuningResult(
             spec=spec,
             tasks=results,
@@ -184,14 +167,14 @@ class Tuner:
             stages=timeline.times(),
             failure=failure,
             wrong_defaults=wrong,
-            image=guard.image(self._configurations(results)),
+            image=guard.image(configurations(results)),
         )
 
     def _wrong_defaults(
         self, results: Sequence[TaskResult], seconds: float, outputs: OutputComparison | None
     ) -> WrongDefaults:
         """Return the numbers of wrong defaults."""
-        judgements = self._context.judgements
+        judgements = self.context.judgements
         by_matcher = {
             result.prepared.matcher: result
             for result in results
@@ -199,7 +182,7 @@ class Tuner:
         }
         repaired = tried = untried = 0
         is_known = False
-        for task in self._program.tasks if judgements is not None else ():
+        for task in self.program.tasks if judgements is not None else ():
             if judgements is None or not judgements.is_wrong(task) or judgements.fails(task):
                 continue
             prepared, count = self._prepared_tasks.get(task.key), len(task.dispatches)
@@ -211,7 +194,7 @@ class Tuner:
             else:
                 tried += count
             is_known = is_known or bool(prepared and prepared.spaces.default_fault)
-        budget = self._ledger.seconds + _REPAIRS * untried * seconds
+        budget = self.ledger.seconds + _REPAIRS * untried * seconds
         advice = self._advice if is_known else ""
         seconds = budget if untried else 0.0
         return WrongDefaults(repaired, tried, untried, seconds, advice, outputs)
@@ -219,24 +202,24 @@ class Tuner:
     @property
     def _advice(self) -> str:
         """The flag that may avoid miscompiled defaults; empty if the program has no convolutions or the flag is set."""
-        has_convolutions = any(b"conv" in task.source for task in self._program.tasks)
-        if CHANNELS_LAST.conflicts(self._flags) or not has_convolutions:
+        has_convolutions = any(b"conv" in task.source for task in self.program.tasks)
+        if CHANNELS_LAST.conflicts(self.flags) or not has_convolutions:
             return ""
         return f"{shlex.join(CHANNELS_LAST.flags)} may avoid some"
 
     def _reserve(self, guard: ProgramGuard, defaults: DefaultQueue) -> None:
         """Reserve time for the whole program and for ranges, and report the least budget if it is too small."""
-        ledger = self._ledger
+        ledger = self.ledger
         if self._is_dynamic:
             ledger.reserve(Account.RANGES, _RANGES * ledger.whole.remaining)
         if math.isinf(ledger.seconds) or not defaults.running:
             return
-        if self._context.references is not None and self._context.is_local:
+        if self.context.references is not None and self.context.is_local:
             # Elsewhere, references are computed while the device measures.
             limit = ledger.limit(Account.REFERENCE)
             ledger.reserve(Account.REFERENCE, min(limit, _REFERENCE_SECONDS))
         guard.reserve(defaults)
-        rules = self._context.rules(ledger.whole, default_is_wrong=False)
+        rules = self.context.rules(ledger.whole, default_is_wrong=False)
         heaviest = next(default for default in defaults.weighed() if default.failure is None)
         least = least_seconds(ledger, heaviest, rules)
         if least > ledger.seconds:
@@ -244,51 +227,40 @@ class Tuner:
                 f"the {ledger.seconds:.0f} s that are left of the budget are too short for this program: "
                 f"reading it, its defaults and one race take about {least:.0f} s"
             )
-            self._warn(Diagnostic(Severity.WARNING, message))
+            self.context.listener.noticed(Diagnostic(Severity.WARNING, message))
 
-    def spec(self, results: Sequence[TaskResult], *, is_guarded: bool = True) -> str:
+    def _spec(self, results: Sequence[TaskResult], provenance: Mapping[str, object] | None) -> str:
         """Return the spec with the winners, as text.
 
         Args:
             results: the results of the tasks.
-            is_guarded: whether the whole program was run with the spec; if not, the provenance of entries records it.
+            provenance: further provenance of the entries. With None they have none at all, so that the spec does not change
+                while a winner stays.
         """
-        won = [result for result in results if result.verdict is TaskOutcome.WON]
-        entries = [entry for result in won for entry in self._entries(result)]
-        provenance: dict[str, object] = {} if is_guarded else {"guarded": False}
-        if self._set_flags:
-            provenance[FLAGS] = list(self._set_flags)
-        entries = [
-            replace(entry, provenance={**entry.provenance, **provenance}) for entry in entries
-        ]
+        device, entries = self.context.devices.first.description, []
+        if provenance is not None and self.set_flags:
+            provenance = {**provenance, FLAGS: list(self.set_flags)}
+        for result in results:
+            if result.verdict is not TaskOutcome.WON:
+                continue
+            for part in (*result.ranges, result):
+                # The tasks of the tuner are always prepared, and a task that won has a winner.
+                if part.winner is not None and isinstance(part.prepared, PreparedTask):
+                    own = None if provenance is None else {**part.provenance(device), **provenance}
+                    entry = part.prepared.entry(part.winner.candidate, own or {})
+                    boxes = tuple(inner.task.bounds for inner in part.ranges)
+                    entries.append(replace(entry, specializations=boxes))
         return write_spec("tuned", entries)
-
-    def _configurations(self, results: Sequence[TaskResult]) -> str:
-        """Return the spec with the winners without provenance, which does not change while a winner stays."""
-        won = [result for result in results if result.verdict is TaskOutcome.WON]
-        entries = [entry for result in won for entry in self._entries(result)]
-        return write_spec("tuned", [replace(entry, provenance={}) for entry in entries])
-
-    def _entry(self, result: TaskResult) -> SpecEntry | None:
-        """Return the entry of a winner, which tasks prepared by the tuner always have."""
-        if result.winner is None or not isinstance(result.prepared, PreparedTask):
-            return None
-        provenance = result.provenance(self._context.devices.first.description)
-        entry = result.prepared.entry(result.winner.candidate, provenance)
-        boxes = tuple(part.task.bounds for part in result.ranges)
-        return replace(entry, specializations=boxes)
-
-    def _entries(self, result: TaskResult) -> list[SpecEntry]:
-        entries = map(self._entry, (*result.ranges, result))
-        return [entry for entry in entries if entry is not None]
 
     @property
     def _is_dynamic(self) -> bool:
-        return any(task.is_dynamic for task in self._program.tasks)
+        return any(task.is_dynamic for task in self.program.tasks)
 
     def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:
         """Return the results with ranges of sizes where these are faster than one entry for all sizes."""
-        ranges = RangeTuner(self._context, self._prepare_with, lambda result: self.spec([result]))
+        ranges = RangeTuner(
+            self.context, self._prepare_with, lambda result: self._spec([result], None)
+        )
         improved = list(results)
         dynamic = [number for number, result in enumerate(results) if result.task.is_dynamic]
         for position, number in enumerate(dynamic):
@@ -302,36 +274,40 @@ class Tuner:
                 break  # the results so far are kept
             except Exception as failure:  # noqa: BLE001 - an error loses the ranges of one task only
                 reason = f"no ranges for {results[number].task.name}: {reason_of(failure)}"
-                self._warn(Diagnostic(Severity.WARNING, reason))
+                self.context.listener.noticed(Diagnostic(Severity.WARNING, reason))
             if improved[number] is not results[number]:
-                self._context.listener.ended(improved[number])
+                self.context.listener.ended(improved[number])
         return improved
 
     def _prepare_with(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
-        device = self._context.devices.first.description
-        device_limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
-        limits, selection = device_limits, self._selection
+        limits, selection = self.context.devices.first.description.limits, self._selection
         prepare_here = partial(
-            prepare, task, self._flags, specs, self._registry, limits, selection=selection
+            prepare, task, self.flags, specs, self._registry, limits, selection=selection
         )
         if self._drawing is None:
             return prepare_here()
         return self._drawing.prepare(task, limits, selection, prepare_here)
 
+    @cached_property
+    def _registry(self) -> ProviderRegistry:
+        return ProviderRegistry(self.context.listener.noticed)
+
+    @property
+    def _selection(self) -> SpaceSelection:
+        return SpaceSelection(self.context.settings.pipelines, self.context.settings.fixed)
+
     def _omit(self, omission: Omission) -> None:
         self._omissions.append(omission)
-        self._context.listener.omitted(omission)
+        self.context.listener.omitted(omission)
 
     def _selected(self) -> list[TuningTask]:
         """Return the tasks selected by the user and supported by the device."""
-        driver = self._context.devices.first.description.driver
-        selected = []
-        for task in self._program.matching_tasks(self._context.settings.patterns):
-            if may_run(driver, task.target.backend):
-                selected.append(task)
-            else:
-                reason = f"driver '{driver}' does not run what '{task.target.backend}' compiles"
+        device, selected = self.context.devices.first.description, []
+        for task in self.program.matching_tasks(self.context.settings.patterns):
+            if reason := device.unsupported(task.target.backend):
                 self._omit(Omission(task.dispatches, reason))
+            else:
+                selected.append(task)
         if not selected:
             reasons = [note(str(omission)) for omission in self._omissions]
             raise TuninglinkError(error("there is no dispatch to tune", notes=reasons))
@@ -342,7 +318,7 @@ class Tuner:
     def _prepare(self, task: TuningTask) -> PreparedTask:
         """Prepare a task, unless it is already prepared."""
         if task.key not in self._prepared_tasks:
-            self._prepared_tasks[task.key] = self._prepare_with(task, self._specs)
+            self._prepared_tasks[task.key] = self._prepare_with(task, self.specs)
         return self._prepared_tasks[task.key]
 
 
@@ -379,8 +355,8 @@ class RangeTuner:
             _FEWEST_SIZES.get(result.task.target.backend, 1),
         )
         tasks = [task for box in boxes if (task := specialize(result.task, box)) is not None]
-        default = self._compile(result.task)
-        if not tasks or default is None:
+        default = self._compiled(result.task) if tasks else None
+        if default is None or isinstance(default, Failure):
             return result
         open_ = default
         if result.verdict is TaskOutcome.WON and result.winner and result.winner.benchmark:
@@ -438,10 +414,11 @@ class RangeTuner:
             return []
         return [load_spec(result.prepared.spec(best.candidate, {}).encode())]
 
-    def _compile(self, task: TuningTask) -> Benchmark | None:
-        seconds = self.tuner.settings.timeout
-        compiled = self.tuner.compiler.submit_program(task.source, "", seconds).result()
-        return None if isinstance(compiled, Failure) else task.benchmark(compiled.image)
+    def _compiled(self, task: TuningTask, spec: str = "", count: int = 1) -> Benchmark | Failure:
+        """Return the benchmark of a task, compiled with a spec for a number of ranges."""
+        seconds = self.tuner.settings.timeout * count
+        compiled = self.tuner.compiler.submit_program(task.source, spec, seconds).result()
+        return compiled if isinstance(compiled, Failure) else task.benchmark(compiled.image)
 
     def _compared(
         self, ranged: TaskResult, default: Benchmark, open_: Benchmark
@@ -475,7 +452,7 @@ class RangeTuner:
             ranged,
             verdict=TaskOutcome.WON,
             sizes=tuple(comparisons),
-            decision=mean_decision(comparisons),
+            decision=_mean_decision(comparisons),
         )
 
     def _narrowed(
@@ -485,7 +462,9 @@ class RangeTuner:
         assert ranged.winner is not None
         assert ranged.winner.benchmark is not None
         benchmark = ranged.winner.benchmark
-        ordered = sorted(benchmark.between, key=_iterations, reverse=True)
+        ordered = sorted(
+            benchmark.between, key=lambda function: -math.prod(size or 1 for size in function.loops)
+        )
         seed = self.tuner.settings.seed
         slow = first_slow(self.tuner.devices.first, default, benchmark, ordered, seed)
         if slow is None:
@@ -506,10 +485,15 @@ class RangeTuner:
         """Return the result of a dispatch with ranges; all other sizes keep their configuration."""
         sizes = {comparison.sizes: comparison for comparison in result.sizes}
         sizes |= {comparison.sizes: comparison for part in ranges for comparison in part.sizes}
-        ordered = [
-            sizes.get(function.sizes) or self._unchanged(default, function)
-            for function in default.measured
-        ]
+        same = ConfidenceInterval(1.0, 1.0, 1.0)
+        for function in default.measured:
+            if function.sizes not in sizes:
+                # They are left to the compiler.
+                timing = self.tuner.devices.first.measure(default.at(function))
+                us = math.inf if isinstance(timing, Failure) else timing.median
+                unchanged = SizeComparison(function.sizes, function.weight, us, us, same)
+                sizes[function.sizes] = unchanged
+        ordered = [sizes[function.sizes] for function in default.measured]
         winner = result.winner or TrialResult(
             result.prepared.spaces.default, result.default_us, None, time.monotonic()
         )
@@ -519,54 +503,35 @@ class RangeTuner:
             winner=winner,
             ranges=tuple(ranges),
             sizes=tuple(ordered),
-            decision=mean_decision(ordered),
+            decision=_mean_decision(ordered),
             reason="",
         )
 
     def _check(self, result: TaskResult, default: Benchmark) -> None:
         """Compare the outputs of the code of all ranges with the compiler's choice, at all sizes."""
-        task, seconds = result.task, self.tuner.settings.timeout * (1 + len(result.ranges))
-        compiled = self.tuner.compiler.submit_program(
-            task.source, self.write(result), seconds
-        ).result()
+        compiled = self._compiled(result.task, self.write(result), 1 + len(result.ranges))
+        failure: Failure | None
         if isinstance(compiled, Failure):
-            failure: Failure | None = compiled
+            failure = compiled
         else:
             reduction = result.prepared.spaces.problem.reduction
-            benchmark = task.benchmark(compiled.image)
-            failure = self.tuner.devices.first.compare(benchmark, default, reduction)
+            failure = self.tuner.devices.first.compare(compiled, default, reduction)
         if failure is not None:
-            message = f"the ranges of {task.name} together do not reproduce the measured code"
+            message = (
+                f"the ranges of {result.task.name} together do not reproduce the measured code"
+            )
             raise TuninglinkError(error(f"{message}: {failure.message}"))
 
-    def _unchanged(self, default: Benchmark, function: SizedFunction) -> SizeComparison:
-        """Return the times at sizes that are left to the compiler."""
-        timing = self.tuner.devices.first.measure(default.at(function))
-        us = math.inf if isinstance(timing, Failure) else timing.median
-        same = ConfidenceInterval(1.0, 1.0, 1.0)
-        return SizeComparison(function.sizes, function.weight, us, us, same)
 
-
-def _iterations(function: SizedFunction) -> int:
-    return math.prod(size or 1 for size in function.loops)
-
-
-def mean_decision(comparisons: Sequence[SizeComparison]) -> Decision:
+def _mean_decision(comparisons: Sequence[SizeComparison]) -> Decision:
     """Return the weighted geometric mean of comparisons at several sizes."""
-    weights = sum(comparison.weight for comparison in comparisons)
-
-    def mean(value: Callable[[SizeComparison], float]) -> float:
-        total = sum(comparison.weight * math.log(value(comparison)) for comparison in comparisons)
-        return math.exp(total / weights)
-
-    return Decision(
-        Outcome.FASTER,
-        ConfidenceInterval(
-            mean(lambda comparison: comparison.speedup.low),
-            mean(lambda comparison: comparison.speedup.median),
-            mean(lambda comparison: comparison.speedup.high),
-        ),
-        mean(lambda comparison: comparison.default_us),
-        mean(lambda comparison: comparison.tuned_us),
-        (),
+    weights = [comparison.weight for comparison in comparisons]
+    low, median, high, default_us, tuned_us = (
+        weighted_mean(values, weights)
+        for values in zip(
+            *((*astuple(each.speedup), each.default_us, each.tuned_us) for each in comparisons),
+            strict=True,
+        )
     )
+    speedup = ConfidenceInterval(low, median, high)
+    return Decision(Outcome.FASTER, speedup, default_us, tuned_us, ())

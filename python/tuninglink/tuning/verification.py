@@ -39,7 +39,6 @@ from tuninglink.tuning.devices import (
     Request,
     Settings,
     default_device,
-    may_run,
 )
 from tuninglink.tuning.programs import (
     ALL_CALLS,
@@ -240,9 +239,8 @@ def verify_dispatches(
     with ExitStack() as opened:
         device = opened.enter_context(Devices([uri], Settings(seed=seed), timeout)).first
         references = opened.enter_context(References(seed, timeout))
-        runnable = [
-            task for task in tasks if may_run(device.description.driver, task.target.backend)
-        ]
+        unsupported = device.description.unsupported
+        runnable = [task for task in tasks if not unsupported(task.target.backend)]
         if not runnable:
             message = (
                 f"device '{uri}' does not run code for '{backend}'; name another with --device"

@@ -6,20 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.tuning.devices import (
-    Conditions,
-    DeviceReading,
-    EnergyCounter,
-    ReadingRange,
-    amd_cards,
-    amd_sensors,
-    processor_sensors,
-    read_sensors,
-    sensors_of,
-)
+from tuninglink.tuning.devices import Conditions, DeviceReading, ReadingRange, sensors_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tuninglink.tuning.devices import Sensors
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -39,7 +31,7 @@ def test_a_processor_reports_clock_and_temperature(tmp_path: Path) -> None:
             "class/hwmon/hwmon3/temp1_input": "61250",
         },
     )
-    assert read_sensors(processor_sensors(tmp_path)) == (DeviceReading(3412, None, 61.25),)
+    assert sensors_of("local-task", tmp_path)() == (DeviceReading(3412, None, 61.25),)
 
 
 def test_a_thermal_zone_stands_in_for_a_monitor(tmp_path: Path) -> None:
@@ -52,42 +44,52 @@ def test_a_thermal_zone_stands_in_for_a_monitor(tmp_path: Path) -> None:
             "class/thermal/thermal_zone1/temp": "54000",
         },
     )
-    assert read_sensors(processor_sensors(tmp_path)) == (DeviceReading(temperature_celsius=54.0),)
+    assert sensors_of("local-task", tmp_path)() == (DeviceReading(temperature_celsius=54.0),)
+
+
+COUNTER = "class/powercap/intel-rapl:0"
+
+
+def clock(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> None:
+    times = iter(seconds)
+    monkeypatch.setattr("tuninglink.tuning.devices.device.time.monotonic", lambda: next(times))
+
+
+def watts(sensors: Sensors) -> float | None:
+    (reading,) = sensors()
+    return reading.power_watts
 
 
 def test_power_is_the_mean_since_the_reading_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = iter([10.0, 12.0, 12.001, 14.0])
-    monkeypatch.setattr("tuninglink.tuning.devices.device.time.monotonic", lambda: next(seconds))
-    write(tmp_path, {"energy_uj": "5000000", "max_energy_range_uj": "262143328850"})
-    counter = EnergyCounter(tmp_path)
-    write(tmp_path, {"energy_uj": "135000000"})
-    assert counter.mean_watts() == pytest.approx(65.0)
-    assert counter.mean_watts() == pytest.approx(65.0)  # too soon for another one
-    write(tmp_path, {"energy_uj": "315000000"})
-    assert counter.mean_watts() == pytest.approx(90.0)
+    clock(monkeypatch, 10.0, 12.0, 12.001, 14.0)
+    write(tmp_path / COUNTER, {"energy_uj": "5000000", "max_energy_range_uj": "262143328850"})
+    sensors = sensors_of("local-task", tmp_path)
+    write(tmp_path / COUNTER, {"energy_uj": "135000000"})
+    assert watts(sensors) == pytest.approx(65.0)
+    assert watts(sensors) == pytest.approx(65.0)  # too soon for another one
+    write(tmp_path / COUNTER, {"energy_uj": "315000000"})
+    assert watts(sensors) == pytest.approx(90.0)
 
 
 def test_an_energy_counter_wraps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = iter([1.0, 2.0])
-    monkeypatch.setattr("tuninglink.tuning.devices.device.time.monotonic", lambda: next(seconds))
-    write(tmp_path, {"energy_uj": "990000000", "max_energy_range_uj": "1000000000"})
-    counter = EnergyCounter(tmp_path)
-    write(tmp_path, {"energy_uj": "60000000"})
-    assert counter.mean_watts() == pytest.approx(70.0)
+    clock(monkeypatch, 1.0, 2.0)
+    write(tmp_path / COUNTER, {"energy_uj": "990000000", "max_energy_range_uj": "1000000000"})
+    sensors = sensors_of("local-task", tmp_path)
+    write(tmp_path / COUNTER, {"energy_uj": "60000000"})
+    assert watts(sensors) == pytest.approx(70.0)
 
 
 def test_packages_of_processors_add_up_and_their_parts_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = iter([0.0, 0.0, 1.0, 1.0])
-    monkeypatch.setattr("tuninglink.tuning.devices.device.time.monotonic", lambda: next(seconds))
+    clock(monkeypatch, 0.0, 1.0)
     zones = [f"class/powercap/intel-rapl:{zone}/energy_uj" for zone in ("0", "1", "0:0")]
     write(tmp_path, dict.fromkeys(zones, "0"))
-    sensors = processor_sensors(tmp_path)
+    sensors = sensors_of("local-task", tmp_path)
     write(tmp_path, dict.fromkeys(zones, "40000000"))
-    assert read_sensors(sensors) == (DeviceReading(power_watts=80.0),)
+    assert sensors() == (DeviceReading(power_watts=80.0),)
 
 
 def test_a_card_of_amd_reports_all(tmp_path: Path) -> None:
@@ -102,15 +104,14 @@ def test_a_card_of_amd_reports_all(tmp_path: Path) -> None:
             "class/drm/card2-DP-1/device/pp_dpm_sclk": "0: 1Mhz *",
         },
     )
-    folders = amd_cards(tmp_path)
-    assert [folder.parent.name for folder in folders] == ["card2", "card10"]
-    assert read_sensors(amd_sensors(folders[1])) == (DeviceReading(2100, 721.0, 47.0),)
-    assert read_sensors(amd_sensors(folders[0])) == (DeviceReading(2100),)
+    assert sensors_of("hip://1", tmp_path)() == (DeviceReading(2100, 721.0, 47.0),)
+    assert sensors_of("hip://0", tmp_path)() == (DeviceReading(2100),)
+    assert not sensors_of("hip://2", tmp_path)()
 
 
 def test_a_device_without_a_driver_reports_nothing() -> None:
-    assert not read_sensors(sensors_of("hip://7"))
-    assert not read_sensors(sensors_of("cuda://GPU-00000000-0000-0000-0000-000000000000"))
+    assert not sensors_of("hip://7")()
+    assert not sensors_of("cuda://GPU-00000000-0000-0000-0000-000000000000")()
 
 
 def test_conditions_are_ranges_of_what_was_reported() -> None:

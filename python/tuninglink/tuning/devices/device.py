@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import platform
 import re
@@ -76,6 +77,18 @@ class DeviceDescription:
     def is_local(self) -> bool:
         """Whether the device is the CPU that also compiles."""
         return self.driver in LOCAL_DRIVERS
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """The limits of the device that the compiler's target lacks."""
+        return {} if self.is_local else {COMPUTE_UNITS: compute_units(self.name)}
+
+    def unsupported(self, backend: str) -> str:
+        """Return the reason why the device does not run a backend's code; empty if it may. An unknown driver may."""
+        drivers = {self.driver, _DEVICE_OF_BACKEND.get(backend, self.driver)}
+        if len(drivers) == 1 or drivers <= LOCAL_DRIVERS:
+            return ""
+        return f"driver '{self.driver}' does not run what '{backend}' compiles"
 
 
 def driver_of(uri: str) -> str:
@@ -295,26 +308,12 @@ def backend_of(flags: Sequence[str]) -> str:
     return next((backend for name, backend in _BACKENDS.items() if name in values), "")
 
 
-def may_run(driver: str, backend: str) -> bool:
-    """Return whether a driver may run a backend's code; an unknown driver may."""
-    device_driver = _DEVICE_OF_BACKEND.get(backend, driver)
-    return driver == device_driver or {driver, device_driver} <= {"local-task", "local-sync"}
-
-
 # --- Properties of devices that no runtime reports: sizes of caches, and compute units of GPUs ---
-
-_GPU_BYTES: Final = 256 << 20
-"""The largest last-level cache of the GPUs in use: that of an MI300X (AMD's white paper on CDNA 3)."""
 
 _CPU_BYTES: Final = 32 << 20
 """The assumed last-level cache where the system reports none, in bytes."""
 
 _UNITS: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-def last_level_bytes(uri: str) -> int:
-    """Return the size of a device's last-level cache; for a GPU, the largest of all known GPUs."""
-    return shared_cache_bytes([0]) if driver_of(uri) in LOCAL_DRIVERS else _GPU_BYTES
 
 
 def shared_cache_bytes(processors: Iterable[int]) -> int:
@@ -331,100 +330,27 @@ def shared_cache_bytes(processors: Iterable[int]) -> int:
     return sum(sizes.values())
 
 
-_BY_NAME: Final = {
-    # NVIDIA: streaming multiprocessors, from the white papers of the architectures (V100, Turing, A100, GA102, H100, Ada,
-    # RTX Blackwell) and the product pages
-    "GB200": 148,
-    "B200": 148,
-    "H200": 132,
-    "H100 PCIe": 114,
-    "H100": 132,
-    "A100": 108,
-    "A40": 84,
-    "RTX A6000": 84,
-    "RTX A5000": 64,
-    "RTX A4000": 48,
-    "A30": 56,
-    "A10G": 80,
-    "A10": 72,
-    "L40": 142,
-    "L40S": 142,
-    "RTX 6000 Ada": 142,
-    "L4": 58,
-    "T4": 40,
-    "V100": 80,
-    "GB10": 48,
-    "RTX PRO 6000": 188,
-    "RTX 5090 Laptop": 82,
-    "RTX 5090": 170,
-    "RTX 5080 Laptop": 60,
-    "RTX 5080": 84,
-    "RTX 5070 Ti Laptop": 46,
-    "RTX 5070 Ti": 70,
-    "RTX 5070 Laptop": 36,
-    "RTX 5070": 48,
-    "RTX 5060 Ti": 36,
-    "RTX 5060 Laptop": 26,
-    "RTX 5060": 30,
-    "RTX 5050": 20,
-    "RTX 4090 Laptop": 76,
-    "RTX 4090 D": 114,
-    "RTX 4090": 128,
-    "RTX 4080 Laptop": 58,
-    "RTX 4080 SUPER": 80,
-    "RTX 4080": 76,
-    "RTX 4070 Laptop": 36,
-    "RTX 4070 Ti SUPER": 66,
-    "RTX 4070 Ti": 60,
-    "RTX 4070 SUPER": 56,
-    "RTX 4070": 46,
-    "RTX 4060 Ti": 34,
-    "RTX 4060 Laptop": 24,
-    "RTX 4060": 24,
-    "RTX 3090 Ti": 84,
-    "RTX 3080 Ti Laptop": 58,
-    "RTX 3080 Laptop": 48,
-    "RTX 3070 Ti Laptop": 46,
-    "RTX 3070 Laptop": 40,
-    "RTX 3090": 82,
-    "RTX 3080 Ti": 80,
-    "RTX 3080": 68,
-    "RTX 3070 Ti": 48,
-    "RTX 3070": 46,
-    # AMD: compute units of a device, which is half of a MI250, from the tables "AMD GPU specifications" of the ROCm
-    # documentation; a work group processor of RDNA, which the compiler counts, has two
-    "MI300X": 304,
-    "MI325X": 304,
-    "MI308X": 80,
-    "MI300A": 228,
-    "MI350X": 256,
-    "MI355X": 256,
-    "MI250X": 110,
-    "MI250": 104,
-    "MI210": 104,
-    "MI100": 120,
-    "R9700": 64,
-    "9070 XT": 64,
-    "9070 GRE": 48,
-    "9070": 56,
-    "9060 XT": 32,
-    "7900 XTX": 96,
-    "7900 XT": 84,
-    "7900 GRE": 80,
-    "7800 XT": 60,
-    "7700 XT": 54,
-    "W7900": 96,
-    "W7800": 70,
-    "W7700": 48,
-    "V710": 54,
-    "8060S": 40,  # Strix Halo
-    "8050S": 32,
-    "890M": 16,  # Strix Point
-    "880M": 12,
-    "780M": 12,  # Phoenix
-}
-"""Streaming multiprocessors, or compute units, of a device, by a part of its name.
+_COMPUTE_UNITS: Final = """
+    GB200 148, B200 148, H200 132, H100 132, H100 PCIe 114, GB10 48
+    A100 108, A40 84, A30 56, A10 72, A10G 80, V100 80, T4 40, L40 142, L40S 142, L4 58
+    RTX A6000 84, RTX A5000 64, RTX A4000 48, RTX 6000 Ada 142, RTX PRO 6000 188
+    RTX 5090 170, RTX 5080 84, RTX 5070 Ti 70, RTX 5070 48, RTX 5060 Ti 36, RTX 5060 30, RTX 5050 20
+    RTX 5090 Laptop 82, RTX 5080 Laptop 60, RTX 5070 Ti Laptop 46, RTX 5070 Laptop 36, RTX 5060 Laptop 26
+    RTX 4090 128, RTX 4090 D 114, RTX 4080 SUPER 80, RTX 4080 76, RTX 4070 Ti SUPER 66, RTX 4070 Ti 60
+    RTX 4070 SUPER 56, RTX 4070 46, RTX 4060 Ti 34, RTX 4060 24
+    RTX 4090 Laptop 76, RTX 4080 Laptop 58, RTX 4070 Laptop 36, RTX 4060 Laptop 24
+    RTX 3090 Ti 84, RTX 3090 82, RTX 3080 Ti 80, RTX 3080 68, RTX 3070 Ti 48, RTX 3070 46
+    RTX 3080 Ti Laptop 58, RTX 3080 Laptop 48, RTX 3070 Ti Laptop 46, RTX 3070 Laptop 40
+    MI300X 304, MI325X 304, MI308X 80, MI300A 228, MI350X 256, MI355X 256, MI250X 110, MI250 104, MI210 104, MI100 120
+    R9700 64, 9070 XT 64, 9070 GRE 48, 9070 56, 9060 XT 32
+    7900 XTX 96, 7900 XT 84, 7900 GRE 80, 7800 XT 60, 7700 XT 54, W7900 96, W7800 70, W7700 48, V710 54
+    8060S 40, 8050S 32, 890M 16, 880M 12, 780M 12
+"""
+"""The compute units of a device, by a part of its name.
 
+NVIDIA: streaming multiprocessors, from the white papers of the architectures (V100, Turing, A100, GA102, H100, Ada, RTX
+Blackwell) and the product pages. AMD: compute units of a device, which is half of a MI250, from the tables "AMD GPU
+specifications" of the ROCm documentation; a work group processor of RDNA, which the compiler counts, has two.
 `test/compiler/test_targets.py` compares them with the numbers that the compiler writes into its named targets.
 """
 
@@ -437,14 +363,15 @@ TYPICAL: Final = 132
 
 def known_compute_units(device: str) -> int | None:
     """Return the compute units of a device, by its name; None if it is unknown."""
-    names = [
-        name
-        for name in _BY_NAME
+    rows = (row.strip().rpartition(" ") for row in re.split("[,\n]", _COMPUTE_UNITS.strip()))
+    counts = {
+        name: int(count)
+        for name, _, count in rows
         if re.search(rf"(?<![A-Za-z0-9]){name}(?![A-Za-z0-9])", device)
         # GPUs of laptops have fewer than those of the same name.
         and ("Laptop" in name or "Laptop" not in device)
-    ]
-    return _BY_NAME[max(names, key=len)] if names else None
+    }
+    return counts[max(counts, key=len)] if counts else None
 
 
 def compute_units(device: str) -> int:
@@ -461,58 +388,44 @@ _SYSTEM: Final = Path("/sys")
 _IDENTIFIER: Final = "GPU-"
 """The prefix of the UUID of a GPU, which the runtime and NVIDIA's library write alike."""
 
-
-Sensors = Mapping[str, Callable[[], float | None]]
-"""Functions that return the current value of a quantity of `DeviceReading`; None if the system does not report it."""
-
-
-def read_sensors(sensors: Sensors) -> tuple[DeviceReading, ...]:
-    """Return the current values of the sensors of a device, as one reading; none if all are unknown."""
-    values: dict[str, Any] = {quantity: sensor() for quantity, sensor in sensors.items()}
-    if all(value is None for value in values.values()):
-        return ()
-    clock = values["clock_mhz"]
-    return (DeviceReading(**{**values, "clock_mhz": None if clock is None else int(clock)}),)
-
-
 _SHADER_CLOCK: Final = 1
 """`NVML_CLOCK_SM` of `nvml.h`."""
 
 _GPU_TEMPERATURE: Final = 0
 """`NVML_TEMPERATURE_GPU` of `nvml.h`."""
 
+Sensors = Callable[[], tuple[DeviceReading, ...]]
+"""Returns the state of a device as one reading; none if the system reports nothing."""
 
-def sensors_of(uri: str) -> Sensors:
-    """Return the sensors of a device, whose driver is loaded if the URI gives an index."""
+_Sensors = Mapping[str, Callable[[], float | None]]
+"""The sensors by quantity of `DeviceReading`; their values are None if the system does not report them."""
+
+
+def sensors_of(uri: str, system: Path = _SYSTEM) -> Sensors:
+    """Return the sensors of a device, whose driver is loaded if the URI gives an index.
+
+    Args:
+        uri: the device.
+        system: the folder of the kernel's files.
+    """
     driver, _, path = uri.partition("://")
+    sensors: _Sensors = {}
     if driver in LOCAL_DRIVERS:
-        return processor_sensors()
-    number = int(path) if path.isdecimal() else 0
-    has_identifier = path.startswith(_IDENTIFIER)
-    library = None
-    if driver in _NVIDIA_DRIVERS:
+        sensors = _processor_sensors(system)
+    elif driver in _NVIDIA_DRIVERS:
         with suppress(OSError):
-            library = ctypes.CDLL("libnvidia-ml.so.1")
-    if library is not None and library.nvmlInit_v2() == 0:
-        # The index of a GPU in the library may differ from its index in the driver.
-        paths = [path] if has_identifier else _paths(driver)[number:]
-        handle = ctypes.c_void_p()
-        open_handle = library.nvmlDeviceGetHandleByUUID
-        if not paths or open_handle(paths[0].encode(), ctypes.byref(handle)) != 0:
-            return {}
-        return {
-            quantity: partial(_nvml_value, getattr(library, function), (handle, *arguments), unit)
-            for quantity, function, arguments, unit in (
-                ("clock_mhz", "nvmlDeviceGetClockInfo", (_SHADER_CLOCK,), 1.0),
-                ("power_watts", "nvmlDeviceGetPowerUsage", (), 1e3),
-                ("temperature_celsius", "nvmlDeviceGetTemperature", (_GPU_TEMPERATURE,), 1.0),
-            )
-        }
-    cards = amd_cards() if driver in _AMD_DRIVERS else []
-    if cards and has_identifier:
-        paths = _paths(driver)
-        number = paths.index(path) if path in paths else 0
-    return amd_sensors(cards[number]) if number < len(cards) else {}
+            sensors = _nvidia_sensors(ctypes.CDLL("libnvidia-ml.so.1"), driver, path)
+    elif driver in _AMD_DRIVERS:
+        sensors = _amd_sensors(system, driver, path)
+
+    def read() -> tuple[DeviceReading, ...]:
+        values: dict[str, Any] = {quantity: sensor() for quantity, sensor in sensors.items()}
+        if all(value is None for value in values.values()):
+            return ()
+        clock = values["clock_mhz"]
+        return (DeviceReading(**{**values, "clock_mhz": None if clock is None else int(clock)}),)
+
+    return read
 
 
 def _paths(driver: str) -> list[str]:
@@ -522,26 +435,45 @@ def _paths(driver: str) -> list[str]:
     return []
 
 
-def _nvml_value(
-    function: Callable[..., int], arguments: Sequence[object], unit: float
-) -> float | None:
-    """Return the result of a function of NVIDIA's library; None if it fails."""
-    value = ctypes.c_uint()
-    return value.value / unit if function(*arguments, ctypes.byref(value)) == 0 else None
+def _nvidia_sensors(library: ctypes.CDLL, driver: str, path: str) -> _Sensors:
+    if library.nvmlInit_v2() != 0:
+        return {}
+    if not path.startswith(_IDENTIFIER):
+        # The index of a GPU in the library may differ from its index in the driver.
+        number = int(path) if path.isdecimal() else 0
+        path = next(iter(_paths(driver)[number:]), "")
+    handle = ctypes.c_void_p()
+    if library.nvmlDeviceGetHandleByUUID(path.encode(), ctypes.byref(handle)) != 0:
+        return {}
+
+    def value(function: Callable[..., int], unit: float, *arguments: int) -> float | None:
+        result = ctypes.c_uint()
+        failure = function(handle, *arguments, ctypes.byref(result))
+        return None if failure else result.value / unit
+
+    return {
+        "clock_mhz": partial(value, library.nvmlDeviceGetClockInfo, 1.0, _SHADER_CLOCK),
+        "power_watts": partial(value, library.nvmlDeviceGetPowerUsage, 1e3),
+        "temperature_celsius": partial(
+            value, library.nvmlDeviceGetTemperature, 1.0, _GPU_TEMPERATURE
+        ),
+    }
 
 
-def amd_cards(system: Path = _SYSTEM) -> list[Path]:
-    """Return the folders of AMD's GPUs, in the order of their numbers."""
+def _amd_sensors(system: Path, driver: str, path: str) -> _Sensors:
+    # The folders of the GPUs, in the order of their numbers.
     folders = {
         int(digits): clock.parent
         for clock in system.glob("class/drm/card[0-9]*/device/pp_dpm_sclk")
         if (digits := clock.parent.parent.name.removeprefix("card")).isdecimal()
     }
-    return [folders[number] for number in sorted(folders)]
-
-
-def amd_sensors(folder: Path) -> Sensors:
-    """Return the sensors of a GPU of AMD, from the folder of its device under `/sys/class/drm`."""
+    number = int(path) if path.isdecimal() else 0
+    if folders and path.startswith(_IDENTIFIER):
+        paths = _paths(driver)
+        number = paths.index(path) if path in paths else 0
+    if number >= len(folders):
+        return {}
+    folder = folders[sorted(folders)[number]]
 
     def active_clock() -> float | None:
         levels = _text_in(folder / "pp_dpm_sclk").splitlines()
@@ -558,78 +490,56 @@ def amd_sensors(folder: Path) -> Sensors:
     }
 
 
-_PROCESSOR_TEMPERATURES: Final = (
-    # The kernel's monitors of processors, by their names
-    (
-        "class/hwmon/hwmon*",
-        "name",
-        {"coretemp", "k10temp", "zenpower", "cpu_thermal"},
-        "temp1_input",
-    ),
-    # Thermal zones of processors, by their types
-    ("class/thermal/thermal_zone*", "type", {"x86_pkg_temp", "cpu-thermal", "cpu_thermal"}, "temp"),
-)
-"""Folders, the file that labels one, the labels of processors, and the file with the temperature."""
+_MONITORS: Final = frozenset({"coretemp", "k10temp", "zenpower", "cpu_thermal"})
+"""The kernel's monitors of processors, by their names."""
+
+_ZONES: Final = frozenset({"x86_pkg_temp", "cpu-thermal", "cpu_thermal"})
+"""Thermal zones of processors, by their types."""
 
 _LEAST_SECONDS: Final = 0.05
 """The least time between two readings of the energy counters, which advance in steps of milliseconds."""
 
 
-def processor_sensors(system: Path = _SYSTEM) -> Sensors:
-    """Return the sensors of the processors of this machine, from the kernel's files.
-
-    The energy counters of the packages are mostly readable by the administrator alone. Power is the mean since the
-    previous reading.
-    """
-    packages = [
-        EnergyCounter(folder)
-        for folder in sorted(system.glob("class/powercap/intel-rapl:*"))
-        if folder.name.count(":") == 1
-    ]
-
-    def total_watts() -> float | None:
-        powers = [power for counter in packages if (power := counter.mean_watts()) is not None]
-        return sum(powers) if powers else None
-
+def _processor_sensors(system: Path) -> _Sensors:
     clock = [system / "devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"]
     temperature = [
         folder / file
-        for pattern, label, labels, file in _PROCESSOR_TEMPERATURES
+        for pattern, label, labels, file in (
+            ("class/hwmon/hwmon*", "name", _MONITORS, "temp1_input"),
+            ("class/thermal/thermal_zone*", "type", _ZONES, "temp"),
+        )
         for folder in sorted(system.glob(pattern))
         if _text_in(folder / label) in labels
     ]
+    # The energy counters of the packages are mostly readable by the administrator alone. They wrap.
+    packages = [x for x in system.glob("class/powercap/intel-rapl:*") if x.name.count(":") == 1]
+    ranges = [_first_number([folder / "max_energy_range_uj"], 1.0) for folder in packages]
+
+    def energies() -> tuple[float, list[float | None]]:
+        counters = [_first_number([folder / "energy_uj"], 1.0) for folder in packages]
+        return time.monotonic(), counters
+
+    last, watts = energies(), None
+
+    def power() -> float | None:
+        """Return the mean power since the previous reading."""
+        nonlocal last, watts
+        now = energies()
+        if now[0] - last[0] >= _LEAST_SECONDS:
+            used = [
+                (after - before) % (size or math.inf) / 1e6
+                for before, after, size in zip(last[1], now[1], ranges, strict=True)
+                if before is not None and after is not None
+            ]
+            watts = sum(used) / (now[0] - last[0]) if used else None
+            last = now
+        return watts
+
     return {
         "clock_mhz": partial(_first_number, clock, 1e3),
-        "power_watts": total_watts,
+        "power_watts": power,
         "temperature_celsius": partial(_first_number, temperature, 1e3),
     }
-
-
-class EnergyCounter:
-    """The energy counter of a package of processors, from its folder under `/sys/class/powercap`."""
-
-    def __init__(self, folder: Path) -> None:
-        self._energy = folder / "energy_uj"
-        self._range = _first_number([folder / "max_energy_range_uj"], 1.0) or 0.0
-        self._before = self._now()
-        self._watts: float | None = None
-
-    def mean_watts(self) -> float | None:
-        """Return the mean power between the last two readings; None if the counter cannot be read."""
-        before, now = self._before, self._now()
-        if before is None or now is None:
-            return None
-        seconds = now[0] - before[0]
-        if seconds >= _LEAST_SECONDS:
-            used = now[1] - before[1]
-            if used < 0:  # the counter has wrapped
-                used += self._range
-            self._before, self._watts = now, used / 1e6 / seconds
-        return self._watts
-
-    def _now(self) -> tuple[float, float] | None:
-        energy = _first_number([self._energy], 1.0)
-        return None if energy is None else (time.monotonic(), energy)
 
 
 def _first_number(files: Iterable[Path], unit: float) -> float | None:

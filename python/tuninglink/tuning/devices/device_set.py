@@ -299,28 +299,15 @@ REPEATS: Final = 5
 """The number of measurements of a default on each of several devices: the interval of fewer ratios is too wide."""
 
 
-@dataclass(frozen=True)
-class Scale:
-    """The time of a benchmark on the first device over its time on another one, with its interval."""
-
-    low: float
-    median: float
-    high: float
-
-    @property
-    def factor(self) -> float:
-        """The scale, or 1 if the devices may be equal."""
-        return 1.0 if self.low <= 1.0 <= self.high else self.median
-
-
 DefaultTimes: TypeAlias = dict[tuple[Hashable, int], list[float]]
 """Times by device and by the hash of a default, in the order of measurement."""
 
 
-def scale_of(times: DefaultTimes, first: Hashable, device: Hashable) -> Scale:
-    """Return the scale of a device, from all defaults that were measured on it and on the first device.
+def scale_of(times: DefaultTimes, first: Hashable, device: Hashable) -> float:
+    """Return the time of a benchmark on the first device over its time on another one; 1 if the devices may be equal.
 
-    The interval is that of the sign test (95 %); of five ratios it reaches from the least to the largest.
+    The scale is the median of the ratios of all defaults that were measured on both. Its interval is that of the sign
+    test (95 %); of five ratios it reaches from the least to the largest.
     """
     ratios = sorted(
         first_us / device_us
@@ -329,10 +316,10 @@ def scale_of(times: DefaultTimes, first: Hashable, device: Hashable) -> Scale:
         for first_us, device_us in zip(firsts, times.get((device, default), ()), strict=False)
     )
     count = len(ratios)
-    if count < REPEATS:
-        return Scale(0.0, statistics.median(ratios or [1.0]), math.inf)
     outside = max(0, int((count - 2 * math.sqrt(count)) / 2))
-    return Scale(ratios[outside], statistics.median(ratios), ratios[-1 - outside])
+    if count < REPEATS or ratios[outside] <= 1.0 <= ratios[-1 - outside]:
+        return 1.0
+    return statistics.median(ratios)
 
 
 # --- Equal devices that share the work; times are compared as ratios to each device's own default
@@ -447,7 +434,7 @@ class DeviceSet(ExitStack):
                 continue
             try:
                 scale = scale_of(self._defaults, self._devices[0], device)
-                return screen(device, benchmark, best, scale.factor)
+                return screen(device, benchmark, best, scale)
             except DeviceLostError as lost:
                 self._leave(device, lost)
             finally:

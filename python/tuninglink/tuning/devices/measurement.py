@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
 import iree.runtime as rt
@@ -21,11 +22,10 @@ from tuninglink.tuning.devices.device import (
     SYNCHRONOUS_DRIVER,
     describe,
     driver_of,
-    last_level_bytes,
     open_device,
-    read_sensors,
     release_memory,
     sensors_of,
+    shared_cache_bytes,
 )
 from tuninglink.tuning.devices.numerics import (
     Outputs,
@@ -69,6 +69,9 @@ _MOST_BUFFER_BYTES: Final = 4 << 30
 
 _COLD_FACTOR: Final = 4
 """Sets that rotate are this many times the last-level cache."""
+
+_GPU_CACHE_BYTES: Final = 256 << 20
+"""The largest last-level cache of the GPUs in use: that of an MI300X (AMD's white paper on CDNA 3)."""
 
 _KEPT_PATTERNS: Final = 16
 """The layouts whose inputs are kept. Those of one have a few megabytes."""
@@ -176,7 +179,7 @@ class Measurer:
                 few = max(1, int(self._settings.sample_seconds * 1e6 / once))
                 once = subject.sample(few) if few > 1 else once
                 if few == 1 or once > limit_microseconds:
-                    return Timing((once,), few, read_sensors(self._sensors))
+                    return Timing((once,), few, self._sensors())
         batch, _ = subject.batches()
         samples: list[float] = []
         began = time.perf_counter()
@@ -185,7 +188,7 @@ class Measurer:
             if samples and taken >= (_ENOUGH_SECONDS if len(samples) < _LEAST_SAMPLES else seconds):
                 break
             samples.append(subject.sample(batch))
-        return Timing(tuple(samples), batch, read_sensors(self._sensors))
+        return Timing(tuple(samples), batch, self._sensors())
 
     def rounds(
         self, programs: Sequence[Benchmark | CompiledProgram], count: int, seed: int, seconds: float
@@ -216,7 +219,7 @@ class Measurer:
                 copy = chance.randrange(len(subjects[index].copies))
                 samples[index] = subjects[index].sample(batches[index], copy)
             rounds.append(tuple(samples))
-            readings += read_sensors(self._sensors)
+            readings += self._sensors()
         return Rounds(tuple(rounds), batches, tuple(readings))
 
     def _subject(self, program: Benchmark | CompiledProgram, seed: int | None = None) -> Subject:
@@ -266,7 +269,9 @@ class Measurer:
             return 1
         if self._settings.caches is Caches.PROGRAM:
             return layout.program_sets
-        cache_bytes = self._settings.last_level_bytes or last_level_bytes(self._uri)
+        is_local = driver_of(self._uri) in LOCAL_DRIVERS
+        own_bytes = shared_cache_bytes([0]) if is_local else _GPU_CACHE_BYTES
+        cache_bytes = self._settings.last_level_bytes or own_bytes
         copies = _COLD_FACTOR * cache_bytes // layout.stride + 1
         return layout.variants * max(2, min(copies, _MOST_BUFFER_BYTES // layout.stride))
 
@@ -472,5 +477,4 @@ def repetition(times: Sequence[float], weights: Sequence[int], sample_seconds: f
 
 def weighted_mean(times: Sequence[float], weights: Sequence[int]) -> float:
     """Return the weighted geometric mean of times."""
-    total = sum(weight * math.log(time) for time, weight in zip(times, weights, strict=True))
-    return math.exp(total / sum(weights))
+    return math.exp(fmean(map(math.log, times), weights))

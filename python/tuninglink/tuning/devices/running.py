@@ -150,27 +150,24 @@ class Loader:
         Raises:
             MeasurementError: the device rejects the module, or the function does not exist.
         """
-        began = time.perf_counter()
-        try:
+        with self._loading():
             module, context = (self._open if anew else self._opened)(image, copy, libraries)
-        except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-            raise MeasurementError(FailureKind.LOAD, str(failure)) from None
-        finally:
-            self.seconds += time.perf_counter() - began
         loaded = module.lookup_function(function)
         if loaded is None:
             raise MeasurementError(FailureKind.LOAD, f"the module has no function '{function}'")
         return LoadedFunction(context, loaded, self._thread)
 
     def open(self, image: bytes) -> None:
-        """Open a module and release it.
+        """Open a module and release it; a `MeasurementError` means that the device rejects it."""
+        with self._loading():
+            rt.VmContext(self.instance, modules=[self._hal, self._map(image, None)])
 
-        Raises:
-            MeasurementError: the device rejects the module.
-        """
+    @contextmanager
+    def _loading(self) -> Iterator[None]:
+        """Count the time of a block, and report its failure."""
         began = time.perf_counter()
         try:
-            rt.VmContext(self.instance, modules=[self._hal, self._map(image, None)])
+            yield
         except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
             raise MeasurementError(FailureKind.LOAD, str(failure)) from None
         finally:
