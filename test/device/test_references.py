@@ -16,6 +16,7 @@ import pytest
 from programs import PROGRAMS, TARGETS
 from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, matmul
 
+from tuninglink.compiler import Phase, SavedProgram
 from tuninglink.tuning.candidates import Compiled, compile_program
 from tuninglink.tuning.deciding import JudgedOutputs, Numerics
 from tuninglink.tuning.devices import Device, Expected, Outputs
@@ -26,8 +27,8 @@ from tuninglink.tuning.references import (
     Reference,
     References,
     Reproducers,
+    compile_reference,
     compute_reference,
-    retarget,
     sums_of,
 )
 
@@ -141,10 +142,7 @@ def test_what_the_compiler_chooses_on_a_cpu_is_right(
 
 def test_another_lowering_gives_the_same_within_the_tolerance() -> None:
     task = task_of(CONVOLUTION, CPU)
-    scalar, vector = (
-        compute_reference(task.source, task.function, task.layout, [target], 0)
-        for target in (SCALAR, HOST)
-    )
+    scalar, vector = (compute_reference(task, [target], 0) for target in (SCALAR, HOST))
     assert isinstance(scalar, Reference)
     assert isinstance(vector, Reference)
     outputs = outputs_of(vector, task)
@@ -191,7 +189,8 @@ def test_candidates_are_judged_by_the_reference_where_the_default_is_wrong(
     # The same dispatch, compiled for this machine in two ways, stands for a default and a candidate of a GPU.
     images = []
     for target in (HOST, SCALAR):
-        compiled = compile_program(retarget(gpu.source, target), "")
+        program = SavedProgram(gpu.source, Phase.EXECUTABLE_SOURCES)
+        compiled = compile_reference(program, target)
         assert isinstance(compiled, Compiled)
         images.append(Benchmark(compiled.image, gpu.function, gpu.layout))
     default, candidate = images
@@ -217,7 +216,8 @@ def test_candidates_may_have_to_compute_the_same_bits(device: DeviceProcess) -> 
     gpu = task_of(matmul(48, 64, 96, "f16"), GPU)
     images = []
     for target in (HOST, SCALAR):
-        compiled = compile_program(retarget(gpu.source, target), "")
+        program = SavedProgram(gpu.source, Phase.EXECUTABLE_SOURCES)
+        compiled = compile_reference(program, target)
         assert isinstance(compiled, Compiled)
         images.append(Benchmark(compiled.image, gpu.function, gpu.layout))
     default, candidate = images

@@ -3,7 +3,6 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.tuning.references.points import stored_tensors as stored_tensors
     from tuninglink.tuning.references.references import (
         HOST as HOST,
         SCALAR as SCALAR,
@@ -16,8 +15,8 @@ with lazy_imports(globals()):
         narrow_sums as narrow_sums,
         program_reference_target as program_reference_target,
         reference_measurer as reference_measurer,
-        retarget as retarget,
         set_up_process as set_up_process,
         sums_of as sums_of,
     )
     from tuninglink.tuning.references.reproducers import Reproducers as Reproducers
+    from tuninglink.tuning.references.tensors import stored_tensors as stored_tensors

@@ -24,9 +24,9 @@ from tuninglink.compiler import (
 )
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree import REDUCTION, OpKind, StructuredOp
-from tuninglink.mlir import body, collect, error, names, thread_context, to_bytecode, visit
+from tuninglink.mlir import body, collect, error, names, thread_context, visit
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.tuning.candidates import Compiled, compile_program
+from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.devices import (
     Expected,
     MeasurementError,
@@ -37,7 +37,6 @@ from tuninglink.tuning.devices import (
 )
 from tuninglink.tuning.programs import (
     Benchmark,
-    BufferLayout,
     Correctness,
     Failure,
     FailureKind,
@@ -45,12 +44,8 @@ from tuninglink.tuning.programs import (
     element_type,
     is_float,
 )
-from tuninglink.tuning.references.points import (
-    PointComparison,
-    StoredTensor,
-    compare_points,
-    stored_tensors,
-)
+from tuninglink.tuning.references.points import PointComparison, compare_points
+from tuninglink.tuning.references.tensors import StoredTensor, stored_tensors
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
@@ -63,10 +58,6 @@ if TYPE_CHECKING:
 
     FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
 
-
-_BUDGET_PART: Final = 0.1
-_LEAST_SECONDS: Final = 5.0
-"""The time limit of one reference: a fraction of a budget, but at least this number of seconds."""
 
 _AT_ONCE: Final = 2
 """The number of references computed in parallel."""
@@ -94,8 +85,8 @@ class References(AbstractContextManager["References"]):
 
     @classmethod
     def within(cls, budget: float, seed: int) -> Self:
-        """Return references that each take at most a tenth of a budget, in seconds."""
-        return cls(seed, min(cls.seconds, max(_LEAST_SECONDS, _BUDGET_PART * budget)))
+        """Return references that each take at most a tenth of a budget in seconds, but may take 5 seconds."""
+        return cls(seed, min(cls.seconds, max(5.0, budget / 10)))
 
     def __exit__(self, *_: object) -> None:
         self.pool.close()
@@ -106,9 +97,8 @@ class References(AbstractContextManager["References"]):
         with self._lock:
             if task.key not in self._jobs:
                 targets = (SCALAR, GENERIC) if task.target.backend == SCALAR_BACKEND else (HOST,)
-                arguments = (task.source, task.function, task.layout, targets, self.seed)
                 self._jobs[task.key] = self.pool.submit(
-                    compute_reference, *arguments, seconds=self.seconds
+                    compute_reference, task, targets, self.seed, seconds=self.seconds
                 )
             return self._jobs[task.key]
 
@@ -136,11 +126,9 @@ class References(AbstractContextManager["References"]):
         points = [] if outputs.violation is not None else self._points(task, outputs, {})
         if isinstance(points, str):
             return None
-        return (
-            _as_numpy(points)
-            if points and all(point.agrees() for point in points)
-            else self.judge(task, outputs)
-        )
+        if points and all(point.agrees() for point in points):
+            return _as_numpy(points)
+        return self.judge(task, outputs)
 
     def judge(self, task: TuningTask, outputs: Outputs) -> OutputVerdict:
         """Judge a result of a task.
@@ -168,12 +156,29 @@ class References(AbstractContextManager["References"]):
         else:
             failure, values = None, {}
         points = self._points(task, outputs, values)
+        # The verdict of NumPy on a result that differs from the reference or has no reference.
         if isinstance(points, str):
-            if failure is None:
-                result = reference if isinstance(reference, str) else f"as on {reference.target}"
-                return OutputVerdict(Correctness.UNCHECKED, f"{result}; with NumPy: {points}")
-            return OutputVerdict(Correctness.UNDECIDED, f"{failure.message}; with NumPy: {points}")
-        return _verdict(points, failure)
+            if failure is not None:
+                message = f"{failure.message}; with NumPy: {points}"
+                return OutputVerdict(Correctness.UNDECIDED, message)
+            result = reference if isinstance(reference, str) else f"as on {reference.target}"
+            return OutputVerdict(Correctness.UNCHECKED, f"{result}; with NumPy: {points}")
+        different = next((point for point in points if not point.agrees()), None)
+        if different is None and failure is None:
+            return _as_numpy(points)
+        correctness = Correctness.UNDECIDED
+        samples = () if different is None else different.samples()
+        if failure is None:
+            worst = samples[0]
+            place = ", ".join(map(str, worst.position))
+            message = f"{worst.actual:g} at [{place}] where NumPy has {worst.expected:g}, and no independent reference supports that"
+        elif different is None:
+            message = f"the reference differs, NumPy does not: {failure.message}"
+        elif not all(point.reference is None or point.agrees(point.reference) for point in points):
+            message = f"the reference differs, and NumPy from both: {failure.message}"
+        else:
+            correctness, message = Correctness.WRONG, failure.message
+        return OutputVerdict(correctness, message, samples)
 
     def summation(self, task: TuningTask) -> float:
         """Return the tolerance of sums of a task; see `Sums`."""
@@ -184,8 +189,7 @@ class References(AbstractContextManager["References"]):
     def _points(
         self, task: TuningTask, outputs: Outputs, reference: Mapping[tuple[int, int], Bytes]
     ) -> list[PointComparison] | str:
-        values = outputs.bindings, reference
-        arguments = (task, *values, self.summation(task), self.seed)
+        arguments = (task, outputs.bindings, reference, self.summation(task), self.seed)
         job = self.point_pool.submit(compare_points, *arguments, seconds=self.seconds)
         try:
             return job.result()
@@ -196,27 +200,6 @@ class References(AbstractContextManager["References"]):
 def _as_numpy(points: Sequence[PointComparison]) -> OutputVerdict:
     count = sum(len(point.positions) for point in points)
     return OutputVerdict(Correctness.RIGHT, f"as NumPy computes {count} elements")
-
-
-def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> OutputVerdict:
-    """Return the verdict of NumPy on a result that differs from the reference or has no reference."""
-    different = [point for point in points if not point.agrees()]
-    if not different:
-        if failure is None:
-            return _as_numpy(points)
-        message = f"the reference differs, NumPy does not: {failure.message}"
-        return OutputVerdict(Correctness.UNDECIDED, message)
-    samples = different[0].samples()
-    if failure is None:
-        worst = samples[0]
-        place = ", ".join(map(str, worst.position))
-        message = f"{worst.actual:g} at [{place}] where NumPy has {worst.expected:g}, and no independent reference supports that"
-        return OutputVerdict(Correctness.UNDECIDED, message, samples)
-    supported = all(point.reference is None or point.agrees(point.reference) for point in points)
-    if not supported:
-        message = f"the reference differs, and NumPy from both: {failure.message}"
-        return OutputVerdict(Correctness.UNDECIDED, message, samples)
-    return OutputVerdict(Correctness.WRONG, failure.message, samples)
 
 
 # --- Sums of dispatches
@@ -295,43 +278,49 @@ _DEVICE_TARGET: Final = "#hal.device.target<"
 
 @dataclass(frozen=True)
 class ReferenceTarget:
-    """A target whose code is a reference for other targets."""
+    """Code of llvm-cpu that is a reference for other targets, or for other code of llvm-cpu.
+
+    Attributes:
+        cpu: the processor that the code is for.
+        pipeline: the pipeline of all dispatches; empty for the compiler's choices.
+        is_independent: whether the code differs from usual code for CPUs in more than the sizes of vectors and tiles.
+    """
 
     name: str
     device: str
-    flags: tuple[str, ...]
+    cpu: str
     pipeline: str = ""
     is_independent: bool = True
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags of the compiler."""
+        return (
+            "--iree-hal-target-device=local",
+            f"--iree-hal-local-target-device-backends={SCALAR_BACKEND}",
+            f"--iree-llvmcpu-target-cpu={self.cpu}",
+        )
 
-_LOCAL: Final = "--iree-hal-target-device=local"
-_BACKEND: Final = "--iree-hal-local-target-device-backends"
 
-HOST: Final[ReferenceTarget] = ReferenceTarget(
-    "llvm-cpu", "local-task", (_LOCAL, f"{_BACKEND}=llvm-cpu", "--iree-llvmcpu-target-cpu=host")
-)
+SCALAR_BACKEND: Final = "llvm-cpu"
+"""The backend whose reference is scalar code."""
+
+HOST: Final[ReferenceTarget] = ReferenceTarget("llvm-cpu", "local-task", "host")
 """Code for the processor of this machine: the reference for other devices."""
 
 SCALAR: Final[ReferenceTarget] = ReferenceTarget(
     "llvm-cpu without vectors",
     "local-sync",
-    (_LOCAL, f"{_BACKEND}=llvm-cpu", "--iree-llvmcpu-target-cpu=generic"),
+    "generic",
     "#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<Default>>",
 )
 """Code for any processor by a pipeline that does not tile and vectorize: the reference for llvm-cpu itself."""
 
 GENERIC: Final[ReferenceTarget] = ReferenceTarget(
-    "llvm-cpu for a generic processor",
-    "local-task",
-    (_LOCAL, f"{_BACKEND}=llvm-cpu", "--iree-llvmcpu-target-cpu=generic"),
-    is_independent=False,
+    "llvm-cpu for a generic processor", "local-task", "generic", is_independent=False
 )
 """Code with other vectors and other tiles: the reference of whole programs for llvm-cpu, of which scalar code takes minutes, and
 of dispatches without scalar code, such as attention."""
-
-
-SCALAR_BACKEND: Final = "llvm-cpu"
-"""The backend whose reference is scalar code."""
 
 
 def program_reference_target(backend: str) -> ReferenceTarget:
@@ -349,18 +338,11 @@ def _targets_in_text(flags: tuple[str, ...]) -> tuple[str, str]:
         return str(variant.attributes["target"]), str(device.attributes["initial_value"])
 
 
-def retarget(source: bytes, target: ReferenceTarget) -> bytes:
-    """Return a benchmark at `executable-sources` for another target, as bytecode.
+def retarget(module: mlir.Operation, target: ReferenceTarget) -> None:
+    """Change the target of a program at `executable-sources`, and remove its configurations.
 
     Without a device or an executable to retarget, it raises a `CompileError`.
     """
-    module = mlir.Module.parse(source, thread_context()).operation
-    retarget_module(module, target)
-    return to_bytecode(module)
-
-
-def retarget_module(module: mlir.Operation, target: ReferenceTarget) -> None:
-    """Change the target of a program."""
     with module.context:
         executable, device = map(mlir.Attribute.parse, _targets_in_text(target.flags))
         pipeline = mlir.Attribute.parse(target.pipeline) if target.pipeline else None
@@ -368,8 +350,7 @@ def retarget_module(module: mlir.Operation, target: ReferenceTarget) -> None:
     globals_ = [operation for operation in body(module) if _is_device(operation)]
     if not variants or not globals_:
         raise CompileError(error("it has no executable for a device"))
-    # A program may hold configurations for the original target.
-    strip_configurations(module)
+    strip_configurations(module)  # for the original target
     for variant in variants:
         variant.attributes["target"] = executable
         if pipeline is not None:
@@ -421,59 +402,6 @@ class Reference:
         return None
 
 
-# --- In the process of references ------------------------------------------------------------------------
-
-_measurers: dict[str, Measurer] = {}
-
-
-def set_up_process() -> None:
-    """Set up the process that computes references."""
-    set_up_command_line("tuninglink", ())
-
-
-def reference_measurer(device: str, seed: int) -> Measurer:
-    """Return the measurer that runs code of references in this process, which has one seed."""
-    if device not in _measurers:
-        _measurers[device] = Measurer(device, (), Settings(seed=seed))
-    return _measurers[device]
-
-
-def compute_reference(
-    source: bytes,
-    function: str,
-    layout: BufferLayout,
-    targets: Sequence[ReferenceTarget],
-    seed: int,
-) -> Reference | str:
-    """Return the reference of a benchmark for the first target that has one, or the reasons for having none."""
-    reasons = []
-    for target in targets:
-        try:
-            compiled = compile_program(retarget(source, target), "")
-        except TuninglinkError as failure:
-            compiled = failure.diagnostics[0].message
-        if isinstance(compiled, str):
-            reasons.append(f"it does not compile for {target.name}: {compiled}")
-            continue
-        measurer = reference_measurer(target.device, seed)
-        benchmark = Benchmark(compiled.image, function, layout)
-        try:
-            values = measurer.outputs(benchmark)
-            perturbed = measurer.outputs(benchmark, is_perturbed=True)
-        except MeasurementError as failure:
-            reasons.append(f"it fails on {target.name}: {failure}")
-            continue
-        if values.violation is not None:
-            reasons.append(f"it is wrong on {target.name}: {values.violation}")
-            continue
-        outputs = tuple(
-            (tensor, Expected(tensor.content(values.bindings), tensor.content(perturbed.bindings)))
-            for tensor in stored_tensors(source, layout)
-        )
-        return Reference(target.name, outputs, target.is_independent)
-    return "; ".join(reasons)
-
-
 # --- The reference of a whole program, the same dispatches compiled for another target, and verification by dispatch
 
 _LEAST_PROGRAM_SECONDS: Final = 1.0
@@ -493,20 +421,16 @@ class ProgramReference(AbstractContextManager["ProgramReference"]):
     seed: int
     seconds: float
     pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
-    target: ReferenceTarget = field(init=False)
     _job: Future[Compiled | str] | None = None
     _outputs: dict[tuple[int, int], FunctionOutputs | str] = field(default_factory=dict)
 
     def __exit__(self, *_: object) -> None:
         self.pool.close()
 
-    def __post_init__(self) -> None:
-        self.target = program_reference_target(self.backend)
-
     @property
     def name(self) -> str:
         """The name of the target."""
-        return self.target.name
+        return program_reference_target(self.backend).name
 
     @property
     def seconds_left(self) -> float:
@@ -521,9 +445,8 @@ class ProgramReference(AbstractContextManager["ProgramReference"]):
     def begin(self) -> Future[Compiled | str]:
         """Start to compile the reference, unless it has been started."""
         if self._job is None:
-            self._job = self.pool.submit(
-                compile_reference, self.program, self.target, seconds=self.seconds
-            )
+            arguments = self.program, program_reference_target(self.backend)
+            self._job = self.pool.submit(compile_reference, *arguments, seconds=self.seconds)
         return self._job
 
     def outputs(
@@ -534,13 +457,13 @@ class ProgramReference(AbstractContextManager["ProgramReference"]):
         `integers` are the least and the largest random integer among the inputs.
         """
         if integers not in self._outputs:
-            name = self.name
             try:
                 self._outputs[integers] = self._run(calls, functions, integers)
             except JobTimeoutError:
-                self._outputs[integers] = f"it takes more than {self.seconds:.3g} s on {name}"
+                reason = f"it takes more than {self.seconds:.3g} s on {self.name}"
+                self._outputs[integers] = reason
             except _FAILED_JOB as failure:
-                self._outputs[integers] = f"it fails on {name}: {failure}"
+                self._outputs[integers] = f"it fails on {self.name}: {failure}"
         return self._outputs[integers]
 
     def _run(
@@ -550,21 +473,64 @@ class ProgramReference(AbstractContextManager["ProgramReference"]):
         if isinstance(compiled, str):
             return f"it does not compile for {self.name}: {compiled}"
         outputs = {}
-        left = self.seconds - compiled.seconds
+        deadline = time.monotonic() + self.seconds - compiled.seconds
+        device = program_reference_target(self.backend).device
         for function in functions:
-            began = time.monotonic()
             program = calls.compiled(function, compiled.image, integers)
-            arguments = (program, self.target.device, self.seed)
-            seconds = max(_LEAST_PROGRAM_SECONDS, left)
-            computed = self.pool.submit(run_reference, *arguments, seconds=seconds).result()
+            seconds = max(_LEAST_PROGRAM_SECONDS, deadline - time.monotonic())
+            job = self.pool.submit(run_reference, program, device, self.seed, seconds=seconds)
+            computed = job.result()
             if isinstance(computed, str):
                 return f"it fails on {self.name}: {computed}"
             outputs[function.label] = computed
-            left -= time.monotonic() - began
         return outputs
 
 
 # --- In the process of references ------------------------------------------------------------------------
+
+_measurers: dict[str, Measurer] = {}
+
+
+def set_up_process() -> None:
+    """Set up the process that computes references."""
+    set_up_command_line("tuninglink", ())
+
+
+def reference_measurer(device: str, seed: int) -> Measurer:
+    """Return the measurer that runs code of references in this process, which has one seed."""
+    if device not in _measurers:
+        _measurers[device] = Measurer(device, (), Settings(seed=seed))
+    return _measurers[device]
+
+
+def compute_reference(
+    task: TuningTask, targets: Sequence[ReferenceTarget], seed: int
+) -> Reference | str:
+    """Return the reference of a task for the first target that has one, or the reasons for having none."""
+    reasons = []
+    for target in targets:
+        program = SavedProgram(task.source, Phase.EXECUTABLE_SOURCES)
+        compiled = compile_reference(program, target)
+        if isinstance(compiled, str):
+            reasons.append(f"it does not compile for {target.name}: {compiled}")
+            continue
+        measurer = reference_measurer(target.device, seed)
+        benchmark = Benchmark(compiled.image, task.function, task.layout)
+        try:
+            values = measurer.outputs(benchmark)
+            perturbed = measurer.outputs(benchmark, is_perturbed=True)
+        except MeasurementError as failure:
+            reasons.append(f"it fails on {target.name}: {failure}")
+            continue
+        if values.violation is not None:
+            reasons.append(f"it is wrong on {target.name}: {values.violation}")
+            continue
+        outputs = tuple(
+            (tensor, Expected(tensor.content(values.bindings), tensor.content(perturbed.bindings)))
+            for tensor in stored_tensors(task.source, task.layout)
+        )
+        return Reference(target.name, outputs, target.is_independent)
+    return "; ".join(reasons)
 
 
 def compile_reference(program: SavedProgram, target: ReferenceTarget) -> Compiled | str:
@@ -576,7 +542,7 @@ def compile_reference(program: SavedProgram, target: ReferenceTarget) -> Compile
                 run.advance(program.phase, Phase.EXECUTABLE_SOURCES)
             # The sizes of buffers are those of the original target.
             materialize_encodings(run.module)
-            retarget_module(run.module, target)
+            retarget(run.module, target)
             run.advance(Phase.EXECUTABLE_SOURCES, Phase.END)
             return Compiled(run.image(), time.monotonic() - began)
     except TuninglinkError as failure:

@@ -31,9 +31,15 @@ from tuninglink.tuning.programs import (
     FailureKind,
     OutputVerdict,
 )
-from tuninglink.tuning.references.operations import UnsupportedOperationError
-from tuninglink.tuning.references.points import LOAD, STORE, SUBSPAN, StoredTensor, tensor_of
 from tuninglink.tuning.references.references import program_reference_target, retarget
+from tuninglink.tuning.references.tensors import (
+    LOAD,
+    STORE,
+    SUBSPAN,
+    StoredTensor,
+    UnsupportedOperationError,
+    tensor_of,
+)
 
 if TYPE_CHECKING:
     import os
@@ -168,8 +174,9 @@ class Reproducers:
         compilations = {_BENCHMARK: (phase.value, list(self.flags))}
         if failure.kind is FailureKind.WRONG:
             target = program_reference_target(task.target.backend)
-            reference = mlir.Module.parse(retarget(task.source, target), thread_context())
-            programs[_REFERENCE] = _runnable(reference.operation)
+            reference = mlir.Module.parse(task.source, thread_context()).operation
+            retarget(reference, target)
+            programs[_REFERENCE] = _runnable(reference)
             compilations[_REFERENCE] = (Phase.EXECUTABLE_SOURCES.value, list(target.flags))
         if failure.kind is FailureKind.CRASH and device == SYNCHRONOUS_DRIVER:
             device = THREADED_DRIVER  # whose workers have the stack that the code was measured with
