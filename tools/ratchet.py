@@ -43,20 +43,22 @@ LIMITS: Final = {
     "explaining": (1737, 72),
     "tuning.candidates": (1307, 58),
     "tuning.devices": (3169, 161),
-    "tuning.references": (2086, 95),
+    "tuning.references": (1939, 94),
     "tuning.search": (973, 49),
     "tuning.deciding": (3433, 173),
     "tuning.database": (2122, 90),
     "tuning.flag_sets": (1578, 73),
     "tuning.scheduling": (2377, 161),
     "tuning": (3990, 159),
+    "mean": (0, 0),
+    "files": (0, 0),
     "doctor": (250, 9),
     "cli": (5218, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 231
+MOST_FILES: Final = 232
 SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
