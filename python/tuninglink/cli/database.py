@@ -165,14 +165,14 @@ def open_database(path: str, *, read_only: bool = False) -> Database:
 
     An error about damaged trials ends the command with exit code 1, after its work.
     """
-    from tuninglink.tuning import database  # noqa: PLC0415 - takes long to import
+    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
 
     def show(diagnostic: Diagnostic) -> None:
         process.show(diagnostic)
         if diagnostic.severity is Severity.ERROR:
             process.fail()
 
-    return database.open_database(path, show, read_only=read_only)
+    return Database(Path(path), read_only=read_only, warn=show)
 
 
 def show_command(arguments: Sequence[str]) -> int:

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
@@ -27,7 +28,7 @@ from tuninglink.tuning.candidates import (
     TunableTask,
     prepare,
 )
-from tuninglink.tuning.database import Database, Journal, open_database
+from tuninglink.tuning.database import Database, Journal
 from tuninglink.tuning.deciding import (
     LastStage,
     Ledger,
@@ -258,8 +259,8 @@ def open_context(
     """
     settings = options.settings
     with ExitStack() as opened:
-        path = options.database
-        database = open_database(path, listener.noticed) if path else Database()
+        path = Path(options.database) if options.database else None
+        database = Database(path, warn=listener.noticed)
         opened.enter_context(database)
         reproducers = None
         if options.failures:

@@ -24,7 +24,7 @@ from database_writers import HERE, PROBLEM, failed, trial
 from recorded_pool import RecordedPool
 
 from tuninglink.cli import process
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import Diagnostic, TuninglinkError
 from tuninglink.iree import Spills
 from tuninglink.plain_data import plain, to_json
 from tuninglink.tuning.candidates import SearchProblem
@@ -300,14 +300,14 @@ def test_waiting_for_another_process_is_reported(tmp_path: Path) -> None:
     other.execute("BEGIN IMMEDIATE")
     reports: list[str] = []
 
-    def release() -> None:
-        reports.append("waiting")
+    def release(remark: Diagnostic) -> None:
+        reports.append(remark.message)
         other.execute("ROLLBACK")
 
-    with Database(path, on_wait=release) as database:
+    with Database(path, warn=release) as database:
         database.record(trial(0))
     other.close()
-    assert reports == ["waiting"]
+    assert reports == [f"database '{path}' is locked by another process; waiting for up to 30 s"]
 
 
 def test_a_newer_database_is_refused(tmp_path: Path) -> None:
@@ -519,12 +519,11 @@ def damaged_database(path: Path, seed: int) -> list[Any]:
 @pytest.mark.parametrize("seed", range(30))
 def test_damaged_database_keeps_what_can_be_read(tmp_path: Path, seed: int) -> None:
     recorded = damaged_database(tmp_path / "t.db", seed)
-    errors: list[DatabaseError] = []
-    with Database(tmp_path / "new.db", on_damage=errors.append) as database:
+    errors: list[Diagnostic] = []
+    with Database(tmp_path / "new.db", warn=errors.append) as database:
         database.merge(tmp_path / "t.db")
         kept = list(database.all_trials())
     assert len(errors) <= 1
-    assert all(len(error.diagnostics) == 1 for error in errors)
     assert len(kept) > len(recorded) / 2
     with Database(tmp_path / "t.db", read_only=True) as database:
         if errors:
@@ -538,21 +537,14 @@ def test_a_file_that_is_no_journal_hides_no_trials(tmp_path: Path) -> None:
     path, recorded = tmp_path / "t.db", trial(0)
     with Database(path) as database:
         database.record(recorded)
-    journal, log = Path(f"{path}-journal"), Path(f"{path}-wal")
-    journal.write_bytes(b"not a journal" * 500)
-    errors: list[DatabaseError] = []
-    with Database(path, read_only=True, on_damage=errors.append) as database:
-        assert list(database.all_trials()) == [recorded]
-    (diagnostic,) = errors[0].diagnostics
-    assert diagnostic.message == f"'{journal}', the journal of database '{path}', is damaged"
-    assert diagnostic.notes[0].message == "move it away; the database is read without it"
-    with pytest.raises(DatabaseError, match="is damaged"):
+    Path(f"{path}-journal").write_bytes(b"not a journal" * 500)
+    with pytest.raises(DatabaseError, match="middle of a transaction") as raised:
         Database(path, read_only=True)
-    # The database is not complete without its log.
-    log.write_bytes(b"a log")
-    with pytest.raises(DatabaseError, match="is damaged") as raised:
-        Database(path, read_only=True, on_damage=errors.append)
-    assert raised.value.diagnostics[0].notes[0].message == "move it away"
+    remedy = raised.value.diagnostics[0].notes[0].message
+    assert remedy == "'tuninglink database merge FILE FILE' undoes it"
+    assert run("database", "merge", path, path) == 0
+    with Database(path, read_only=True) as database:
+        assert list(database.all_trials()) == [recorded]
 
 
 def test_reading_undoes_no_transaction_that_was_left(tmp_path: Path) -> None:
@@ -585,8 +577,8 @@ def test_damaged_spills_are_damage(tmp_path: Path, numbers: str) -> None:
         database.record_all([plain_trial, replace(trial(1), spills=Spills(4))])
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE spills SET numbers = ?", (numbers,))
-    errors: list[DatabaseError] = []
-    with Database(path, read_only=True, on_damage=errors.append) as database:
+    errors: list[Diagnostic] = []
+    with Database(path, read_only=True, warn=errors.append) as database:
         assert list(database.all_trials())[:1] == [plain_trial]
     assert len(errors) == bool(numbers)
 
@@ -600,7 +592,7 @@ def test_value_of_another_type_is_damage(tmp_path: Path) -> None:
         for number, samples in enumerate(("[" * 100_000, "5", '["a"]', "[1" + "0" * 5000 + "]"), 1):
             connection.execute("UPDATE trial SET samples = ? WHERE id = ?", (samples, number))
         connection.execute("UPDATE trial SET stage = 'none' WHERE id = 4")
-    errors: list[DatabaseError] = []
-    with Database(path, read_only=True, on_damage=errors.append) as database:
+    errors: list[Diagnostic] = []
+    with Database(path, read_only=True, warn=errors.append) as database:
         assert list(database.all_trials()) == []
     assert len(errors) == 1

@@ -14,7 +14,6 @@ with lazy_imports(globals()):
         ProblemRecord as ProblemRecord,
         Trial as Trial,
         grouped_trials as grouped_trials,
-        open_database as open_database,
         results_of as results_of,
         winners_among as winners_among,
     )

@@ -9,7 +9,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -157,13 +156,16 @@ SELECT p.key, p.kind, p.description, p.program,
   {_SPILLS_OF_TRIAL}, t.id
 FROM trial t LEFT JOIN problem p ON p.id = t.problem LEFT JOIN environment e ON e.id = t.environment
   LEFT JOIN configuration c ON c.id = t.configuration
-"""  # noqa: S608 - of our own names
+WHERE t.id > ?"""  # noqa: S608 - of our own names
 
-_ENVIRONMENT_COLUMNS: Final = tuple(field.name for field in fields(EnvironmentRecord))
-_ENVIRONMENT: Final = " AND ".join(f"e.{column} = ?" for column in _ENVIRONMENT_COLUMNS)
+_MOST_DAMAGED: Final = 100_000
+"""How many trials are passed over in damaged parts."""
 
-_MOST_READ_ALONE: Final = 100_000
-"""How many trials are read one by one after a damaged part."""
+PATIENCE_SECONDS: Final = 30.0
+"""The time limit of waiting for another process's transaction. A tuner's transactions write one trial."""
+
+_SILENT_SECONDS: Final = 0.5
+"""The time after which waiting is reported."""
 
 
 class Database(AbstractContextManager["Database"]):
@@ -175,8 +177,8 @@ class Database(AbstractContextManager["Database"]):
     Args:
         path: the file; created if it does not exist. None for a database in memory.
         read_only: whether nothing will be recorded.
-        on_wait: called if another process has locked the file, before waiting for it.
-        on_damage: called with an error about trials that cannot be read, which are left out. By default, it is raised.
+        warn: called with a remark before waiting for another process that has locked the file, and with an error about
+            trials that cannot be read, which are left out. By default, such an error is raised.
 
     Raises:
         DatabaseError: the file cannot be opened, belongs to another program, is of a newer version, or stays locked.
@@ -187,40 +189,24 @@ class Database(AbstractContextManager["Database"]):
         path: Path | None = None,
         *,
         read_only: bool = False,
-        on_wait: Callable[[], None] | None = None,
-        on_damage: Callable[[DatabaseError], None] | None = None,
+        warn: Callable[[Diagnostic], None] | None = None,
     ) -> None:
-        self._on_damage = on_damage
-        name = self._name = str(path) if path else ":memory:"
+        self._warn = warn
+        self._name = str(path) if path else ":memory:"
         if read_only and path is not None and not path.is_file():
             hint = meant(path, FileNotFoundError())
-            raise database_error(f"there is no database '{name}'{hint}")
-        # SQLite would undo a transaction by the journal. One that is empty or begins with a zero is finished, or not yet
-        # in use; a file that is not a journal undoes nothing: the database is complete without it, unless a log has more.
-        head = b""
-        if read_only and path is not None:
-            with suppress(OSError), Path(f"{path}-journal").open("rb") as journal:
-                head = journal.read(len(_JOURNAL))
-        alone = head[:1] not in (b"", b"\0") and head != _JOURNAL
-        if alone:
-            log = Path(f"{name}-wal")
-            is_complete = not log.is_file() or not log.stat().st_size
-            damage = database_error(
-                f"'{name}-journal', the journal of database '{name}', is damaged",
-                f"move it away{'; the database is read without it' if is_complete else ''}",
-            )
-            if on_damage is None or not is_complete:
-                raise damage
-            on_damage(damage)
-        connect = partial(_connect, path, name, read_only=read_only, alone=alone)
-        with translated(name):
+            raise database_error(f"there is no database '{path}'{hint}")
+        with translated(self._name):
             try:
-                self._connection = connect(_SILENT_SECONDS if on_wait else PATIENCE_SECONDS)
+                seconds = _SILENT_SECONDS if warn else PATIENCE_SECONDS
+                self._connection = _connect(path, seconds, read_only=read_only)
             except sqlite3.OperationalError as failure:
-                if on_wait is None or _code(failure) != sqlite3.SQLITE_BUSY:
+                if warn is None or _code(failure) != sqlite3.SQLITE_BUSY:
                     raise
-                on_wait()
-                self._connection = connect(PATIENCE_SECONDS)
+                locked = f"database '{path}' is locked by another process"
+                message = f"{locked}; waiting for up to {PATIENCE_SECONDS:.0f} s"
+                warn(Diagnostic(Severity.REMARK, message))
+                self._connection = _connect(path, PATIENCE_SECONDS, read_only=read_only)
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -236,49 +222,46 @@ class Database(AbstractContextManager["Database"]):
     def record_all(self, trials: Iterable[Trial]) -> int:
         """Add trials, all or none, and return the number of new ones."""
         count = 0
-        with translated(self._name), transaction(self._connection):
+        with translated(self._name), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
             for trial in trials:
-                # A hash of the whole trial identifies it, so that merges add no duplicates.
-                problem, environment = trial.problem, astuple(trial.environment)
-                configuration, failure = trial.configuration, trial.failure
-                result: tuple[Any, ...] = (
+                problem, environment = astuple(trial.problem), astuple(trial.environment)
+                knobs = json.dumps(dict(trial.configuration.knobs), separators=(",", ":"))
+                configuration = asdict(trial.configuration) | {"knobs": knobs}
+                failure = trial.failure
+                result = (
                     *(trial.stage, trial.origin, json.dumps(trial.samples), trial.batch),
                     *(trial.caches, json.dumps(trial.clocks_mhz)),
                     *((failure.kind.value, failure.message) if failure else (None, None)),
                     trial.time,
                 )
-                whole = (problem.key, environment, configuration.key, result)
-                key = sha256(json.dumps(whole).encode()).hexdigest()
-                if self._connection.execute("SELECT 1 FROM trial WHERE key = ?", (key,)).fetchone():
-                    continue
-                # Refer to the rows of its problem, environment and configuration, which are added if new.
-                knobs = json.dumps(dict(configuration.knobs), separators=(",", ":"))
-                values = asdict(configuration) | {"knobs": knobs}
-                row = (
-                    key,
-                    self._identity("problem", astuple(problem)),
-                    self._identity("environment", environment),
-                    self._identity("configuration", tuple(values.values())),
+                # A hash of the whole trial identifies it, so that merges add no duplicates.
+                whole = (trial.problem.key, environment, trial.configuration.key, result)
+                row = self._insert(
+                    "trial",
+                    sha256(json.dumps(whole).encode()).hexdigest(),
+                    self._identity("problem", *problem),
+                    self._identity("environment", *environment),
+                    self._identity("configuration", *configuration.values()),
                     *result,
                 )
-                inserted = self._insert("trial", row)
-                if trial.spills is not None:
-                    numbers = inserted, json.dumps(asdict(trial.spills))
+                if row is not None and trial.spills is not None:
+                    numbers = row, json.dumps(asdict(trial.spills))
                     self._connection.execute("INSERT INTO spills VALUES (?, ?)", numbers)
-                count += 1
+                count += row is not None
         return count
 
     def merge(self, path: Path) -> int:
         """Add the trials of another database, and return the number of new ones."""
-        with Database(path, read_only=True, on_damage=self._on_damage) as other:
+        with Database(path, read_only=True, warn=self._warn) as other:
             return self.record_all(other.all_trials())
 
     def trials(self, problem_key: str, environment: EnvironmentRecord | None = None) -> list[Trial]:
         """Return the trials of a problem, in one environment or in all, in the order in which they were recorded."""
         if environment is None:
-            return list(self._select("WHERE p.key = ?", problem_key))
-        condition = f"WHERE p.key = ? AND {_ENVIRONMENT}"
-        return list(self._select(condition, problem_key, *astuple(environment)))
+            return list(self._select("AND p.key = ?", problem_key))
+        condition = " ".join(f"AND e.{column} = ?" for column in _ENVIRONMENT_COLUMNS)
+        return list(self._select(f"AND p.key = ? {condition}", problem_key, *astuple(environment)))
 
     def all_trials(self) -> Iterator[Trial]:
         """Yield all trials in the order in which they were recorded."""
@@ -293,70 +276,63 @@ class Database(AbstractContextManager["Database"]):
 
     def ranked(self, kind: str, target: str) -> list[tuple[Trial, ...]]:
         """Return `ranked_among` of the trials of a kind of problems, in environments with a target."""
-        return ranked_among(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
+        return ranked_among(self._select("AND p.kind = ? AND e.target = ?", kind, target))
 
     def winners(self, kind: str, target: str) -> list[Winner]:
         """Return `winners_among` of these trials."""
-        return winners_among(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
+        return winners_among(self._select("AND p.kind = ? AND e.target = ?", kind, target))
 
     # --- Reading and writing ---------------------------------------------------------------------------------
 
     def _select(self, condition: str, *values: object) -> Iterator[Trial]:
         """Yield trials, and report those that cannot be read once all others were yielded."""
-        is_damaged = False
+        select, last, damaged = _SELECT, 0, 0
         with translated(self._name):
-            for row in self._rows(condition, values):
-                trial = None if row is None else _trial(row)
-                if trial is None:
-                    is_damaged = True
-                else:
-                    yield trial
-        if is_damaged:
+            while True:
+                query = f"{select} {condition} ORDER BY t.id"
+                try:
+                    for row in self._connection.execute(query, (last, *values)):
+                        last = row[-1]
+                        if trial := _trial(row):
+                            yield trial
+                        else:
+                            damaged += 1
+                    break
+                except sqlite3.DatabaseError as failure:
+                    if _code(failure) == sqlite3.SQLITE_BUSY or self._warn is None:
+                        raise
+                # Go on behind the damaged page, one by one. The damage may be in the spills.
+                last += select != _SELECT
+                select = _SELECT.replace(_SPILLS_OF_TRIAL, "NULL")
+                damaged += 1
+                with suppress(sqlite3.DatabaseError):
+                    (highest,) = self._connection.execute("SELECT max(id) FROM trial").fetchone()
+                    if damaged < _MOST_DAMAGED and last < (highest or 0):
+                        continue
+                break
+        if damaged:
             damage = database_error(
                 f"database '{self._name}' is damaged: not all of its trials can be read",
                 "the others are used; 'tuninglink database merge NEW FILE' saves them",
             )
-            if self._on_damage is None:
+            if self._warn is None:
                 raise damage
-            self._on_damage(damage)
+            self._warn(damage.diagnostics[0])
 
-    def _rows(self, condition: str, values: Sequence[object]) -> Iterator[Sequence[Any] | None]:
-        """Yield the rows of trials; None for each damaged part."""
-        execute, last = self._connection.execute, 0
-        try:
-            for row in execute(f"{_SELECT} {condition} ORDER BY t.id", values):
-                last = row[-1]
-                yield row
-        except sqlite3.DatabaseError as failure:
-            if _code(failure) == sqlite3.SQLITE_BUSY or self._on_damage is None:
-                raise
-        else:
-            return
-        # Read what follows the damaged page, one by one.
-        yield None
-        select = _SELECT.replace(_SPILLS_OF_TRIAL, "NULL")  # the damage may be there
-        single = f"{select} {condition or 'WHERE 1'} AND t.id = ?"
-        with suppress(sqlite3.DatabaseError):
-            (highest,) = execute("SELECT max(id) FROM trial").fetchone()
-            for number in range(last + 1, min(int(highest or 0), last + _MOST_READ_ALONE) + 1):
-                try:
-                    yield from execute(single, (*values, number)).fetchall()
-                except sqlite3.DatabaseError:
-                    yield None
-
-    def _identity(self, table: str, values: tuple[object, ...]) -> int:
+    def _identity(self, table: str, *values: object) -> int:
         """Return the number of a record; add the record if it is new."""
         unique = _RECORDS[table][1]
-        columns = unique.split(", ")
-        condition = " AND ".join(f"{column} = ?" for column in columns)
-        query = f"SELECT id FROM {table} WHERE {condition}"  # noqa: S608 - of our own names
-        row = self._connection.execute(query, values[: len(columns)]).fetchone()
-        return int(row[0]) if row else self._insert(table, values)
+        places = ", ".join("?" * len(unique))
+        query = f"SELECT id FROM {table} WHERE ({', '.join(unique)}) = ({places})"  # noqa: S608 - of our own names
+        row = self._connection.execute(query, values[: len(unique)]).fetchone()
+        return int(row[0]) if row else self._insert(table, *values) or 0
 
-    def _insert(self, table: str, values: tuple[object, ...]) -> int:
+    def _insert(self, table: str, *values: object) -> int | None:
+        """Add a row, and return its number; None if it is not new."""
         places = ", ".join("?" * len(values))
-        insert = f"INSERT INTO {table} VALUES (NULL, {places}) RETURNING id"  # noqa: S608 - as above
-        return int(self._connection.execute(insert, values).fetchone()[0])
+        insert = f"INSERT OR IGNORE INTO {table} VALUES (NULL, {places}) RETURNING id"  # noqa: S608 - as above
+        row = self._connection.execute(insert, values).fetchone()
+        return int(row[0]) if row else None
 
 
 def winners_among(trials: Iterable[Trial]) -> list[Winner]:
@@ -422,30 +398,22 @@ def ranked_among(trials: Iterable[Trial]) -> list[tuple[Trial, ...]]:
 
 def _trial(row: Sequence[Any]) -> Trial | None:
     """Return the trial in a row; None if the row is damaged."""
+    problem, environment, (key, pipeline, knobs, *attributes) = row[:4], row[4:13], row[13:18]
     stage, origin, samples, batch, caches, clocks, failure, message, time, spills = row[18:28]
-    texts = (*row[:11], *row[13:15], *row[16:18], origin, caches, time)
+    texts = (*problem, *environment[:7], key, pipeline, *attributes, origin, caches, time)
     try:
         times, clocks_mhz = tuple(json.loads(samples)), tuple(json.loads(clocks))
-        numbers = (*row[11:13], batch, *times, *clocks_mhz)
-        if not all(isinstance(text, str) for text in texts) or stage not in _STAGES:
-            return None
-        if not all(isinstance(number, int | float) for number in numbers):
+        numbers = (*environment[7:], batch, *times, *clocks_mhz)
+        is_valid = stage in _STAGES and all(isinstance(text, str) for text in texts)
+        if not is_valid or not all(isinstance(number, int | float) for number in numbers):
             return None
         return Trial(
-            problem=ProblemRecord(*row[:4]),
-            environment=EnvironmentRecord(*row[4:13]),
-            configuration=ConfigurationRecord(
-                *(row[13], row[14], current_names(json.loads(row[15])), row[16], row[17])
-            ),
-            stage=stage,
-            origin=origin,
-            samples=times,
-            batch=batch,
-            caches=caches,
-            clocks_mhz=clocks_mhz,
-            failure=None if failure is None else Failure(FailureKind(failure), message),
-            time=time,
-            spills=read_spills(json.loads(spills or "null")),
+            ProblemRecord(*problem),
+            EnvironmentRecord(*environment),
+            ConfigurationRecord(key, pipeline, current_names(json.loads(knobs)), *attributes),
+            *(stage, origin, times, batch, caches, clocks_mhz),
+            None if failure is None else Failure(FailureKind(failure), message),
+            *(time, read_spills(json.loads(spills or "null"))),
         )
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
@@ -460,24 +428,6 @@ def read_spills(numbers: Any) -> Spills | None:
     return Spills(**numbers)
 
 
-def open_database(
-    path: str, warn: Callable[[Diagnostic], None], *, read_only: bool = False
-) -> Database:
-    """Open a database of trials, as `Database` does.
-
-    `warn` gets a remark if another process has locked it, and an error about trials that cannot be read, which are left
-    out.
-    """
-    message = f"database '{path}' is locked by another process; waiting for up to {PATIENCE_SECONDS:.0f} s"
-
-    return Database(
-        Path(path),
-        read_only=read_only,
-        on_wait=lambda: warn(Diagnostic(Severity.REMARK, message)),
-        on_damage=lambda failure: warn(failure.diagnostics[0]),
-    )
-
-
 # --- The tables of a database, the check that a file is a database, and database errors as one diagnostic
 
 
@@ -488,19 +438,6 @@ class DatabaseError(FatalError):
 def database_error(message: str, remedy: str = "") -> DatabaseError:
     """Return an error with one diagnostic."""
     return DatabaseError(error(message, notes=[note(remedy)] if remedy else []))
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Write all or nothing."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 @contextmanager
@@ -522,11 +459,8 @@ def _code(failure: sqlite3.Error) -> int:
     return code & 0xFF  # without the extension
 
 
-_JOURNAL: Final = bytes.fromhex("d9d505f920a163d7")
-"""The first bytes of a journal of SQLite."""
-
-_KEPT = "earlier records are kept; free some space and run the same command again"
-_WORDS = {
+_KEPT: Final = "earlier records are kept; free some space and run the same command again"
+_WORDS: Final = {
     sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "name another file"),
     sqlite3.SQLITE_READONLY: (
         "cannot be written: it is read-only",
@@ -554,16 +488,11 @@ APPLICATION_ID: Final = 0x54554E4C
 VERSION: Final = 1
 """The version of the tables."""
 
-PATIENCE_SECONDS: Final = 30.0
-"""The time limit of waiting for another process's transaction. A tuner's transactions write one trial."""
-
-_SILENT_SECONDS: Final = 0.5
-"""The time after which waiting is reported."""
-
+_ENVIRONMENT_COLUMNS: Final = tuple(field.name for field in fields(EnvironmentRecord))
 _RECORDS: Final = {
-    "problem": (ProblemRecord, "key"),
-    "environment": (EnvironmentRecord, ", ".join(_ENVIRONMENT_COLUMNS)),
-    "configuration": (ConfigurationRecord, "key"),
+    "problem": (ProblemRecord, ("key",)),
+    "environment": (EnvironmentRecord, _ENVIRONMENT_COLUMNS),
+    "configuration": (ConfigurationRecord, ("key",)),
 }
 """The tables of records, whose columns are the fields, with the columns that identify a record."""
 
@@ -574,7 +503,7 @@ _TABLES: Final = (
             f"{column.name} {'INTEGER' if column.type == 'int' else 'TEXT'} NOT NULL, "
             for column in fields(record)
         )
-        + f"UNIQUE ({unique})) STRICT"
+        + f"UNIQUE ({', '.join(unique)})) STRICT"
         for table, (record, unique) in _RECORDS.items()
     ),
     """
@@ -596,37 +525,51 @@ CREATE TABLE trial (
 ) STRICT
 """,
     "CREATE INDEX trial_of_problem ON trial (problem, environment)",
+    *(
+        f"CREATE TRIGGER keep_{table}_on_{action} BEFORE {action} ON {table} "
+        "BEGIN SELECT RAISE(ABORT, 'records are never changed'); END"
+        for table in (*_RECORDS, "trial")
+        for action in ("UPDATE", "DELETE")
+    ),
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {VERSION}",
 )
+"""The statements that make an empty file a database."""
 
 _SPILLS: Final = (
     "TABLE IF NOT EXISTS spills (trial INTEGER PRIMARY KEY, numbers TEXT NOT NULL) STRICT"
 )
 """A table that older databases lack, and that older programs do not touch."""
 
-_APPEND_ONLY: Final = """
-CREATE TRIGGER keep_{table}_on_{action} BEFORE {action} ON {table}
-BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
-"""
 
-
-def _connect(
-    path: Path | None, name: str, seconds: float, *, read_only: bool, alone: bool = False
-) -> sqlite3.Connection:
-    """Return a connection that waits for the first locks for `seconds`, and for others up to `PATIENCE_SECONDS`.
-
-    With `alone`, it reads the file without the journals next to it.
-    """
-    access = f"{'ro' if read_only else 'rwc'}{'&immutable=1' if alone else ''}"
-    address = f"{path.absolute().as_uri()}?mode={access}" if path else name
+def _connect(path: Path | None, seconds: float, *, read_only: bool) -> sqlite3.Connection:
+    """Return a connection that waits for the first locks for `seconds`, and for others up to `PATIENCE_SECONDS`."""
+    address = (
+        f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}" if path else ":memory:"
+    )
     connection = sqlite3.connect(
         address, timeout=seconds, isolation_level=None, uri=path is not None
     )
     try:
+        has_tables = _has_tables(connection, path, is_required=read_only)
         if not read_only:
             connection.execute("PRAGMA foreign_keys = ON")
-            _create_tables(connection, name)
-        else:
-            _has_tables(connection, name, is_required=True)
+            while not has_tables:  # switch an empty file to write-ahead logging
+                try:
+                    connection.execute("PRAGMA journal_mode = WAL")
+                    break
+                except sqlite3.OperationalError as failure:
+                    if _code(failure) != sqlite3.SQLITE_BUSY:
+                        raise
+                    # SQLite waits for other processes in a transaction, but fails at once in this pragma.
+                    with connection:
+                        connection.execute("BEGIN IMMEDIATE")
+            # Create the tables. A file that cannot be written shows it here, not with the first trial.
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                if not _has_tables(connection, path):
+                    for statement in _TABLES:
+                        connection.execute(statement)
         if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'spills'").fetchone():
             connection.execute(f"CREATE {'TEMP ' if read_only else ''}{_SPILLS}")
         connection.execute(f"PRAGMA busy_timeout = {1000 * PATIENCE_SECONDS:.0f}")
@@ -636,45 +579,19 @@ def _connect(
     return connection
 
 
-def _create_tables(connection: sqlite3.Connection, name: str) -> None:
-    """Create the tables in an empty file. Several processes may do so at the same time."""
-    is_logging = _has_tables(connection, name)
-    while not is_logging:  # switch an empty file to write-ahead logging
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            is_logging = True
-        except sqlite3.OperationalError as failure:
-            if _code(failure) != sqlite3.SQLITE_BUSY:
-                raise
-            # SQLite waits for other processes in a transaction, but fails at once in this pragma.
-            with transaction(connection):
-                pass
-    # A file that cannot be written shows it here, not with the first trial.
-    with transaction(connection):
-        if _has_tables(connection, name):
-            return
-        triggers = [
-            _APPEND_ONLY.format(table=table, action=action)
-            for table in (*_RECORDS, "trial")
-            for action in ("UPDATE", "DELETE")
-        ]
-        for statement in (*_TABLES, *triggers):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def _has_tables(connection: sqlite3.Connection, name: str, *, is_required: bool = False) -> bool:
+def _has_tables(
+    connection: sqlite3.Connection, path: Path | None, *, is_required: bool = False
+) -> bool:
     """Return whether a file has Tuninglink's tables; False if it is empty, which may be an error."""
     # Before the mark: tables that another process makes between the two queries come with our mark.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if mark != APPLICATION_ID and (tables or mark or is_required):
-        raise database_error(f"database '{name}' belongs to another program", "name another file")
+        raise database_error(f"database '{path}' belongs to another program", "name another file")
     if mark == APPLICATION_ID and version > VERSION:
         raise database_error(
-            f"database '{name}' is of version {version}, and this program supports {VERSION}",
+            f"database '{path}' is of version {version}, and this program supports {VERSION}",
             "use the program that wrote it, or a newer one",
         )
     return bool(mark == APPLICATION_ID)
