@@ -10,7 +10,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -102,18 +102,13 @@ def _exported_trials(data: Object) -> Iterator[Trial]:
     for row in data["trials"]:
         failure, configuration = row["failure"], ConfigurationRecord(**row["configuration"])
         yield Trial(
-            problem=problems[row["problem"]],
-            environment=EnvironmentRecord(**row["environment"]),
-            configuration=replace(configuration, knobs=current_names(configuration.knobs)),
-            stage=row["stage"],
-            origin=row["origin"],
-            samples=tuple(row["samples_us"]),
-            batch=row["batch"],
-            caches=row["caches"],
-            clocks_mhz=tuple(row["clocks_mhz"]),
-            failure=Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
-            time=row["time"],
-            spills=read_spills(row.get("spills")),
+            problems[row["problem"]],
+            EnvironmentRecord(**row["environment"]),
+            replace(configuration, knobs=current_names(configuration.knobs)),
+            *(row["stage"], row["origin"], tuple(row["samples_us"]), row["batch"], row["caches"]),
+            tuple(row["clocks_mhz"]),
+            Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
+            *(row["time"], read_spills(row.get("spills"))),
         )
 
 
@@ -161,26 +156,18 @@ def _hash(*parts: str) -> str:
 
 # --- Writing -------------------------------------------------------------------------------------
 
-_CONDITIONS: Final = (
-    *("target", "sku", "device", "driver", "compiler", "runtime"),
-    *("flags", "cores"),
-)
 _COLUMNS: Final = (
-    *("problem", "kind", *_CONDITIONS, "stage", "origin", "result", "pipeline", "median_us"),
-    *("samples", "batch", "caches", "failure", "message", "time", "configuration"),
+    *("problem", "kind", "target", "sku", "device", "driver", "compiler", "runtime", "flags"),
+    *("cores", "stage", "origin", "result", "pipeline", "median_us", "samples", "batch", "caches"),
+    *("failure", "message", "time", "configuration"),
 )
 """The columns of comma-separated values, before those of knobs."""
 
 _INVALIDITY: Final = {
-    FailureKind.COMPILE: "compile",
-    FailureKind.COMPILE_CRASH: "compile",
-    FailureKind.COMPILE_TIMEOUT: "timeout",
-    FailureKind.TIMEOUT: "timeout",
-    FailureKind.LOAD: "runtime",
-    FailureKind.RUN: "runtime",
-    FailureKind.CRASH: "runtime",
-    FailureKind.WRONG: "correctness",
-    FailureKind.OUT_OF_BOUNDS: "correctness",
+    **dict.fromkeys((FailureKind.COMPILE, FailureKind.COMPILE_CRASH), "compile"),
+    **dict.fromkeys((FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT), "timeout"),
+    **dict.fromkeys((FailureKind.LOAD, FailureKind.RUN, FailureKind.CRASH), "runtime"),
+    **dict.fromkeys((FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS), "correctness"),
     FailureKind.SLOWER: "constraints",
 }
 
@@ -204,19 +191,18 @@ def to_t4(trials: Iterable[Trial]) -> Object:
     """
     results = []
     for trial, result in _with_results(list(trials)):
+        time = {"name": "time", "value": (trial.median or 0.0) / 1000, "unit": "ms"}
         is_wrong = result in (FailureKind.WRONG.value, FailureKind.OUT_OF_BOUNDS.value)
         invalidity = "correctness" if is_wrong else "correct"
-        time = {"name": "time", "value": (trial.median or 0.0) / 1000, "unit": "ms"}
-        configuration = {
-            "problem": trial.problem.description,
-            "device": trial.environment.device,
-            "pipeline": trial.configuration.pipeline,
-            **trial.configuration.knobs,
-        }
         results.append(
             {
                 "timestamp": trial.time,
-                "configuration": configuration,
+                "configuration": {
+                    "problem": trial.problem.description,
+                    "device": trial.environment.device,
+                    "pipeline": trial.configuration.pipeline,
+                    **trial.configuration.knobs,
+                },
                 "objectives": ["time"],
                 "times": {"runtimes": [sample / 1000 for sample in trial.samples]},
                 "invalidity": _INVALIDITY[trial.failure.kind] if trial.failure else invalidity,
@@ -235,13 +221,13 @@ def to_csv(trials: Iterable[Trial]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((*_COLUMNS, *(f"knob {knob}" for knob in knobs)))
     for trial, result in _with_results(trials):
-        problem, configuration, failure = trial.problem, trial.configuration, trial.failure
+        configuration, failure = trial.configuration, trial.failure
         median = "" if trial.median is None else round(trial.median, 3)
+        *conditions, _ = astuple(trial.environment)
         writer.writerow(
             (
-                *(problem.description, problem.kind),
-                *(getattr(trial.environment, name) for name in _CONDITIONS),
-                *(trial.stage, trial.origin, result, configuration.pipeline, median),
+                *(trial.problem.description, trial.problem.kind, *conditions, trial.stage),
+                *(trial.origin, result, configuration.pipeline, median),
                 *(len(trial.samples), trial.batch, trial.caches),
                 *((failure.kind.value, failure.message) if failure else ("", "")),
                 *(trial.time, configuration.attribute),

@@ -46,7 +46,7 @@ from tuninglink.tuning.search import MeasuredProblem
 
 if TYPE_CHECKING:
     from tuninglink.compiler import Phase
-    from tuninglink.explaining import ConfigurationText, DispatchReport
+    from tuninglink.explaining import DispatchReport
     from tuninglink.tuning.candidates import TunableTask
     from tuninglink.tuning.deciding import RaceResult, TuningSettings
     from tuninglink.tuning.devices import DeviceDescription
@@ -90,14 +90,12 @@ class Journal:
         for trial in self._trials(prepared.task):
             key, configuration = trial.configuration.key, trial.configuration
             if trial.stage == SCREEN and trial.origin != CandidateOrigin.DEFAULT.value:
-                candidate = given.get(key)
-                if candidate is None:
-                    candidate = spaces.candidate(configuration.pipeline, configuration.knobs)
+                candidate = given.get(key) or spaces.candidate(
+                    configuration.pipeline, configuration.knobs
+                )
                 result[key] = TrialResult(
                     candidate or spaces.default,  # a record, if no space contains it any more
-                    trial.median,
-                    trial.failure,
-                    0.0,
+                    *(trial.median, trial.failure, 0.0),
                     spills=trial.spills,
                 )
             elif trial.failure is not None and key in result:
@@ -126,8 +124,8 @@ class Journal:
     def prior(self, prepared: TunableTask) -> PriorData:
         """Return the records of the same task in other environments, and of similar tasks."""
         task = prepared.task
-        problem, environment = prepared.spaces.problem, self._environment(task)
-        return PriorData.read(self.database, problem, task.key, environment)
+        environment, _ = self._conditions(task)
+        return PriorData.read(self.database, prepared.spaces.problem, task.key, environment)
 
     def record(self, prepared: TunableTask, result: TrialResult) -> None:
         """Record the result of a candidate. Failures caused by the machine are omitted, so that they are retried."""
@@ -161,29 +159,25 @@ class Journal:
         judgement: OutputVerdict | None = None,
     ) -> None:
         """Record a race, and the verdict of the reference on the compiler's choice."""
-        default = prepared.spaces.default
-        trials = []
+        default, trials = prepared.spaces.default, []
         for position, finalist in enumerate(finalists):
             timing, failure = race.timings.get(position), race.failures.get(position)
-            if failure is not None and failure.is_external:
-                failure = None
-            if timing is not None or failure is not None:
-                samples = timing.samples if timing is not None else ()
-                trials.append(
-                    self._trial(
-                        prepared, finalist.candidate, RACE, samples=samples, failure=failure
-                    )
-                )
+            result: dict[str, Any] = {"samples": timing.samples} if timing is not None else {}
+            if failure is not None and not failure.is_external:
+                result["failure"] = failure
+            if result:
+                trials.append(self._trial(prepared, finalist.candidate, RACE, **result))
         if race.default is not None:
             samples, batch = race.default.samples, race.default.batch
             trials.append(self._trial(prepared, default, RACE, samples=samples, batch=batch))
         # The confirmation: the default, then the winner.
         if race.winner is not None and race.confirmation:
-            pairs = [sample for rounds in race.confirmation for sample in rounds.samples]
+            rounds = zip(
+                *(pair for part in race.confirmation for pair in part.samples), strict=True
+            )
             pair = default, finalists[race.winner].candidate
-            for number, candidate in enumerate(pair):
-                batch = race.confirmation[0].batches[number]
-                samples = tuple(times[number] for times in pairs)
+            batches = race.confirmation[0].batches
+            for candidate, samples, batch in zip(pair, rounds, batches, strict=True):
                 trials.append(self._trial(prepared, candidate, FINAL, samples=samples, batch=batch))
         if judgement is not None and judgement.correctness is Correctness.WRONG:
             wrong = Failure(FailureKind.WRONG, judgement.reason)
@@ -191,41 +185,32 @@ class Journal:
         self.database.record_all(trials)
 
     def _trials(self, task: TuningTask) -> list[Trial]:
-        caches = self._caches(task)
-        trials = self.database.trials(task.key, self._environment(task))
+        environment, caches = self._conditions(task)
+        trials = self.database.trials(task.key, environment)
         return [trial for trial in trials if trial.caches == caches]
 
     def _trial(
         self, prepared: TunableTask, candidate: Candidate, stage: str, **result: Any
     ) -> Trial:
         task, problem = prepared.task, prepared.spaces.problem
+        environment, caches = self._conditions(task)
         configuration = ConfigurationRecord(
-            candidate.key,
-            candidate.pipeline,
-            candidate.knobs,
-            candidate.configuration,
-            candidate.decomposition,
+            *(candidate.key, candidate.pipeline, candidate.knobs),
+            *(candidate.configuration, candidate.decomposition),
         )
         return Trial(
             ProblemRecord(task.key, problem.kind, str(problem), prepared.spaces.program),
-            self._environment(task),
-            configuration,
-            stage,
-            candidate.origin.value,
-            caches=self._caches(task),
+            *(environment, configuration, stage, candidate.origin.value),
+            caches=caches,
             **result,
         )
 
-    def _caches(self, task: TuningTask) -> str:
-        """Return the state of the caches in which a task is measured."""
-        caches = self.settings.caches
+    def _conditions(self, task: TuningTask) -> tuple[EnvironmentRecord, str]:
+        """Return the environment of a task, and the state of the caches in which it is measured."""
+        device, target, caches = self.device, task.target, self.settings.caches
         if caches is Caches.PROGRAM and task.layout.program_sets == 1:
             caches = Caches.WARM
-        return caches.value
-
-    def _environment(self, task: TuningTask) -> EnvironmentRecord:
-        device, target = self.device, task.target
-        return EnvironmentRecord(
+        environment = EnvironmentRecord(
             target=target.architecture or target.family,
             sku=target.sku or "",
             device=device.name,
@@ -235,6 +220,7 @@ class Journal:
             flags=" ".join(self.flags),
             cores=device.cores,
         )
+        return environment, caches.value
 
 
 # --- Prior data: times of a program's dispatches, and trials of the same problem elsewhere and of related problems
@@ -338,14 +324,14 @@ class RecordedTimes:
         if len(dispatch.operations) != 1:
             return None, None
         (operation,) = dispatch.operations
-        choice = operation.compilers_choice
-        default = self._time(dispatch, choice) if choice else None
-        return self._time(dispatch, operation.configuration), default
-
-    def _time(self, dispatch: DispatchReport, configuration: ConfigurationText) -> float | None:
-        parts = configuration.translation_info, configuration.lowering_config
-        times = self.by_dispatch.get(dispatch.name, {})
-        return times.get((*parts, configuration.decomposition_config))
+        recorded = self.by_dispatch.get(dispatch.name, {})
+        time, default = (
+            recorded.get((text.translation_info, text.lowering_config, text.decomposition_config))
+            if text
+            else None
+            for text in (operation.configuration, operation.compilers_choice)
+        )
+        return time, default
 
 
 def recorded_times(
@@ -361,11 +347,10 @@ def recorded_times(
         flags: flags of the compiler; process-wide flags must already be set.
         first: the phase that the program has gone through already.
     """
-    tasks = read_program(program, flags, first=first).tasks
-    times: dict[str, dict[tuple[str, str, str], float]] = {}
+    times: dict[str, Times] = {}
     devices = set()
-    for task in tasks:
-        own = times[task.key] = {}
+    for task in read_program(program, flags, first=first).tasks:
+        own: dict[tuple[str, str, str], float] = {}
         for trial in database.trials(task.key):
             devices.add(trial.environment.device)
             attribute = trial.configuration.attribute
@@ -373,10 +358,8 @@ def recorded_times(
             if trial.median is not None and isinstance(info, iree_codegen.CompilationInfoAttr):
                 parts = str(info.translation_info), str(info.lowering_config)
                 own[(*parts, trial.configuration.decomposition)] = trial.median
-    return RecordedTimes(
-        {name: times[task.key] for task in tasks for name in task.dispatches},
-        devices.pop() if len(devices) == 1 else "",
-    )
+        times |= dict.fromkeys(task.dispatches, own)
+    return RecordedTimes(times, devices.pop() if len(devices) == 1 else "")
 
 
 MOST_RELATED: Final = 8
