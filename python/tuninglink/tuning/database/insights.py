@@ -21,7 +21,6 @@ from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, plain, written
 from tuninglink.tuning.database.database import (
     RIGHT,
-    EnvironmentRecord,
     Trial,
     grouped_trials,
     ranked_among,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.tuning.candidates import SearchProblem
-    from tuninglink.tuning.database.database import Trial
 
     Table = NDArray[np.float64]
     Mask = NDArray[np.bool_]
@@ -111,13 +109,11 @@ class Insights:
 
 def insights_among(trials: Iterable[Trial]) -> Insights:
     """Return the insights of trials of any problems and environments."""
-    scopes: dict[tuple[str, str], list[Trial]] = {}
-    for trial in trials:
-        scopes.setdefault((trial.problem.kind, trial.environment.target), []).append(trial)
-    heuristics = (_heuristic(*scope, group) for scope, group in sorted(scopes.items()))
-    rules = [rule for scope, group in scopes.items() for rule in failure_rules(*scope, group)]
+    scopes = grouped_trials(trials, lambda trial: (trial.problem.kind, trial.environment.target))
+    scopes.sort(key=lambda scope: (scope[0].problem.kind, scope[0].environment.target))
+    rules = [rule for scope in scopes for rule in _failure_rules(scope)]
     rules.sort(key=lambda rule: (-rule.explained, rule.kind, rule.target, rule.reason))
-    return Insights(tuple(filter(None, heuristics)), tuple(rules))
+    return Insights(tuple(filter(None, map(_heuristic, scopes))), tuple(rules))
 
 
 def to_html(insights: Insights) -> str:
@@ -126,22 +122,29 @@ def to_html(insights: Insights) -> str:
 
 
 class _Measured:
-    """Measured candidates with knobs, a row for each; those of a problem begin with the fastest."""
+    """Measured candidates with knobs, a row for each; those of a problem begin with the fastest.
+
+    Slowdowns are logarithms, relative to the fastest candidate of the problem.
+    """
 
     def __init__(self, groups: Sequence[Sequence[Trial]]) -> None:
-        rows = [
-            (number, trial, slowdown, limit)
-            for number, group in enumerate(groups)
-            for limit in [max(_SLOW, *_slowdowns(group, "default"), 0.0)]
-            for trial, slowdown in zip(group, _slowdowns(group), strict=True)
-            if trial.configuration.knobs
-        ]
-        numbers, trials, slowdowns, limits = zip(*rows, strict=True)
+        trials: list[Trial] = []
+        problems, slowdowns, limits = [], [], []
+        self.default_slowdowns: list[float] = []
+        for number, group in enumerate(groups):
+            times = np.log2([trial.median or 0.0 for trial in group])
+            pairs = [*zip(group, (times - times[0]).tolist(), strict=True)]
+            defaults = [slowdown for trial, slowdown in pairs if trial.origin == "default"]
+            self.default_slowdowns += defaults
+            own = [pair for pair in pairs if pair[0].configuration.knobs]
+            trials += [trial for trial, _ in own]
+            slowdowns += [slowdown for _, slowdown in own]
+            problems += [number] * len(own)
+            limits += [max(_SLOW, *defaults, 0.0)] * len(own)
         self.quantities = Quantities.of(trials)
-        self.problems = np.array(numbers, int)
-        self.slowdowns = np.array(slowdowns, float)
-        self.limits = np.array(limits, float)
-        self.are_defaults = np.array([trial.origin == "default" for trial in trials], bool)
+        self.problems = np.array(problems)
+        self.slowdowns, self.limits = np.array(slowdowns), np.array(limits)
+        self.are_defaults = np.array([trial.origin == "default" for trial in trials])
 
     def heuristic(self, rows: Mask) -> tuple[QuantityCondition, ...]:
         """Return a decision list: each condition is the one on a tree's path with the least remaining regret."""
@@ -155,7 +158,7 @@ class _Measured:
             weights = 1 / np.bincount(own)[own]  # problems weigh the same
             choices: dict[QuantityCondition, Mask] = {}
             # Trees that tell slow from slower candidates, and trees that tell fast ones from the compiler's choice.
-            for limits in (np.full_like(self.limits, np.inf), self.limits, self.limits / 2):
+            for limits in (np.inf, self.limits, self.limits / 2):
                 slowdowns = np.minimum(self.slowdowns, limits)[rows]
                 means = np.bincount(own, slowdowns * weights)
                 tree = DecisionTreeRegressor(
@@ -176,7 +179,7 @@ class _Measured:
     def chosen(self, conditions: Iterable[QuantityCondition], rows: Mask) -> Mask:
         """Return the rows of each problem that remain after a decision list."""
         for condition in conditions:
-            met = rows & self.quantities.holds(condition)
+            met = rows & self.quantities.hold([condition])
             is_met = np.isin(self.problems, self.problems[met])
             rows = np.where(is_met, met, rows)
         return rows
@@ -189,7 +192,7 @@ class _Measured:
         )
 
 
-def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | None:
+def _heuristic(trials: Sequence[Trial]) -> Heuristic | None:
     """Return the heuristic of a kind of operation on a target; None if no condition separates its candidates."""
     # Learn conditions from all problems with knobs.
     groups = [
@@ -206,41 +209,28 @@ def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | N
     winners = np.unique(measured.problems, return_index=True)[1]  # the fastest comes first
     steps = []
     for number, condition in enumerate(conditions, 1):
-        holds = measured.quantities.holds(condition)
-        steps.append(
-            HeuristicStep(
-                condition,
-                measured.regret(measured.chosen(conditions[:number], everything)),
-                int(holds[winners].sum()),
-                int((holds & measured.are_defaults).sum()),
-            )
-        )
+        holds = measured.quantities.hold([condition])
+        regret = measured.regret(measured.chosen(conditions[:number], everything))
+        defaults = int((holds & measured.are_defaults).sum())
+        steps.append(HeuristicStep(condition, regret, int(holds[winners].sum()), defaults))
     # Rate conditions on problems that they were not learned from.
     count = len(winners)
     chosen = np.zeros_like(everything)
     for fold in range(min(count, _FOLDS) if count > 1 else 0):
         others = measured.problems % _FOLDS == fold
         chosen |= measured.chosen(measured.heuristic(~others), others)
-    # Rate the compiler's own choices.
-    defaults = [slowdown for group in groups for slowdown in _slowdowns(group, "default")]
+    slowdowns = measured.default_slowdowns
     return Heuristic(
-        kind,
-        target,
+        trials[0].problem.kind,
+        trials[0].environment.target,
         problems=len(groups),
         candidates=len(measured.problems),
         known_defaults=int(measured.are_defaults.sum()),
         regret_of_all=measured.regret(everything),
-        regret_of_defaults=_geometric_mean(defaults) if defaults else None,
+        regret_of_defaults=_geometric_mean(slowdowns) if slowdowns else None,
         regret_elsewhere=measured.regret(chosen) if count > 1 else None,
         steps=tuple(steps),
     )
-
-
-def _slowdowns(group: Sequence[Trial], origin: str = "") -> list[float]:
-    """Return the logarithms of the times of trials, or of those of an origin, relative to the fastest one."""
-    best = group[0].median or 0.0
-    trials = (trial for trial in group if origin in ("", trial.origin))
-    return [float(np.log2((trial.median or 0.0) / best)) for trial in trials]
 
 
 def _geometric_mean(logarithms: Iterable[float]) -> float:
@@ -307,36 +297,45 @@ class Quantities:
         values = [[row.get(name, 0.0) for name in names] for row in rows]
         return cls(names, np.array(values, np.float64).reshape(len(rows), len(names)))
 
-    def holds(self, condition: QuantityCondition) -> Mask:
-        """Return the rows that meet a condition."""
-        if isinstance(condition.value, str):
-            is_pipeline = self.table[:, self.names.index(_PIPELINE + condition.value)] > 0
-            return is_pipeline if condition.relation == "==" else ~is_pipeline
-        column = self.table[:, self.names.index(condition.quantity)]
-        return (
-            column <= condition.value if condition.relation == "<=" else column >= condition.value
-        )
+    def hold(self, conditions: Iterable[QuantityCondition]) -> Mask:
+        """Return the rows that meet all conditions."""
+        met = np.ones(len(self.table), bool)
+        for condition in conditions:
+            value, relation = condition.value, condition.relation
+            name, limit = condition.quantity, value
+            if isinstance(value, str):
+                name, limit = _PIPELINE + value, 1
+            column = self.table[:, self.names.index(name)]
+            met &= _RELATIONS[relation](column, limit)
+        return met
 
-    def leaves(self, tree: Any) -> Iterator[tuple[QuantityCondition, ...]]:
-        """Yield the conditions of the path to each leaf of a tree of scikit-learn."""
-        paths: list[tuple[int, tuple[QuantityCondition, ...]]] = [(0, ())]
-        while paths:
-            node, path = paths.pop()
-            if tree.children_left[node] < 0:
-                # A later bound on the same side of a quantity is the tighter one.
-                yield tuple({condition.subject: condition for condition in path}.values())
-                continue
-            column, threshold = int(tree.feature[node]), float(tree.threshold[node])
-            name, values = self.names[column], self.table[:, column]
-            if name.startswith(_PIPELINE):
-                least = QuantityCondition("pipeline", "==", name.removeprefix(_PIPELINE))
-                most = replace(least, relation="!=")
-            else:
-                # Values that occur are clearer than the threshold.
-                least = QuantityCondition(name, ">=", float(values[values > threshold].min()))
-                most = QuantityCondition(name, "<=", float(values[values <= threshold].max()))
-            paths.append((int(tree.children_right[node]), (*path, least)))
-            paths.append((int(tree.children_left[node]), (*path, most)))
+    def leaves(
+        self, tree: Any, node: int = 0, path: tuple[QuantityCondition, ...] = ()
+    ) -> Iterator[tuple[QuantityCondition, ...]]:
+        """Yield the conditions of the path to each leaf of a tree of scikit-learn below a node."""
+        if tree.children_left[node] < 0:
+            # A later bound on the same side of a quantity is the tighter one.
+            yield tuple({condition.subject: condition for condition in path}.values())
+            return
+        column, threshold = int(tree.feature[node]), float(tree.threshold[node])
+        name, values = self.names[column], self.table[:, column]
+        if name.startswith(_PIPELINE):
+            pipeline = name.removeprefix(_PIPELINE)
+            most, least = (QuantityCondition("pipeline", text, pipeline) for text in ("!=", "=="))
+        else:
+            # Values that occur are clearer than the threshold.
+            most = QuantityCondition(name, "<=", float(values[values <= threshold].max()))
+            least = QuantityCondition(name, ">=", float(values[values > threshold].min()))
+        yield from self.leaves(tree, int(tree.children_left[node]), (*path, most))
+        yield from self.leaves(tree, int(tree.children_right[node]), (*path, least))
+
+
+_RELATIONS: Final = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<=": np.less_equal,
+    ">=": np.greater_equal,
+}
 
 
 @cache
@@ -365,7 +364,7 @@ class FailureRule:
     problems: int
 
 
-def failure_rules(kind: str, target: str, trials: Iterable[Trial]) -> Iterator[FailureRule]:
+def _failure_rules(trials: Iterable[Trial]) -> Iterator[FailureRule]:
     """Yield the rules of the failures among trials of a kind of operation on a target.
 
     Each rule is learned from the failures that the previous rules leave unexplained.
@@ -395,10 +394,7 @@ def failure_rules(kind: str, target: str, trials: Iterable[Trial]) -> Iterator[F
             if len(explained) < FEWEST:
                 break
             yield FailureRule(
-                kind,
-                target,
-                conditions,
-                *reason,
+                *(rows[0].problem.kind, rows[0].environment.target, conditions, *reason),
                 explained=len(explained),
                 failures=int(failed.sum()),
                 successes=int(succeeded.sum()),
@@ -414,29 +410,20 @@ def _common_conditions(
     from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - takes a second to load
 
     best: tuple[tuple[QuantityCondition, ...], Mask] = (), np.zeros_like(failed)
-    rows = failed | succeeded
     # Add the products of two knobs that vary.
-    names, columns = list(quantities.names), quantities.table.T
-    knobs = [
-        number
-        for number, name in enumerate(names)
-        if name.startswith(_KNOB) and np.ptp(columns[number])
-    ]
-    pairs = list(combinations(knobs, 2))
-    products = Quantities(
-        [*names, *(f"{names[one]} * {names[other]}" for one, other in pairs)],
-        np.column_stack(
-            [quantities.table, *(columns[one] * columns[other] for one, other in pairs)]
-        ),
-    )
+    columns = dict(zip(quantities.names, quantities.table.T, strict=True))
+    knobs = [name for name, column in columns.items() if name[:5] == _KNOB and np.ptp(column)]
+    columns |= {f"{a} * {b}": columns[a] * columns[b] for a, b in combinations(knobs, 2)}
+    products = Quantities([*columns], np.column_stack([*columns.values()]))
     # Conditions on single quantities explain more than those on products if they hold for as many failures.
     for table in (quantities, products):
         tree = DecisionTreeClassifier(
             max_depth=MOST_CONDITIONS, class_weight="balanced", random_state=0
         )
+        rows = failed | succeeded
         tree.fit(table.table[rows], failed[rows])
         for path in table.leaves(tree.tree_):
-            holds = np.logical_and.reduce([table.holds(condition) for condition in path])
+            holds = table.hold(path)
             if not (holds & succeeded).any() and (holds & failed).sum() > (best[1] & failed).sum():
                 best = path, holds
     return best
@@ -568,13 +555,19 @@ def history_among(
     # The trials of each problem on each device, with the same flags. Another version of the compiler may form a different
     # dispatch for the same computation, so that its hash differs. Then the words identify the problem, unless two problems
     # of one version have the same words.
-    series: list[list[Trial]] = []
-    for group in grouped_trials(filter(selected.has, trials), _described):
+    described = grouped_trials(
+        filter(selected.has, trials),
+        lambda trial: (
+            *(trial.problem.kind, trial.problem.description),
+            replace(trial.environment, compiler="", runtime="", driver=""),
+        ),
+    )
+    histories = []
+    for group in described:
         versions = grouped_trials(group, _software)
-        keys = ({trial.problem.key for trial in version} for version in versions)
-        is_one = all(len(distinct) == 1 for distinct in keys)
-        series += [group] if is_one else grouped_trials(group, lambda trial: trial.problem.key)
-    histories = [_history(group, least) for group in series]
+        is_one = all(len({trial.problem.key for trial in version}) == 1 for version in versions)
+        problems = [group] if is_one else grouped_trials(group, lambda trial: trial.problem.key)
+        histories += [_history(problem, least) for problem in problems]
     shown = tuple(
         history
         for history in histories
@@ -589,11 +582,6 @@ def _software(trial: Trial) -> tuple[str, str, str]:
     return environment.compiler, environment.runtime, environment.driver
 
 
-def _described(trial: Trial) -> tuple[str, str, EnvironmentRecord]:
-    place = replace(trial.environment, compiler="", runtime="", driver="")
-    return trial.problem.kind, trial.problem.description, place
-
-
 def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
     def order(group: list[Trial]) -> tuple[object, str]:
         parts = re.split(r"(\d+)", " ".join(_software(group[0])))
@@ -601,14 +589,11 @@ def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
         return numbers, group[0].time
 
     points: list[HistoryPoint] = []
-    default_before: Estimate | None = None
-    best_before: Estimate | None = None
     for group in sorted(grouped_trials(trials, _software), key=order):
         results = results_of(group)
         ranked = [trial for measured in ranked_among(group) for trial in measured]
         default = next((trial for trial in ranked if trial.origin == "default"), None)
         best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
-        default_us, best_us = map(_estimate, (default, best))
         # The best configuration in words. A tile of 0 leaves its loop alone.
         words = ""
         if best is not None and best.origin == "default":
@@ -617,23 +602,17 @@ def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
             pipeline, values = best.configuration.pipeline, best.configuration.knobs.items()
             knobs = ", ".join(f"{name} = {n}" for name, n in values if n or "[" not in name)
             words = f"{pipeline}: {knobs}" if knobs else pipeline
-        default_change, best_change = (
+        # Times, and their changes since the version before.
+        times = _estimate(default), _estimate(best)
+        before = (points[-1].default_us, points[-1].best_us) if points else (None, None)
+        changes = (
             time_change(earlier, later, least) if earlier and later else None
-            for earlier, later in ((default_before, default_us), (best_before, best_us))
+            for earlier, later in zip(before, times, strict=True)
         )
-        default_before, best_before = default_us, best_us
+        failures = sum(trial.failure is not None for trial in group)
+        date = min(trial.time for trial in group)
         points.append(
-            HistoryPoint(
-                *_software(group[0]),
-                date=min(trial.time for trial in group),
-                trials=len(group),
-                failures=sum(trial.failure is not None for trial in group),
-                default_us=default_us,
-                best_us=best_us,
-                best=words,
-                default_change=default_change,
-                best_change=best_change,
-            )
+            HistoryPoint(*_software(group[0]), date, len(group), failures, *times, words, *changes)
         )
     problem, environment = trials[0].problem, trials[0].environment
     return ProblemHistory(
