@@ -46,12 +46,10 @@ LIMITS: Final = {
     "tuning.references": (1939, 94),
     "tuning.search": (973, 49),
     "tuning.deciding": (3433, 173),
-    "tuning.database": (2122, 90),
+    "tuning.database": (1986, 82),
     "tuning.flag_sets": (1578, 73),
     "tuning.scheduling": (2377, 161),
     "tuning": (3990, 159),
-    "mean": (0, 0),
-    "files": (0, 0),
     "doctor": (250, 9),
     "cli": (5218, 191),
 }
