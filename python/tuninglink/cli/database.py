@@ -172,7 +172,7 @@ def open_database(path: str, *, read_only: bool = False) -> Database:
         if diagnostic.severity is Severity.ERROR:
             process.fail()
 
-    return Database(Path(path), read_only=read_only, warn=show)
+    return Database(path, read_only=read_only, warn=show)
 
 
 def show_command(arguments: Sequence[str]) -> int:

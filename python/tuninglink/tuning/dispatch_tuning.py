@@ -8,7 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
@@ -259,8 +258,7 @@ def open_context(
     """
     settings = options.settings
     with ExitStack() as opened:
-        path = Path(options.database) if options.database else None
-        database = Database(path, warn=listener.noticed)
+        database = Database(options.database, warn=listener.noticed)
         opened.enter_context(database)
         reproducers = None
         if options.failures:

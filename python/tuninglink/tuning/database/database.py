@@ -186,13 +186,14 @@ class Database(AbstractContextManager["Database"]):
 
     def __init__(
         self,
-        path: Path | None = None,
+        path: Path | str | None = None,
         *,
         read_only: bool = False,
         warn: Callable[[Diagnostic], None] | None = None,
     ) -> None:
         self._warn = warn
-        self._name = str(path) if path else ":memory:"
+        path = Path(path) if path else None
+        self._name = str(path or ":memory:")
         if read_only and path is not None and not path.is_file():
             hint = meant(path, FileNotFoundError())
             raise database_error(f"there is no database '{path}'{hint}")
