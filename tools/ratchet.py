@@ -49,7 +49,7 @@ LIMITS: Final = {
     "tuning.database": (1986, 82),
     "tuning.flag_sets": (1578, 73),
     "tuning.scheduling": (2377, 161),
-    "tuning": (3990, 159),
+    "tuning": (3989, 159),
     "doctor": (250, 9),
     "cli": (5218, 191),
 }
