@@ -301,12 +301,11 @@ class Quantities:
         """Return the rows that meet all conditions."""
         met = np.ones(len(self.table), bool)
         for condition in conditions:
-            value, relation = condition.value, condition.relation
-            name, limit = condition.quantity, value
-            if isinstance(value, str):
-                name, limit = _PIPELINE + value, 1
+            name, limit = condition.quantity, condition.value
+            if isinstance(limit, str):
+                name, limit = _PIPELINE + limit, 1
             column = self.table[:, self.names.index(name)]
-            met &= _RELATIONS[relation](column, limit)
+            met &= _RELATIONS[condition.relation](column, limit)
         return met
 
     def leaves(
