@@ -32,7 +32,7 @@ LAYERS = (
     ("spaces.cpu", "spaces.gpu", "specs"),
     ("emission", "matching", "spaces.spirv", "specs.verification"),
     ("comparing", "compiler", "payloads", "spaces"),
-    ("checking", "dag_to_named", "passes", "tuning.problems"),
+    ("checking", "dag_to_named", "forms", "passes", "tuning.problems"),
     ("opt", "scaffolding", "tuning.programs"),
     ("explaining", "tuning.candidates"),
     ("tuning.devices",),

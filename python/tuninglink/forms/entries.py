@@ -1,0 +1,260 @@
+"""Entries of preprocessing specs that put a form in the place of an op: a function, matchers and a replacing sequence.
+
+A matcher shows the op itself: name, attributes, indexing maps, types, and the body of its region. The compiler's
+interpreter compares all of it; `transform.iree.match.attention` and `.contraction` compare neither bodies, nor scales,
+nor what an accumulation starts from. Each operand may be any value, since the function receives it.
+
+The name of a function has a digest of its content: importing a function keeps one of the same name that the program
+already has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final, Protocol
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names, thread_context, to_text
+from tuninglink.payloads import Value, build, constant
+from tuninglink.specs import any_op, create, named_sequence, pair_attributes, yield_
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping, Sequence
+
+    from tuninglink.specs import Handle
+
+_ANY_VALUE: Final = "!transform.any_value"
+_DIGITS: Final = 8
+
+
+class Spelled(Protocol):
+    """An op as it is written in a program."""
+
+    def tensors(self) -> Sequence[mlir.Type]:
+        """Return the types of its operands, the last of which is its result's."""
+
+    def numbers(self) -> Mapping[int, float]:
+        """Return usual values of the operands that are numbers, by position."""
+
+    def build(self, operands: Sequence[Value]) -> Value:
+        """Build the op at the current insertion point."""
+
+
+class Form(Protocol):
+    """Another way to compute an op. It is data: equal forms have equal entries."""
+
+    @property
+    def problem(self) -> Spelled:
+        """The op that it replaces."""
+
+    @property
+    def label(self) -> str:
+        """Its name for symbols, without characters that need quotes."""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the compiler's default configuration uses intrinsics for it, as it does not for the problem."""
+
+    @property
+    def spellings(self) -> Sequence[Form]:
+        """The form for each spelling of its problem, its own first."""
+
+    @property
+    def passed(self) -> Sequence[int]:
+        """The positions of the operands that it needs."""
+
+    def build(self, operands: Sequence[Value]) -> Value:
+        """Build the form from the operands that it needs at the current insertion point."""
+
+
+def entry(form: Form) -> str:
+    """Return the functions, matchers and replacing sequences of a form as a module without an entry point."""
+    with thread_context(), mlir.Location.unknown():
+        module = _new_library()
+        _add_entry(module, form)
+        module.verify()
+        return to_text(module)
+
+
+def spec(forms: Sequence[Form]) -> str:
+    """Return a preprocessing spec that replaces ops by forms; where several replace the same op, the first does.
+
+    Dead code elimination removes the replaced ops. Inlining must follow: calls that are left until later phases copy
+    their operands.
+    """
+    with thread_context(), mlir.Location.unknown():
+        module = _new_library()
+        pairs = [pair for form in dict.fromkeys(forms) for pair in _add_entry(module, form)]
+        block = _add_sequence(module, names.TRANSFORM_MAIN, names.CONSUMED)
+        with mlir.InsertionPoint(block):
+            (root,) = block.arguments
+            _replace_in_functions(root, pairs)
+            create("transform.apply_dce", [root])
+            inline = mlir.StringAttr.get("inline")
+            create(names.RUN_REGISTERED, [root], [any_op()], pass_name=inline)
+            yield_([])
+        module.verify()
+        return to_text(module)
+
+
+def comparison(form: Form) -> str:
+    """Return a program with the functions `@plain`, the op, and `@form`.
+
+    Both take the tensors that the form needs. Numbers are constants, see `Spelled.numbers`.
+    """
+    with thread_context(), mlir.Location.unknown():
+        module = mlir.Module.create().operation
+        kinds = form.problem.tensors()
+        numbers = form.problem.numbers()
+        taken = [position for position in form.passed if position not in numbers]
+        for name in ("plain", "form"):
+            block = _add_function(module, name, [kinds[at] for at in taken], kinds[-1])
+            with mlir.InsertionPoint(block):
+                values: dict[int, Value] = dict(zip(taken, block.arguments, strict=True))
+                values |= {at: constant(kinds[at], number) for at, number in numbers.items()}
+                if name == "form":
+                    result = form.build([values[at] for at in form.passed])
+                else:
+                    whole = enumerate(kinds)
+                    result = form.problem.build(
+                        [values.get(at) or build("tensor.empty", kind) for at, kind in whole]
+                    )
+                mlir.Operation.create("func.return", operands=[result])
+        module.verify()
+        return to_text(module)
+
+
+def _new_library() -> mlir.Operation:
+    module = mlir.Module.create().operation
+    module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+    return module
+
+
+def _add_entry(module: mlir.Operation, form: Form) -> list[tuple[str, str]]:
+    """Add the entry of a form to a module, and return its pairs of matchers and replacing sequences."""
+    pairs = []
+    replacing: dict[str, str] = {}
+    for number, spelled in enumerate(form.spellings):
+        function = _add_form(module, spelled, known=replacing)
+        if function not in replacing:
+            replacing[function] = f"replace_{function}"
+            _add_replacing(module, replacing[function], function, spelled.passed)
+        matcher = f"match_{function}_{number}"
+        _add_matcher(module, matcher, spelled.problem)
+        pairs.append((matcher, replacing[function]))
+    return pairs
+
+
+def _add_form(module: mlir.Operation, form: Form, known: Container[str]) -> str:
+    """Add the function of a form unless it is known, and return its name."""
+    kinds = form.problem.tensors()
+    inputs = [kinds[at] for at in form.passed]
+    block = _add_function(module, form.label, inputs, kinds[-1], names.UTIL_FUNCTION)
+    with mlir.InsertionPoint(block):
+        mlir.Operation.create("util.return", operands=[form.build([*block.arguments])])
+    function = block.owner
+    digest = hashlib.sha256(to_text(function.operation).encode()).hexdigest()[:_DIGITS]
+    name = f"{form.label}_{digest}"
+    if name in known:
+        function.erase()
+    else:
+        function.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+    return name
+
+
+def _add_function(
+    module: mlir.Operation,
+    name: str,
+    inputs: Sequence[mlir.Type],
+    result: mlir.Type,
+    kind: str = names.FUNCTION,
+) -> mlir.Block:
+    """Add a function, private if it is a `util.func`, and return its block."""
+    attributes: dict[str, mlir.Attribute] = {
+        names.SYMBOL_NAME: mlir.StringAttr.get(name),
+        "function_type": mlir.TypeAttr.get(mlir.FunctionType.get([*inputs], [result])),
+    }
+    if kind == names.UTIL_FUNCTION:
+        attributes["sym_visibility"] = mlir.StringAttr.get("private")
+        untied = mlir.IntegerAttr.get(mlir.IndexType.get(), -1)
+        attributes["tied_operands"] = mlir.ArrayAttr.get([untied])
+    with mlir.InsertionPoint(module.regions[0].blocks[0]):
+        function = mlir.Operation.create(kind, attributes=attributes, regions=1)
+    block: mlir.Block = function.regions[0].blocks.append(*inputs)
+    return block
+
+
+def _add_sequence(
+    module: mlir.Operation, name: str, ownership: str, results: Sequence[mlir.Type] = ()
+) -> mlir.Block:
+    with mlir.InsertionPoint(module.regions[0].blocks[0]):
+        sequence = named_sequence(name, [any_op()], results, ownership)
+    block: mlir.Block = sequence.regions[0].blocks[0]
+    return block
+
+
+def _add_matcher(module: mlir.Operation, name: str, problem: Spelled) -> None:
+    """Add a matcher of a problem that takes any values as its operands."""
+    block = _add_sequence(module, name, names.READONLY, [any_op()])
+    with mlir.InsertionPoint(block):
+        (root,) = block.arguments
+        results = [mlir.Type.parse(_ANY_VALUE)] * 2
+        dag = mlir.Operation.create(names.MATCH_DAG, operands=[root], results=results, regions=1)
+        kinds = problem.tensors()
+        locations = [mlir.Location.unknown()] * len(kinds)
+        shown = dag.regions[0].blocks.append(*kinds, arg_locs=locations)
+        with mlir.InsertionPoint(shown):
+            problem.build(list(shown.arguments))
+            yield_([])
+        yield_([root])
+
+
+def _add_replacing(module: mlir.Operation, name: str, function: str, passed: Sequence[int]) -> None:
+    """Add a sequence that replaces the results of an op by those of a call."""
+    block = _add_sequence(module, name, names.READONLY)
+    with mlir.InsertionPoint(block):
+        (root,) = block.arguments
+        positions, none = (mlir.DenseI64ArrayAttr.get([*numbers]) for numbers in (passed, ()))
+        (inputs,) = create(names.GET_OPERAND, [root], [_ANY_VALUE], raw_position_list=positions)
+        (outputs,) = create(
+            names.GET_RESULT,
+            [root],
+            [_ANY_VALUE],
+            raw_position_list=none,
+            is_all=mlir.UnitAttr.get(),
+        )
+        (table,) = create(names.NEAREST_SYMBOL_TABLE, [root], [any_op()])
+        (imported,) = create(
+            names.IMPORT_SYMBOL,
+            [table],
+            [any_op()],
+            symbol=mlir.FlatSymbolRefAttr.get(function),
+            if_undefined=mlir.UnitAttr.get(),
+        )
+        call = mlir.Operation.create(
+            "transform.util.cast_and_call",
+            operands=[root, inputs, outputs, imported],
+            results=[any_op()],
+            attributes={
+                "insert_after": mlir.UnitAttr.get(),
+                "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([1, 1, 1, 1]),
+            },
+            regions=1,
+        )
+        with mlir.InsertionPoint(call.regions[0].blocks.append()):
+            create("transform.type_conversion.tensor.cast_shape_dynamic_dims", [])
+        yield_([])
+
+
+def _replace_in_functions(root: Handle, pairs: Sequence[tuple[str, str]]) -> None:
+    """Build the walk over the functions of a module, in which the first pair that matches an op replaces it."""
+    functions = mlir.ArrayAttr.get([mlir.StringAttr.get(names.UTIL_FUNCTION)])
+    (walked,) = create(names.STRUCTURED_MATCH, [root], [any_op()], ops=functions)
+    walk = mlir.Operation.create(names.FOREACH, operands=[walked], regions=1)
+    location = mlir.Location.unknown()
+    block = walk.regions[0].blocks.append(any_op(), arg_locs=[location])
+    with mlir.InsertionPoint(block):
+        if pairs:
+            create(names.FOREACH_MATCH, [*block.arguments], [any_op()], **pair_attributes(pairs))
+        yield_([])

@@ -1,0 +1,70 @@
+"""The compiler's default configuration uses intrinsics for just those attentions for which `are_default` predicts it."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from attention_programs import attention, program_of, target
+from compilations import run_compiler
+
+from tuninglink.forms import PaddedAttention, attention_needs, forms_of
+
+FLAGS = {
+    "sm_80": ("--iree-hal-target-backends=cuda", "--iree-cuda-target=sm_80"),
+    "gfx942": ("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx942"),
+    "gfx1100": ("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx1100"),
+}
+SIZES = (
+    *((272, head, head, 272) for head in (8, 24, 40, 72, 80, 96, 112, 128, 256)),
+    *((256, 64, features, 256) for features in (16, 32, 48, 80, 160, 192)),
+    *((256, values, 64, 256) for values in (16, 40, 72, 80, 144)),
+    *((length, 64, 64, 256) for length in (16, 48, 80, 257)),
+    *((256, 64, 64, length) for length in (16, 24, 48, 77, 80, 257, 288)),
+)
+
+
+def _with_intrinsics(programs: list[str], name: str) -> list[bool]:
+    """Return whether each attention is configured with intrinsics."""
+    text = "\n".join(
+        program.replace("@main", f"@main_{number}_")
+        .replace("util.func public", "func.func")
+        .replace("util.return", "return")
+        for number, program in enumerate(programs)
+    )
+    flags = [*FLAGS[name], "--compile-to=executable-configurations"]
+    answer = run_compiler("iree-compile", ["-", *flags], text.encode())
+    assert not answer.code, answer.errors
+    found = {}
+    number = -1
+    for line in answer.output.decode().splitlines():
+        if function := re.search(r"func\.func @main_(\d+)__dispatch", line):
+            number = int(function[1])
+        if "iree_linalg_ext.online_attention" in line:
+            found[number] = "mma_kind" in line
+    return [found[number] for number in range(len(programs))]
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_the_default_uses_intrinsics_where_it_is_predicted(name: str) -> None:
+    needs = attention_needs(target(*FLAGS[name]), "f16", "f16", "f16")
+    problems = [attention(4, *sizes) for sizes in SIZES]
+    predicted = [
+        any(need.are_default(problem.loop_sizes) for need in needs) for problem in problems
+    ]
+    assert predicted == _with_intrinsics([*map(program_of, problems)], name)
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_the_default_uses_intrinsics_for_forms_that_are_said_to_have_them(name: str) -> None:
+    # The compiler keeps one of several dispatches with the same content.
+    choose = random.Random(name)
+    predicted = {}
+    for head in (64, 72, 80, 96):
+        length = choose.choice((197, 249, 257, 577))
+        for form in forms_of(attention(4, length, head, head, length), target(*FLAGS[name])):
+            assert isinstance(form, PaddedAttention)
+            padded = form.problem.resized(dict(form.sizes)).with_mask("mj", "f16")
+            predicted[padded] = form.is_default
+    assert [*predicted.values()] == _with_intrinsics([*map(program_of, predicted)], name)

@@ -1,0 +1,120 @@
+"""Forms compute what their ops do, on the CPU: alone, and in the place of ops of whole programs."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from attention_programs import (
+    TOLERANCES,
+    attended,
+    attention,
+    called,
+    inputs_of,
+    loaded,
+    program_of,
+    random_attention,
+    random_padding,
+    worst_error,
+)
+
+from tuninglink.forms import Attention, PaddedAttention, comparison, spec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ODD = [
+    (attention(2, 33, 72, 72, 33), {"m": 48, "n": 128, "k": 128, "j": 48}),
+    (attention(2, 33, 72, 72, 33, element="f32"), {"k": 128}),
+    (attention(3, 17, 80, 80, 65, scale="f32"), {"m": 32, "j": 80}),
+    (attention(1, 2, 19, 96, 96, 19, element="f32", mask="abmj"), {"m": 32, "k": 128, "j": 32}),
+    (attention(2, 5, 24, 40, 31, mask="mj", masks="i1"), {"n": 32, "j": 32}),
+    (attention(2, 5, 24, 24, 31, mask="aj", masks="i1", transposed=True), {"m": 16, "j": 48}),
+    (attention(2, 5, 24, 24, 31, mask="am"), {"m": 16, "k": 32}),
+    (attention(37, 16, 16, 1, element="f32"), {"m": 48, "j": 16}),
+]
+
+
+def _compare(form: PaddedAttention, inputs: list[np.ndarray]) -> None:
+    """Compare a form with its op and with NumPy."""
+    module = loaded(comparison(form))
+    plain, other = (called(module[name], inputs) for name in ("plain", "form"))
+    expected = attended(form.problem, inputs)
+    tolerance = TOLERANCES[form.problem.types[0]]
+    assert worst_error(other, plain.astype(np.float64)) <= tolerance
+    assert worst_error(other, expected) <= worst_error(plain, expected) + tolerance
+
+
+@pytest.mark.parametrize(("problem", "sizes"), ODD)
+def test_odd_lengths_and_heads(problem: Attention, sizes: dict[str, int]) -> None:
+    _compare(PaddedAttention(problem, tuple(sizes.items())), inputs_of(problem, 1))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_problems_padded_at_random(seed: int) -> None:
+    choose = random.Random(seed)
+    problem = random_attention(choose)
+    _compare(random_padding(problem, choose), inputs_of(problem, seed))
+
+
+@pytest.mark.parametrize("element", ["f16", "f32"])
+def test_rows_without_keys_infinities_and_what_is_not_a_number(element: str) -> None:
+    problem = attention(2, 9, 8, 8, 7, element=element, mask="amj")
+    query, key, value, mask = inputs_of(problem, 2)
+    mask[0, 2] = -np.inf  # no key counts
+    mask[0, 3] = -np.inf
+    mask[0, 3, 4] = 0  # one key counts
+    query[1, 4] = np.inf
+    query[1, 5, 0] = np.nan
+    key[1, 2, 3] = -np.inf
+    value[0, 4, 1] = np.inf
+    form = PaddedAttention(problem, (("m", 16), ("k", 16), ("j", 16)))
+    module = loaded(comparison(form))
+    plain, other = (called(module[at], [query, key, value, mask]) for at in ("plain", "form"))
+    assert np.isnan(plain).any()
+    assert np.isinf(plain).any()
+    np.testing.assert_allclose(other, plain, atol=TOLERANCES[element])
+
+
+def _run(program: str, library: str, inputs: list[np.ndarray], path: Path) -> np.ndarray:
+    """Run a program whose ops a preprocessing spec replaces."""
+    path.write_text(library)
+    text = program.replace("util.func public", "func.func").replace("util.return", "return")
+    return called(loaded(text, path)["main"], inputs)
+
+
+def test_a_program_keeps_its_scale(tmp_path: Path) -> None:
+    problem = attention(2, 9, 8, 8, 9, element="f32")
+    form = PaddedAttention(problem, (("m", 16), ("j", 16)))
+    inputs = inputs_of(problem, 3)
+    for scale in ("0.5", "3.0", "-1.0"):
+        program = program_of(problem).replace("0.5", scale)
+        result = _run(program, spec([form]), inputs, tmp_path / "spec.mlir")
+        assert worst_error(result, attended(problem, inputs, float(scale))) < 1e-5
+
+
+def test_modified_scores_are_computed_as_the_program_says(tmp_path: Path) -> None:
+    problem = attention(2, 9, 8, 8, 9, element="f32")
+    form = PaddedAttention(problem, (("m", 16), ("j", 16)))
+    inputs = inputs_of(problem, 3)
+    # The compiler hands over scores in base two.
+    program = program_of(problem, "%y = arith.negf %x : f32")
+    result = _run(program, spec([form]), inputs, tmp_path / "spec.mlir")
+    assert worst_error(result, attended(problem, inputs, -0.5)) < 1e-5
+
+
+def test_layouts_of_square_operands_are_told_apart(tmp_path: Path) -> None:
+    problem = attention(2, 8, 8, 8, 8, element="f32")
+    form = PaddedAttention(problem, (("m", 16), ("n", 24), ("k", 12), ("j", 20)))
+    inputs = inputs_of(problem, 4)
+    for operands in (
+        ("amk", "akj", "anj", "", "amn"),
+        ("amk", "ajk", "anj", "", "amn"),
+        ("amk", "ajk", "ajn", "", "anm"),
+    ):
+        other = replace(problem, operands=operands)
+        result = _run(program_of(other), spec([form]), inputs, tmp_path / "spec.mlir")
+        assert worst_error(result, attended(other, inputs, 0.5)) < 1e-5

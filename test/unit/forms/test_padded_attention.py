@@ -1,0 +1,166 @@
+"""The padded forms of attention: which there are for a target, and which programs their entries replace."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from attention_programs import attention, program_of, random_attention, random_padding, target
+from iree.compiler import ir as mlir
+from replaced_operations import is_replaced, replaced
+
+from tuninglink.forms import (
+    Attention,
+    NoFormError,
+    PaddedAttention,
+    entry,
+    forms_of,
+    spec,
+    spellings,
+)
+from tuninglink.mlir import collect, names, symbols, thread_context
+
+CUDA = target("--iree-hal-target-backends=cuda", "--iree-cuda-target=sm_80")
+AMD = target("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx942")
+CPU = target("--iree-hal-target-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=generic")
+
+
+def _sizes(*sizes: int) -> list[dict[str, int]]:
+    return [
+        dict(form.sizes)
+        for form in forms_of(attention(*sizes), CUDA)
+        if isinstance(form, PaddedAttention)
+    ]
+
+
+def test_lengths_are_padded_to_multiples_of_intrinsics() -> None:
+    assert _sizes(64, 257, 64, 64, 257) == [
+        {"m": 288, "j": 288},
+        {"m": 272, "j": 272},
+        {"m": 320, "j": 320},
+    ]
+    assert _sizes(8, 1024, 64, 64, 77) == [{"j": 96}, {"j": 80}, {"j": 128}]
+
+
+def test_heads_are_padded_to_powers_of_two_first() -> None:
+    # The intrinsics of the second matmul divide 72 values, but not 72 features.
+    first, second, *others = forms_of(attention(32, 1024, 72, 72, 1024), CUDA)
+    assert str(first) == "padded: 72 to 128 values, 72 to 128 features"
+    assert str(second) == "padded: 72 to 128 features"
+    assert [form.is_default for form in (first, second, *others)] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("chosen", [CUDA, AMD])
+def test_all_forms_are_whole_numbers_of_intrinsics(chosen: object) -> None:
+    for sizes in ((8, 577, 96, 96, 577), (8, 197, 64, 64, 197), (8, 249, 80, 80, 249)):
+        forms = forms_of(attention(*sizes), chosen)  # type: ignore[arg-type]
+        assert 3 <= len(forms) <= 6
+        for form in forms:
+            assert isinstance(form, PaddedAttention)
+            padded = {**form.problem.loop_sizes, **dict(form.sizes)}
+            assert all(padded[loop] % 16 == 0 for loop in "mkj")
+
+
+@pytest.mark.parametrize(
+    ("problem", "chosen", "reason"),
+    [
+        (attention(8, 1024, 64, 64, 1024), CUDA, "intrinsics of sm_80 divide its sizes"),
+        (attention(8, 1024, 64, 64, 1024), AMD, "intrinsics of gfx942 divide its sizes"),
+        (
+            attention(8, 257, 64, 64, 257, element="f32"),
+            CUDA,
+            "no intrinsic of sm_80 multiplies f32xf32",
+        ),
+        (attention(8, 257, 64, 64, 257), CPU, "no intrinsic of .* multiplies f16xf16"),
+        (attention(8, 1, 64, 64, 257), CUDA, "by more than 4"),
+        (attention(8, 1024, 64, 64, 257, mask="am"), CUDA, "mask"),
+    ],
+)
+def test_a_problem_without_a_form_has_a_reason(
+    problem: Attention, chosen: object, reason: str
+) -> None:
+    with pytest.raises(NoFormError, match=reason):
+        forms_of(problem, chosen)  # type: ignore[arg-type]
+
+
+SQUARE = attention(2, 8, 8, 8, 8)
+"""An attention whose operands have the same types in any layout."""
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_an_entry_replaces_each_spelling_of_its_problem_and_nothing_near(seed: int) -> None:
+    choose = random.Random(seed)
+    problem = SQUARE if seed % 2 else random_attention(choose)
+    library = spec([random_padding(problem, choose)])
+    same = spellings(problem)
+    for spelled in same:
+        assert is_replaced(library, program_of(spelled))
+    for other in _near(problem):
+        if other not in same:
+            assert not is_replaced(library, program_of(other)), other
+    for body in ("%y = arith.mulf %x, %x : f32", "%y = arith.negf %x : f32"):
+        assert not is_replaced(library, program_of(problem, body))
+    assert not is_replaced(library, program_of(problem, attributes="{lowering = 1}"))
+
+
+def _near(problem: Attention) -> list[Attention]:
+    """Return problems that differ from one in a type, a size, a layout, or a mask."""
+    found = []
+    for position, element in enumerate(problem.types):
+        if position != len(problem.types) - 2 or problem.mask is None:
+            others = {"f16", "f32", "bf16"} - {element}
+            found += [replace(problem, types=_with(problem.types, position, new)) for new in others]
+    found += [problem.resized({loop: problem.loop_sizes[loop] + 1}) for loop in problem.loops]
+    query, *rest, output = problem.operands
+    found.append(replace(problem, operands=(query, *rest, output[:-2] + output[:-3:-1])))
+    found.append(replace(problem, operands=(query[:-2] + query[:-3:-1], *rest, output)))
+    if problem.mask is None:
+        found.append(problem.with_mask("mj", problem.types[0]))
+    return found
+
+
+def _with(items: tuple[str, ...], position: int, item: str) -> tuple[str, ...]:
+    return (*items[:position], item, *items[position + 1 :])
+
+
+def test_an_op_with_dynamic_sizes_is_not_replaced() -> None:
+    program = """util.func public @main(%q: tensor<?x17x8xf16>, %n: index) -> tensor<?x17x8xf16> {
+      %scale = arith.constant 0.5 : f16
+      %empty = tensor.empty(%n) : tensor<?x17x8xf16>
+      %result = iree_linalg_ext.attention <{indexing_maps = [
+          affine_map<(b, m, n, k, j) -> (b, m, k)>, affine_map<(b, m, n, k, j) -> (b, j, k)>,
+          affine_map<(b, m, n, k, j) -> (b, j, n)>, affine_map<(b, m, n, k, j) -> ()>,
+          affine_map<(b, m, n, k, j) -> (b, m, n)>]}>
+          ins(%q, %q, %q, %scale : tensor<?x17x8xf16>, tensor<?x17x8xf16>, tensor<?x17x8xf16>, f16)
+          outs(%empty : tensor<?x17x8xf16>) {
+        ^bb0(%x: f32):
+          iree_linalg_ext.yield %x : f32
+      } -> tensor<?x17x8xf16>
+      util.return %result : tensor<?x17x8xf16>
+    }"""
+    problem = attention(2, 17, 8, 8, 17)
+    library = spec([PaddedAttention(problem, (("m", 32), ("j", 32)))])
+    assert not is_replaced(library, program)
+    assert is_replaced(library, program.replace("(%n)", "()").replace("?x17", "2x17"))
+
+
+def test_the_first_of_several_forms_of_a_problem_replaces_it_and_leaves_no_function() -> None:
+    problem = attention(2, 17, 8, 8, 17)
+    forms = [PaddedAttention(problem, (("m", size), ("j", size))) for size in (32, 48)]
+    module = replaced(spec(forms), program_of(problem))
+    ops = [operation for operation in collect(module) if operation.name == names.ATTENTION]
+    assert [str(op.results[0].type) for op in ops] == ["tensor<2x32x8xf16>"]
+    assert {*symbols(module)} == {"main"}
+
+
+def test_an_entry_is_deterministic_and_names_its_content() -> None:
+    problem = attention(2, 17, 8, 8, 17)
+    form, other = (PaddedAttention(problem, (("m", size),)) for size in (32, 48))
+    assert entry(form) == entry(replace(form))
+    first, second = ({*_symbols(entry(form))} for form in (form, other))
+    assert not first & second
+
+
+def _symbols(text: str) -> list[str]:
+    return [*symbols(mlir.Module.parse(text, thread_context()).operation)]
