@@ -50,14 +50,17 @@ LIMITS: Final = {
     "tuning.flag_sets": (1578, 73),
     "tuning.scheduling": (2377, 161),
     "tuning": (3989, 159),
+    "mean": (0, 0),
+    "forms": (898, 55),
+    "files": (0, 0),
     "doctor": (250, 9),
     "cli": (5218, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 232
-SHORTEST_MEAN: Final = 14.0
+MOST_FILES: Final = 239
+SHORTEST_MEAN: Final = 13.9
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
