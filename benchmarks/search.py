@@ -107,7 +107,7 @@ class Replays:
 
 def replay(name: str, judged: Judged, seeds: int, prior: PriorData | None = None) -> Replays:
     """Replay a table until a search has arrived, with each seed."""
-    known = [(each, None) for each in prior.winners(judged.pool)] if prior else []
+    known = prior.winners(judged.pool) if prior else []
     measured = prior.measured() if prior else []
     make = search_named(name)
     pool = judged.pool

@@ -373,7 +373,7 @@ class TaskTrials:
             spaces,
             context.settings.seed,
             None if measured.failure else default_us,
-            [(winner, None) for winner in prior.winners(spaces)] if prior else [],
+            prior.winners(spaces) if prior else [],
             prior.measured() if prior else [],
         )
         if at_any_speed and measured.failure is None:

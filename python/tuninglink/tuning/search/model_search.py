@@ -386,10 +386,10 @@ class ModelSearch(Search):
     """
 
     name: ClassVar[str] = "model"
-    tries_known_first: ClassVar[bool] = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self._first = [*self._pool.given]  # known candidates come after those of the best estimates
         self._ranking: tuple[int, list[Candidate]] | None = None
         self._further: list[Candidate] = []
         self._estimated: dict[str, float] = {}
@@ -397,15 +397,14 @@ class ModelSearch(Search):
 
     def propose(self, count: int) -> Sequence[Candidate]:
         """Return the most promising candidates."""
-        if self._tried < len(self._first_candidates) or len(self._times) < _FEWEST:
-            begun = [candidate for candidate in self._first_candidates if self.is_new(candidate)]
-            if begun:
-                return begun
-        ranked = [candidate for candidate in self._ranked() if self.is_new(candidate)]
+        is_beginning = self._tried < len(self._first_candidates) or len(self._times) < _FEWEST
+        if is_beginning and (begun := self.untried(self._first_candidates)):
+            return begun
+        ranked = self.untried(self._ranked())
         if not ranked and (further := self.further()):
             self._further += further
             self._ranking = None
-            ranked = [candidate for candidate in self._ranked() if self.is_new(candidate)]
+            ranked = self.untried(self._ranked())
         chosen = ranked[:count]
         for position in range(len(chosen)):
             if self._chance.random() < _EXPLORATION:

@@ -73,56 +73,33 @@ class WrongKnobs:
             self._right.pop(candidate.key, None)
             self._wrong[candidate.key] = candidate
             self._lifted = {rule for rule in self._lifted if not _covers(rule, candidate)}
-        if self._wrong:
-            self._find_rules(known)
-
-    def lift(self) -> bool:
-        """Lift the least plausible rule; return whether there was one."""
-        if self.rules:
-            self._lifted.add(self.rules.pop())
-            return True
-        return False
-
-    def count(self, trials: int) -> None:
-        """Count trials; lift a rule among several after enough of them."""
-        self._trials += trials
-        if self._trials >= _KEPT and len(self.rules) > 1:
-            self._trials = 0
-            self.lift()
-
-    def _find_rules(self, known: Iterable[Candidate]) -> None:
-        """Find the rules, the most plausible first."""
         wrong = list(self._wrong.values())
-        explained: dict[_Rule, frozenset[int]] = {}
-
-        def explain(rules: Iterable[_Rule]) -> None:
-            for rule in rules:
-                if not any(_covers(rule, other) for other in self._right.values()):
-                    covered = (index for index, other in enumerate(wrong) if _covers(rule, other))
-                    explained[rule] = frozenset(covered)
-
+        if not wrong:
+            return
         # A wrong candidate may be explained by a value, by the value or more, or by the use of a knob at all,
-        for candidate in wrong:
-            for name, value in candidate.knobs.items():
+        possible: list[_Rule] = []
+        for other in wrong:
+            for name, value in other.knobs.items():
                 ranges = [(value, float(value))]
                 if value >= _IN_USE:
                     ranges += [(value, math.inf), (_IN_USE, math.inf)]
-                explain((candidate.pipeline, ((name, *limits),)) for limits in ranges)
+                possible += [(other.pipeline, ((name, *limits),)) for limits in ranges]
+        explained = self._explained(possible)
         # or else, with another one, by a pair of values.
-        for pair in combinations(range(len(wrong)), 2):
-            one, other = (wrong[index] for index in pair)
-            is_explained = any(covered.issuperset(pair) for covered in explained.values())
-            if one.pipeline == other.pipeline and not is_explained:
+        for one, other in combinations(wrong, 2):
+            pair = {one.key, other.key}
+            if one.pipeline == other.pipeline and not any(map(pair.issubset, explained.values())):
                 common = sorted(one.knobs.items() & other.knobs.items())
                 values = ((name, value, float(value)) for name, value in common)
-                explain((one.pipeline, two) for two in combinations(values, 2))
+                pairs = combinations(values, 2)
+                explained |= self._explained((one.pipeline, two) for two in pairs)
         # Drop what explains one candidate, or fewer than another rule does.
         several = {covered for covered in explained.values() if len(covered) > 1}
         largest = {covered for covered in several if not any(map(covered.__lt__, several))}
         # Rank the others: what explains most, then the use of a knob, then what is rare.
-        left: dict[str, list[Candidate]] = {candidate.pipeline: [] for candidate in wrong}
-        for candidate in known:
-            left.get(candidate.pipeline, []).append(candidate)
+        left: dict[str, list[Candidate]] = {other.pipeline: [] for other in wrong}
+        for other in known:
+            left.get(other.pipeline, []).append(other)
         counts = {pipeline: len(others) for pipeline, others in left.items()}
         ranked = sorted(
             (
@@ -138,10 +115,32 @@ class WrongKnobs:
         self.rules = []
         for *_, rule in ranked:
             pipeline = rule[0]
-            rest = [candidate for candidate in left[pipeline] if not _covers(rule, candidate)]
+            rest = [other for other in left[pipeline] if not _covers(rule, other)]
             if len(rest) >= counts[pipeline] * _REMAINING ** len(explained[rule]):
                 self.rules.append(rule)
                 left[pipeline] = rest
+
+    def _explained(self, rules: Iterable[_Rule]) -> dict[_Rule, frozenset[str]]:
+        """Return the keys of the wrong candidates that rules cover, of those that cover no right one."""
+        return {
+            rule: frozenset(key for key, other in self._wrong.items() if _covers(rule, other))
+            for rule in rules
+            if not any(_covers(rule, other) for other in self._right.values())
+        }
+
+    def lift(self) -> bool:
+        """Lift the least plausible rule; return whether there was one."""
+        if self.rules:
+            self._lifted.add(self.rules.pop())
+            return True
+        return False
+
+    def count(self, trials: int) -> None:
+        """Count trials; lift a rule among several after enough of them."""
+        self._trials += trials
+        if self._trials >= _KEPT and len(self.rules) > 1:
+            self._trials = 0
+            self.lift()
 
 
 # --- The base class of searches, and those without a model
@@ -172,29 +171,24 @@ class Search(ABC):
         pool: the candidates to choose from. Those of a recorded table may lack the default.
         seed: determines all random choices.
         default_microseconds: the time of the compiler's own choice, where it is known.
-        known: candidates worth trying first, such as winners of similar problems, with their earlier times on this
-            problem, if any.
+        known: candidates worth trying first, such as winners of similar problems.
         measured: the measurements of other problems.
 
     Attributes:
         name: its name on the command line.
-        tries_known_first: whether known candidates without a time come first, whatever the search proposes.
     """
 
     name: ClassVar[str]
-    tries_known_first: ClassVar[bool] = True
 
     def __init__(
         self,
         pool: CandidateSpaces,
         seed: int,
         default_microseconds: float | None,
-        known: Sequence[tuple[Candidate, float | None]] = (),
+        known: Sequence[Candidate] = (),
         measured: Sequence[MeasuredProblem] = (),
     ) -> None:
-        self._pool = pool
-        self._seed = seed
-        self._measured = measured
+        self._pool, self._seed, self._measured = pool, seed, measured
         self._chance = random.Random(seed)  # noqa: S311 - no secret
         self._times: dict[str, tuple[Candidate, float]] = {}
         self._failed: dict[str, Candidate] = {}
@@ -203,15 +197,9 @@ class Search(ABC):
         self._asked: set[str] = set()
         self._drawn: dict[int, Sequence[Candidate]] = {}
         self._known_neighbors: dict[str, Sequence[Candidate]] = {}
-        self._draws = 0
-        self._next_variants = _FIRST_VARIANTS
+        self._draws, self._next_variants = 0, _FIRST_VARIANTS
         self._variants: list[Candidate] = []
-        self._known = [candidate for candidate, microseconds in known if microseconds is None]
-        self._first = [*(self._known if self.tries_known_first else ()), *pool.given]
-        for candidate, microseconds in known:
-            if microseconds is not None:
-                self._asked.add(candidate.key)
-                self.tell(candidate, microseconds)
+        self._known, self._first = known, [*known, *pool.given]
         if pool.default is not None:
             self._asked.add(pool.default.key)
             if default_microseconds is not None:
@@ -253,12 +241,12 @@ class Search(ABC):
 
     def confirm(self, candidate: Candidate, *, is_right: bool = True) -> None:
         """Record that a candidate's result is right, as the default's is unless rejected: its knobs are not to blame."""
-        self._wrong.add(candidate, self._known_candidates(), is_right=is_right)
 
-    def _known_candidates(self) -> Iterator[Candidate]:
-        # A generator, since candidates are drawn only if a rule is to be found.
-        known = [self.drawn(FIRST_CANDIDATES), *self._known_neighbors.values()]
-        yield from {candidate.key: candidate for some in known for candidate in some}.values()
+        def known() -> Iterator[Candidate]:  # draws candidates only if a rule is to be found
+            groups = [self.drawn(FIRST_CANDIDATES), *self._known_neighbors.values()]
+            yield from {other.key: other for group in groups for other in group}.values()
+
+        self._wrong.add(candidate, known(), is_right=is_right)
 
     def compiled(self, candidate: Candidate, spills: Spills | None) -> None:
         """Record the spills of a candidate's code, known before its time is; None if they are unknown."""
@@ -287,9 +275,7 @@ class Search(ABC):
             if self.is_pending and not self._pool.begin_sample(MOST_CANDIDATES, seed):
                 return []  # the next call may find it
             self._draws += 1
-            drawn = self._pool.sample(MOST_CANDIDATES, seed)
-            new = [candidate for candidate in drawn if self.is_new(candidate)]
-            if new:
+            if new := self.untried(self._pool.sample(MOST_CANDIDATES, seed)):
                 return new
         return []
 
@@ -315,19 +301,18 @@ class Search(ABC):
         ranked = sorted(self._times.values(), key=lambda timed: timed[1])
         return [candidate for candidate, _ in ranked[:count]]
 
-    def is_new(self, candidate: Candidate) -> bool:
-        """Return whether a candidate was not returned before, and no rule excludes it."""
-        is_wrong = any(_covers(rule, candidate) for rule in self._wrong.rules)
-        return candidate.key not in self._asked and not is_wrong
+    def untried(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """Return the distinct candidates that were not returned before, and that no rule excludes."""
+        return [
+            candidate
+            for key, candidate in {candidate.key: candidate for candidate in candidates}.items()
+            if key not in self._asked
+            and not any(_covers(rule, candidate) for rule in self._wrong.rules)
+        ]
 
     def _new(self, candidates: Iterable[Candidate], count: int) -> list[Candidate]:
-        new: list[Candidate] = []
-        for candidate in candidates:
-            if len(new) == count:
-                break
-            if self.is_new(candidate):
-                self._asked.add(candidate.key)
-                new.append(candidate)
+        new = self.untried(candidates)[:count]
+        self._asked.update(candidate.key for candidate in new)
         return new
 
 
@@ -339,7 +324,7 @@ class RandomSearch(Search):
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
         """Return all drawn candidates, and draw more once these were tried."""
         for drawn in (FIRST_CANDIDATES, MOST_CANDIDATES):
-            if new := [candidate for candidate in self.drawn(drawn) if self.is_new(candidate)]:
+            if new := self.untried(self.drawn(drawn)):
                 return new
         return self.further()
 
@@ -360,7 +345,6 @@ class NeighborSearch(RandomSearch):
         """Return new neighbors of the best few candidates, or else new random candidates."""
         if self._tried >= _FIRST_SAMPLE or self._pool.default is not None:
             for fast in self.best(_CLIMBERS):
-                near = [neighbor for neighbor in self._neighbors(fast) if self.is_new(neighbor)]
-                if near:
+                if near := self.untried(self._neighbors(fast)):
                     return near
         return super().propose(count)[: max(1, _FIRST_SAMPLE - len(self._times))]
