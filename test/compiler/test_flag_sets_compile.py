@@ -110,6 +110,55 @@ def test_channels_last_avoid_defaults_that_are_known_to_be_wrong(tmp_path: Path)
         assert compiler.avoided(DEFAULT) == 0
 
 
+@pytest.mark.parametrize("queries", [257, 256])
+def test_attention_is_padded_for_intrinsics(tmp_path: Path, queries: int) -> None:
+    path = tmp_path / "program.mlir"
+    halves = {"0.25 : f32": "0.25 : f16", ", f32)": ", f16)"}
+    sizes = {"40x16xf32": f"{queries}x64xf16", "48x16xf32": "257x64xf16", **halves}
+    text = ATTENTION
+    for old, new in sizes.items():
+        text = text.replace(old, new)
+    path.write_text(text)
+    cuda = tuple(TARGETS["cuda"])
+    with SetCompiler(TuneOptions(input=str(path), flags=cuda)) as compiler:
+        default = compiler.submit(DEFAULT)
+        assert compiler.backends(60.0) == ("cuda",)
+        sets = compiler.form_sets(tmp_path)
+        jobs = [compiler.submit(flag_set) for flag_set in sets]
+        images = [job.result() for job in (default, *jobs)]
+    padded = "257 to 288 queries, 257 to 288 keys" if queries == 257 else "257 to 288 keys"
+    assert sets[0].name == f"padded: {padded}"
+    assert all(isinstance(image, CompiledSource) for image in images)
+    assert len({image.image for image in images if isinstance(image, CompiledSource)}) == len(
+        images
+    )
+    # The file of the entries is not a flag that a user needs.
+    assert [flag_set.shown_flags for flag_set in sets] == [()] * len(sets)
+    dispatches = run(
+        "iree-compile", *cuda, *sets[0].flags, "--compile-to=executable-sources", source=text
+    )
+    assert "tensor<2x288x64xf16>" in dispatches
+
+
+@pytest.mark.parametrize(
+    ("flags", "forms"),
+    [
+        ((*TARGETS["cuda"], "--iree-preprocessing-transform-spec-filename=own.mlir"), True),
+        (tuple(TARGETS["cuda"]), False),
+        (tuple(flags_for("znver4")), True),
+    ],
+)
+def test_programs_have_no_forms_beside_an_own_spec_or_without_intrinsics(
+    tmp_path: Path, flags: tuple[str, ...], *, forms: bool
+) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(ATTENTION)
+    with SetCompiler(TuneOptions(input=str(path), flags=flags, forms=forms)) as compiler:
+        compiler.submit(DEFAULT)
+        compiler.backends(60.0)
+        assert not compiler.form_sets(tmp_path)
+
+
 def compiled(
     path: Path, flags: Sequence[str], *sets: FlagSet, jobs: int = 2
 ) -> list[CompiledSource | str]:

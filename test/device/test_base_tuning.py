@@ -15,7 +15,14 @@ from tuninglink.cli.tune import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning import tune_in_process
 from tuninglink.tuning.deciding import ConfidenceInterval, TuningSettings
-from tuninglink.tuning.flag_sets import FlagChoice, Listener, TunedSet, choose_flags
+from tuninglink.tuning.flag_sets import (
+    DEFAULT,
+    FlagChoice,
+    FlagSet,
+    Listener,
+    TunedSet,
+    choose_flags,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +46,7 @@ COMPILE = (
     "--iree-hal-local-target-device-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=host",
 )
-SET = ("--iree-llvmcpu-vector-pproc-strategy=peel",)
+SET = FlagSet("peeling", ("--iree-llvmcpu-vector-pproc-strategy=peel",))
 GENERIC = COMPILE[:2]
 HOST = COMPILE[2]
 
@@ -68,7 +75,7 @@ def test_an_error_comes_back_as_one(tmp_path: Path) -> None:
     program.write_text("func.func @main(")
     options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
     with pytest.raises(TuninglinkError, match=r"program\.mlir"):
-        tune_in_process(options, (), Listener(), 600.0)
+        tune_in_process(options, DEFAULT, Listener(), 600.0)
 
 
 class Interrupting(Listener):
@@ -87,7 +94,7 @@ class Interrupting(Listener):
 
 def test_an_interrupt_ends_the_process_with_what_it_has(program: Path) -> None:
     options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
-    tuned = tune_in_process(options, (), Interrupting(), 600.0)
+    tuned = tune_in_process(options, DEFAULT, Interrupting(), 600.0)
     assert tuned is None or tuned.is_interrupted
 
 
@@ -195,7 +202,7 @@ def test_a_set_is_kept_under_which_a_program_compiles_that_does_not_otherwise(
     program, sets = tmp_path / "softmax.mlir", tmp_path / "sets"
     program.write_text(SOFTMAX)
     exact = "--iree-llvmcpu-reassociate-fp-reductions=false"
-    sets.write_text(f"peeling: {SET[0]}\nexact: {exact}\n")
+    sets.write_text(f"peeling: {SET.flags[0]}\nexact: {exact}\n")
     flags = (*COMPILE, "--iree-opt-level=O2", "--iree-llvmcpu-stack-allocation-limit=16")
     arguments = ("--only-flags", "--flag-sets", str(sets), "--device=local-sync", *flags)
     options = parse_tune_arguments([str(program), *arguments])

@@ -227,8 +227,9 @@ class ProgressLines(Listener):
         if result.best is not None and result.reason:
             self._say(f"  {result.reason}")
         none = f"no sets were compared: {result.reason}" if result.reason else "no set is faster"
-        taken = f"taken: {' '.join(result.flags) or 'the spec without further flags'}"
-        self._say(f"  {none if result.best is None else taken}")
+        forms = result.best.flag_set.name if result.best is not None and result.forms else ""
+        taken = " ".join(result.flags) or forms or "the spec without further flags"
+        self._say(f"  {none if result.best is None else f'taken: {taken}'}")
 
     def tuning_under(self, flag_set: FlagSet) -> None:
         self._say(f"tuning dispatches under the flags '{flag_set.name}'")

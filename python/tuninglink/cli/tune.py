@@ -140,7 +140,7 @@ USAGE: Final[Usage] = Usage(
             "Scope",
             ("only", "top", "spec"),
             (
-                *("min-share", "profile", "flag-sets", "only-flags"),
+                *("min-share", "profile", "flag-sets", "only-flags", "no-forms"),
                 *("pipeline", "knob", "fix", "search", "seed", "caches"),
                 *("spec-dir", "no-default-specs", "no-upgrade"),
             ),
@@ -278,7 +278,7 @@ def _run(options: TuneOptions, arguments: Sequence[str]) -> None:
         process.show(*busy_warnings(tuned.report))
         if tuned.report.whole is not None:
             whole = _whole_line(tuned.report.whole)
-        elif not tuned.entries and not tuned.flags:
+        elif not (tuned.entries or tuned.flags or tuned.sets.forms):
             whole = "nothing wins: no configuration and no set of flags is faster beyond doubt"
         else:
             # The reasons for not having times of the whole program with the result.
@@ -289,8 +289,9 @@ def _run(options: TuneOptions, arguments: Sequence[str]) -> None:
         stream.write(f"\n{whole}\n" + (f"\n{table}" if table else ""))
         if options.output != STANDARD_STREAM and not any(failures):
             page = str(Path(options.report) / "index.html") if options.report else ""
+            forms = [tuned.sets.best.flag_set.name] if tuned.sets.best and tuned.sets.forms else []
             written = [
-                f"{options.output} ({counted(tuned.entries, 'problem')})",
+                f"{options.output} ({'; '.join([counted(tuned.entries, 'problem'), *forms])})",
                 f"{files.flags} ({counted(len(tuned.flags), 'flag')})",
                 *filter(None, (page, options.database)),
             ]

@@ -16,7 +16,7 @@ from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir import DiagnosticSink, error, note, thread_context
 from tuninglink.solver import Limits
 from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection, check_selection
-from tuninglink.specs import DefaultLibrary, Spec, SpecFiles, read_specs
+from tuninglink.specs import PREPROCESSING_FLAG, DefaultLibrary, Spec, SpecFiles, read_specs
 from tuninglink.tuning.candidates import (
     Candidate,
     CandidateCompiler,
@@ -268,7 +268,9 @@ def open_context(
                 machines.result() if machines else _open_machines(options, uris, opened)
             )
         timeline.device_use = lambda: devices.use
-        journal = Journal(database, devices.first.description, settings, options.flags)
+        # The file of a preprocessing spec may have a temporary name, and does not act on the code of a dispatch.
+        flags = [flag for flag in options.flags if not flag.startswith(PREPROCESSING_FLAG)]
+        journal = Journal(database, devices.first.description, settings, flags)
         references = None
         if settings.checks_defaults and not options.cluster:
             references = opened.enter_context(References.within(settings.seconds, settings.seed))

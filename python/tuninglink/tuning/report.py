@@ -25,7 +25,7 @@ from tuninglink.tuning.deciding import (
     TuningResult,
 )
 from tuninglink.tuning.devices import Conditions, DeviceDescription, Stage, UsedTime
-from tuninglink.tuning.flag_sets import FlagsResult, SetResult
+from tuninglink.tuning.flag_sets import DEFAULT, FlagsResult, SetResult
 from tuninglink.tuning.programs import Correctness, FailureKind, OutputComparison
 from tuninglink.tuning.scheduling import task_cost
 
@@ -156,12 +156,12 @@ def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
     """Return a report with the comparison of sets of flags, alone and with their specs."""
     compared = (*flags.results, *flags.pairs)
     # The last one with the flags; without flags, only a set with its spec is taken.
-    taken = None
+    taken, best = None, flags.best.flag_set if flags.best is not None else DEFAULT
     for candidate in compared:
-        if candidate.flag_set.flags == flags.flags and (flags.flags or candidate in flags.pairs):
+        if candidate.flag_set == best and (best.flags or candidate in flags.pairs):
             taken = candidate
     sets = tuple(FlagSetReport(set_result, set_result is taken) for set_result in compared)
-    whole = flags.whole if flags.pairs else None if flags.flags else report.model
+    whole = flags.whole if flags.pairs else None if best.flags else report.model
     return replace(report, flag_sets=sets, whole=whole, noise=flags.noise or report.noise)
 
 

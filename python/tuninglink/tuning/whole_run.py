@@ -20,7 +20,7 @@ from tuninglink.explaining import read_profile
 from tuninglink.files import temporary_directory
 from tuninglink.iree import GivenSizes, Target
 from tuninglink.mlir import error
-from tuninglink.specs import SpecSource, load_specs
+from tuninglink.specs import SpecSource, link_specs, load_spec, load_specs
 from tuninglink.tuning.candidates import Compiled, prepare_worker
 from tuninglink.tuning.deciding import Budget, Ledger, ModelComparison, TuneOptions, TuningSettings
 from tuninglink.tuning.devices import check_devices
@@ -166,7 +166,16 @@ def tune_program(
             pool.submit(check_selected, options, seconds=seconds).result()
     with choose_flags(options, listener, deadline) as choice:
         tuned, sets = _tune_bases(choice, listener, deadline, keep)
+    tuned = _with_forms(tuned, sets)
     return replace(tuned, sets=sets, report=with_flag_sets(tuned.report, sets))
+
+
+def _with_forms(tuned: Tuned, sets: FlagsResult) -> Tuned:
+    """Return a result whose spec also has the forms of the best set."""
+    if not sets.forms:
+        return tuned
+    specs = [load_spec(text.encode()) for text in (sets.forms, tuned.spec)]
+    return replace(tuned, spec=link_specs(specs, name="tuned").spec.text())
 
 
 def _tune_bases(
@@ -187,7 +196,7 @@ def _tune_bases(
             listener.tuning_under(base)
         try:
             outcome = tune_in_process(
-                choice.options, base.flags, listener, seconds, choice.compiled(base)
+                choice.options, base, listener, seconds, choice.compiled(base)
             )
         except TuninglinkError as failure:
             failures.append(failure)
@@ -204,7 +213,7 @@ def _tune_bases(
         listener.noticed(replace(diagnostic, severity=Severity.WARNING))
     best = next(iter(tuned))
     result = replace(choice.result, best=choice.set_result(best))
-    keep(replace(tuned[best], sets=result))
+    keep(_with_forms(replace(tuned[best], sets=result), result))
     # Compare the tuned programs, and the best sets without a spec.
     contestants = choice.contestants(
         [
@@ -242,16 +251,16 @@ class _Relay(Budget):
 
 def tune_in_process(
     options: TuneOptions,
-    set_flags: Sequence[str],
+    base: FlagSet,
     listener: Listener,
     seconds: float,
     compiled: Compiled | None = None,
 ) -> Tuned | None:
-    """Tune the dispatches of a program under further flags in a separate process.
+    """Tune the dispatches of a program under a set of flags in a separate process.
 
     Args:
         options: the options.
-        set_flags: the flags chosen by the comparison of sets.
+        base: the set that the comparison of sets has chosen.
         listener: receives progress events, in that process.
         seconds: the time limit.
         compiled: the program under all flags, if it is already compiled.
@@ -263,10 +272,10 @@ def tune_in_process(
         TuninglinkError: the program cannot be tuned, or the compiler crashed.
     """
     settings = replace(options.settings, seconds=seconds)
-    options = replace(options, flags=(*options.flags, *set_flags), settings=settings)
+    options = replace(options, flags=(*options.flags, *base.flags), settings=settings)
     deadline = time.monotonic() + seconds
     with Pool(1, prepare_worker, (options.flags, True), shows_errors=True) as pool:
-        tuning = DispatchTuning(options, listener, tuple(set_flags), compiled)
+        tuning = DispatchTuning(options, listener, base.shown_flags, compiled)
         relay = _Relay(pool)
         with listener.interrupts(relay):
             job = pool.submit(_tune_dispatches, tuning, deadline, seconds=math.inf)

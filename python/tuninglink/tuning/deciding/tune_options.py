@@ -250,6 +250,11 @@ class TuneOptions(MeasuringOptions):
         values=lambda: ("none",),
     )
     only_flags: bool = toggle("Only compare sets of flags.")
+    forms: bool = toggle(
+        "Do not compute ops in other ways, such as attention padded to the sizes of matrix intrinsics.",
+        name="no-forms",
+        default=True,
+    )
     profile: str = option(
         "",
         metavar="FILE",

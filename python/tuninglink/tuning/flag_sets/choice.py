@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.files import STANDARD_STREAM
+from tuninglink.files import STANDARD_STREAM, temporary_directory
 from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.deciding import ConfidenceInterval, Numerics, OutputJudge, TuneOptions
 from tuninglink.tuning.devices import (
@@ -345,6 +345,12 @@ def _compare(
     if backends and backends[0] != backend:
         (backend, *_), sets = backends, _sets(backends[0], options)
         jobs = {DEFAULT: jobs[DEFAULT], **{other: compiler.submit(other) for other in sets}}
+    if backends and options.forms and not options.only_flags:
+        # Forms change most: they are compared first.
+        forms = compiler.form_sets(opened.enter_context(temporary_directory()))
+        sets = [*forms, *sets]
+        own = {flag_set: compiler.submit(flag_set) for flag_set in forms}
+        jobs = {DEFAULT: jobs[DEFAULT], **own, **jobs}
     uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
     is_local = driver_of(uri) in LOCAL_DRIVERS
     if not sets or (is_local and backends is None):

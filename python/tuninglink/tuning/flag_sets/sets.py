@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.compiler import Phase, SavedProgram, compiler_run, has_encodings
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import cannot
+from tuninglink.forms import Attention, NoFormError, forms_of, spec as spec_of_forms
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
-from tuninglink.mlir import error, note
+from tuninglink.mlir import collect, error, names, note
 from tuninglink.plain_data import HIDDEN
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
-from tuninglink.specs import plug_ins
+from tuninglink.specs import PREPROCESSING_FLAG, plug_ins
 from tuninglink.tuning.candidates import compile_program, prepare_worker
-from tuninglink.tuning.programs import ProgramCalls, form_dispatches
+from tuninglink.tuning.programs import ProgramCalls, advance_to_abi, form_dispatches
 from tuninglink.workers import (
     JobTimeoutError,
     Pool,
@@ -36,7 +37,10 @@ from tuninglink.workers import (
 )
 
 if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
     from tuninglink.compiler import Invocation
+    from tuninglink.iree import Target
     from tuninglink.tuning.deciding import TuneOptions
 
     Job = Future["CompiledSource | str"]
@@ -57,11 +61,19 @@ class FlagSet:
         name: the name in reports.
         flags: the flags, each `--name` or `--name=value`.
         word: a word that occurs in the programs that the flags apply to; empty for any program.
+        forms: a spec whose entries replace ops of the program by forms, which a spec joins instead of the flag that names
+            its file; empty for none.
     """
 
     name: str
     flags: tuple[str, ...]
     word: str = field(default="", metadata=HIDDEN)
+    forms: str = field(default="", metadata=HIDDEN)
+
+    @property
+    def shown_flags(self) -> tuple[str, ...]:
+        """The flags that a user gives: without that for the file of forms."""
+        return () if self.forms else self.flags
 
     def conflicts(self, flags: Sequence[str]) -> bool:
         """Return whether one of the flags is already given, with any value."""
@@ -261,6 +273,9 @@ _NICER: Final = 2
 _MOST_NICENESS: Final = 19
 """The niceness of compilations under sets, which may go on while dispatches are tuned: at least, by set, and at most."""
 
+_MOST_FORMS: Final = 3
+"""The number of sets with forms."""
+
 _SHOWN_ELEMENTS: Final = 16
 """The elements from which a constant is not a part of the code."""
 
@@ -273,11 +288,13 @@ class FormedSource:
         code: a hash of the program and its dispatches, without the values of large constants.
         backends: the backends that compile its dispatches.
         wrong_defaults: the number of dispatches whose default is known to be miscompiled.
+        forms: names and texts of specs that replace ops by forms, one for each way to do so.
     """
 
     code: str
     backends: tuple[str, ...]
     wrong_defaults: int = 0
+    forms: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -355,6 +372,16 @@ class SetCompiler(ExitStack):
         formed = _formed_in(self._formed[0][1], seconds)
         return None if formed is None else formed.backends
 
+    def form_sets(self, directory: Path) -> list[FlagSet]:
+        """Return sets with the forms of the first program's ops, once its dispatches are formed, as files in a directory."""
+        found = []
+        formed = _formed_in(self._formed[0][1], 0.0)
+        for number, (name, text) in enumerate(formed.forms if formed else ()):
+            path = directory / f"forms-{number}.mlir"
+            path.write_text(text, encoding="utf-8")
+            found.append(FlagSet(name, (f"{PREPROCESSING_FLAG}={path}",), forms=text))
+        return [flag_set for flag_set in found if not flag_set.conflicts(self._options.flags)]
+
     def avoided(self, flag_set: FlagSet) -> int:
         """Return by how much fewer defaults are known to be miscompiled under a set whose dispatches are formed."""
         counts = {other: _formed_in(job, 0.0) for other, job in self._formed}
@@ -386,7 +413,11 @@ class SetCompiler(ExitStack):
             # Form the dispatches, and compare them with those of the earlier sets.
             began = time.monotonic()
             source = pool.submit(
-                form_source, self._options, niceness, seconds=_MOST_SECONDS
+                form_source,
+                self._options,
+                niceness,
+                not (flag_set.flags or spec),
+                seconds=_MOST_SECONDS,
             ).result()
             if isinstance(source, str):
                 return source
@@ -432,16 +463,22 @@ _CUDA: Final = "cuda"
 """The backend for which miscompilations are known."""
 
 
-def form_source(options: TuneOptions, niceness: int) -> FormedSource | str:
+def form_source(
+    options: TuneOptions,
+    niceness: int,
+    is_default: bool,  # noqa: FBT001 - pickled
+) -> FormedSource | str:
     """Form the dispatches of a program in this process; return what they are, or the first error."""
     global _formed  # noqa: PLW0603 - what the process is for
     os.nice(niceness)
     began = time.monotonic()
     try:
         run = _opened.enter_context(compiler_run(options.input, ()))
-        calls, saved = form_dispatches(
-            run, first=options.compile_from, sizes=options.sizes, options=options.calls
-        )
+        first, attentions = options.compile_from, list[Attention]()
+        if is_default and options.forms and first < Phase.PREPROCESSING:
+            first = advance_to_abi(run, first)
+            attentions = _attentions(run.module)
+        calls, saved = form_dispatches(run, first=first, sizes=options.sizes, options=options.calls)
     except CompileError as failure:
         return failure.diagnostics[0].message
     targets = [dispatch.target for dispatch in find_dispatches(run.module)]
@@ -466,7 +503,34 @@ def form_source(options: TuneOptions, niceness: int) -> FormedSource | str:
     formed = CompiledSource(b"", calls, 0.0, is_tiled, wrong_defaults)
     _formed = began, run, phase, saved, formed
     code = hashlib.sha256(str(text).encode()).hexdigest()
-    return FormedSource(code, backends, wrong_defaults)
+    forms = _specs_of_forms(attentions, targets[0]) if targets and targets[0] else ()
+    return FormedSource(code, backends, wrong_defaults, forms)
+
+
+def _attentions(module: mlir.Operation) -> list[Attention]:
+    """Return the distinct attentions of a program that may have forms."""
+    found: dict[Attention, None] = {}
+    for operation in collect(module, names.ATTENTION):
+        with suppress(NoFormError):
+            found[Attention.of(operation)] = None
+    return [*found]
+
+
+def _specs_of_forms(attentions: Sequence[Attention], target: Target) -> tuple[tuple[str, str], ...]:
+    """Return names and texts of specs, the first with the most promising form of each op, the next with the second, and so on."""
+    forms = []
+    for attention in attentions:
+        with suppress(NoFormError):
+            forms.append(forms_of(attention, target))
+    specs: dict[str, str] = {}
+    for number in range(_MOST_FORMS if forms else 0):
+        chosen = [own[min(number, len(own) - 1)] for own in forms]
+        text = spec_of_forms(chosen)
+        if text not in specs.values():
+            first, *others = dict.fromkeys(map(str, chosen))
+            name = f"{first}, and {len(others)} more" if others else first
+            specs[name if name not in specs else f"{name} ({number + 1})"] = text
+    return tuple(specs.items())
 
 
 def finish_source(spec: str, is_default: bool) -> CompiledSource | str:  # noqa: FBT001 - pickled

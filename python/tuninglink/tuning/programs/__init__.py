@@ -24,6 +24,7 @@ with lazy_imports(globals()):
         OutputSample as OutputSample,
         OutputVerdict as OutputVerdict,
         ProgramCalls as ProgramCalls,
+        advance_to_abi as advance_to_abi,
         form_dispatches as form_dispatches,
         program_calls as program_calls,
         reason_of as reason_of,

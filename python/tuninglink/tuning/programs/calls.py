@@ -409,7 +409,7 @@ def form_dispatches(
     if _is_dispatched(run.module):
         strip_configurations(run.module)
         return None, run.save(Phase.EXECUTABLE_SOURCES)
-    first = _advance_to_abi(run, first)
+    first = advance_to_abi(run, first)
     calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
     if first < Phase.FLOW:
         run.advance(first, first := Phase.FLOW)
@@ -427,7 +427,7 @@ def program_calls(
     """
     with compiler_run(path, ()) as run:
         refuse_spec(run.module)
-        if _is_dispatched(run.module) or _advance_to_abi(run, first) is not Phase.ABI:
+        if _is_dispatched(run.module) or advance_to_abi(run, first) is not Phase.ABI:
             return None
         return read_calls(run.module, options, sizes)
 
@@ -436,7 +436,7 @@ def _is_dispatched(module: mlir.Operation) -> bool:
     return any(op.name == names.EXECUTABLE for op in body(module))
 
 
-def _advance_to_abi(run: Invocation, first: Phase) -> Phase:
+def advance_to_abi(run: Invocation, first: Phase) -> Phase:
     """Take a program to `abi`, and return the phase that it has passed, which may be a later one."""
     if first < Phase.INPUT:
         run.module.context.dialects[names.FUNCTION.partition(".")[0]]
