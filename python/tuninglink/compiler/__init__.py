@@ -42,6 +42,7 @@ with lazy_imports(globals()):
         materialize_encodings as materialize_encodings,
         prepare_dispatches as prepare_dispatches,
     )
+    from tuninglink.compiler.replacement import Replaced as Replaced
     from tuninglink.compiler.session import (
         Invocation as Invocation,
         Output as Output,

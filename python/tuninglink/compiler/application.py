@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.compiler.replacement import Replaced, replace_ops
 from tuninglink.compiler.tracing import Applied, TaggedSpec, configures, take_tags
 from tuninglink.errors import Diagnostic, Severity, counted
 from tuninglink.files import write_standard_output
@@ -20,7 +21,16 @@ from tuninglink.matching import (
     link_dispatches,
     specialize_dispatches,
 )
-from tuninglink.mlir import DiagnosticSink, body, collect, names, note, once, thread_context
+from tuninglink.mlir import (
+    DiagnosticSink,
+    body,
+    collect,
+    names,
+    note,
+    once,
+    thread_context,
+    to_bytecode,
+)
 from tuninglink.specs import (
     FLAGS,
     IN_ONE,
@@ -38,7 +48,7 @@ from tuninglink.specs import (
 from tuninglink.specs.verification import check_configurations
 
 if TYPE_CHECKING:
-    from tuninglink.specs import SpecFile
+    from tuninglink.specs import ReplaceList, SpecFile
 
 _TRACED: Final = 32
 """The number of entries up to which each is traced in any case: it is cheap, and errors can name the entry."""
@@ -90,6 +100,9 @@ class Application:
         self._skipped: set[str] = set()
         self._skipped_specs: set[int] = set()
         self.applied: list[Applied] = []
+        self.replaced: list[Replaced] = []
+        self._replace_entries: ReplaceList | None = None
+        self._foreign: Mapping[int, str] = {}
         # Each finding about a configuration is reported once, as a warning, for all parts of a program.
         self._warnings = once(
             DiagnosticSink(lambda finding: report(replace(finding, severity=Severity.WARNING)))
@@ -124,6 +137,14 @@ class Application:
         for spec in self._choice.given if self._choice.prune else ():
             self._pruning.prepare(spec)
 
+    def replace(self, module: mlir.Operation) -> None:
+        """Replace ops of a program at `preprocessing`."""
+        choice = self._choice
+        replacement = replace_ops(module, choice.given, choice.library, self._report)
+        self.replaced += replacement.replaced
+        self._replace_entries = replacement.entries
+        self._foreign = replacement.foreign
+
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
         """Embed specs in the dispatches of a program at `executable-sources`. Return whether any dispatch has a spec."""
         # Tagged specs leave tags, which `read` reads.
@@ -148,8 +169,13 @@ class Application:
         specialize_dispatches(dispatches)
         if choice.dump or not tagged:
             embed_specs(dispatches, module.context)
+            if self._replace_entries is not None:
+                content = to_bytecode(self._replace_entries.module)
+                module.attributes[names.REPLACE_SPEC] = spec_attribute(content, module.context)
         if choice.dump:
             specs = collect_specs(module)
+            if tagged and names.REPLACE_SPEC in module.attributes:
+                del module.attributes[names.REPLACE_SPEC]
             if choice.dump == "-":
                 write_standard_output(specs.as_stream())
             else:
@@ -244,13 +270,17 @@ class Application:
         return tuple(explained)
 
     def findings(
-        self, flags: Sequence[str], why: str, *, is_explained: bool
+        self, flags: Sequence[str], why: str, why_not_replacing: str = "", *, is_explained: bool
     ) -> Iterator[Diagnostic]:
         """Yield warnings about specs without effect and about missing flags, and remarks on what the user did not name.
 
-        `why` is the reason why no spec takes effect, if there is one. An explanation names the same as the remarks.
+        `why` is the reason why no spec takes effect, if there is one, and `why_not_replacing` why no replace entry does. An
+        explanation names the same as the remarks.
         """
         given = self._choice.given
+        replacing = {item.position for item in self.replaced}
+        replacing |= {position for position, spec in enumerate(given) if spec.only_replaces}
+        yield from self._without_replacement(why_not_replacing)
         why_none = why or ("" if self._targets else "there is no dispatch to configure")
         for position, spec in enumerate(given):
             applied = [operation for operation in self.applied if operation.position == position]
@@ -271,7 +301,8 @@ class Application:
                 message = f"spec '{spec.source}' matched in {first.dispatch}{more}, {what}"
                 yield Diagnostic(Severity.WARNING, message, first.place, (note(remedy),))
             # 2. The spec configured nothing.
-            if applied or position in self._choice.automatic or position in self._skipped_specs:
+            without_need = self._choice.automatic | self._skipped_specs | replacing
+            if applied or position in without_need:
                 continue
             cause = why_none or self._why_unused(position, spec)
             if cause is None:
@@ -300,6 +331,20 @@ class Application:
                 yield Diagnostic(Severity.WARNING, message, None, (advice,))
         if not is_explained:
             yield from self._remarks()
+
+    def _without_replacement(self, why: str) -> Iterator[Diagnostic]:
+        """Yield warnings about specs that could only replace ops, and replaced none."""
+        choice = self._choice
+        unneeded = choice.automatic | {item.position for item in self.replaced}
+        for position, spec in enumerate(choice.given):
+            is_of_project = position >= len(choice.given) - choice.from_project
+            foreign = self._foreign.get(position, "")
+            if spec.only_replaces and position not in unneeded and not (foreign and is_of_project):
+                count = len(spec.replace_entries)
+                never = f"none of its {count:,} replace entries matched an operation"
+                never = "its replace entry matched no operation" if count == 1 else never
+                message = f"spec '{spec.source}' replaced nothing: {why or foreign or never}"
+                yield Diagnostic(Severity.WARNING, message)
 
     def _why_unused(self, position: int, spec: Spec) -> str | None:
         """Return why a spec configured nothing: empty if it did not match, None if it may have configured something."""

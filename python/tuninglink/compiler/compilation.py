@@ -25,6 +25,7 @@ from tuninglink.compiler.options import (
     compile_options,
 )
 from tuninglink.compiler.prepared_dispatches import materialize_encodings
+from tuninglink.compiler.replacement import Replaced
 from tuninglink.compiler.session import (
     Invocation,
     NativeHandle,
@@ -62,6 +63,7 @@ from tuninglink.specs import (
     is_only_a_spec,
     link_specs,
     load_specs,
+    may_replace,
 )
 
 MEMORY: Final = "<memory>"
@@ -285,11 +287,13 @@ class Compilation:
         output: the result, such as the bytes of a `.vmfb`.
         applied: the configured operations, each with its spec and entry.
         diagnostics: warnings and remarks, in the order of emission.
+        replaced: the operations that functions of specs replaced, each with its spec and entry.
     """
 
     output: bytes
     applied: tuple[Applied, ...]
     diagnostics: tuple[Diagnostic, ...]
+    replaced: tuple[Replaced, ...] = ()
 
 
 class Observer:
@@ -345,6 +349,9 @@ class Compiler:
             and not options.reason_against_specs
             and options.compile_from is not options.compile_to
         )
+        self._replaces = not options.reason_against_replacing and (
+            may_replace(specs.given) or bool(specs.library and specs.library.directories)
+        )
         self._application = Application(specs, self._report)
         self._session_flags = session_flags
         self._forward = report
@@ -385,16 +392,20 @@ class Compiler:
             if reason or options.compile_to is not Phase.EXECUTABLE_SOURCES:
                 is_explained = self._observer is not None
                 for diagnostic in application.findings(
-                    options.flags, reason, is_explained=is_explained
+                    options.flags,
+                    reason,
+                    options.reason_against_replacing,
+                    is_explained=is_explained,
                 ):
                     self._report(diagnostic)
             applied = tuple(application.applied)
-            return Compilation(output.content(), applied, tuple(self._diagnostics))
+            replaced = tuple(application.replaced)
+            return Compilation(output.content(), applied, tuple(self._diagnostics), replaced)
 
     def _compile_part(self, session: Session, source: NativeHandle, output: Output) -> None:
         """Compile one program. With `skip_failing`, dispatches that fail with specs are compiled without specs."""
         application = self._application
-        before = tuple(application.applied)
+        before, replaced_before = tuple(application.applied), tuple(application.replaced)
         try:
             self._compile_program(session, source, output)
         # Name the entries that caused the error, or skip them and compile again.
@@ -408,6 +419,7 @@ class Compiler:
                 raise CompileError(*application.explain(errors, failing)) from None
             for warning in application.skip(failing, before):
                 self._report(warning)
+            application.replaced[:] = replaced_before
             if self._observer:
                 self._observer.forget()
             self._compile_program(session, source, output)
@@ -425,6 +437,7 @@ class Compiler:
         ) as invocation:
             invocation.parse(source)
             refuse_spec(invocation.module)
+            here = self._replace(invocation, application, here)
             if self._reaches_dispatches:
                 # 1. Form the dispatches. The input in the mode for executables consists of them.
                 if options.mode is Mode.HAL_EXECUTABLE:
@@ -464,7 +477,8 @@ class Compiler:
                 if here < last:
                     self._step("generating code")
             # 4. Generate code, and write the result.
-            if here < last or not self._reaches_dispatches:
+            # The compiler rejects a last phase that is not after the first.
+            if here < last or (here is options.compile_from and not self._reaches_dispatches):
                 invocation.advance(here, last, Pipeline[options.mode.name])
             kind = _OUTPUTS.get(options.output_format, "IR")
             if options.writes_ir:
@@ -473,6 +487,15 @@ class Compiler:
                 kind = "HALExecutable"
             version = [options.bytecode_version] if kind == "IRBytecode" else []
             invocation.write(output, kind, *version)
+
+    def _replace(self, invocation: Invocation, application: Application, here: Phase) -> Phase:
+        """Preprocess a program and replace ops of it, if any spec may. Return the phase that the program has passed."""
+        if not self._replaces:
+            return here
+        self._step("replacing operations")
+        invocation.advance(here, Phase.PREPROCESSING)
+        application.replace(invocation.module)
+        return Phase.PREPROCESSING
 
     def _failing_dispatches(self, session: Session, source: NativeHandle) -> dict[str, Diagnostic]:
         """Return the dispatches that compile alone without specs but not with them, with their first errors."""
@@ -483,12 +506,14 @@ class Compiler:
         with Invocation(session) as invocation:
             try:
                 invocation.parse(source)
+                quiet = Application(self._specs, lambda _: None)
+                here = self._replace(invocation, quiet, here)
                 if here < there:
                     invocation.advance(here, there)
             except CompileError:
                 return {}
             materialize_encodings(invocation.module)
-            Application(self._specs, lambda _: None).embed(invocation.module, tagged=True)
+            quiet.embed(invocation.module, tagged=True)
             executables = [
                 to_bytecode(executable)
                 for executable in containers(invocation.module)

@@ -233,6 +233,17 @@ class CompileOptions:
             return f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
         return ""
 
+    @property
+    def reason_against_replacing(self) -> str:
+        """The reason why replace entries of specs do not take effect; empty if they do."""
+        if self.mode is not Mode.STANDARD:
+            return f"ops are not replaced in --compile-mode={self.mode.value}"
+        if self.compile_to < Phase.PREPROCESSING:
+            return f"the compilation ends before '{Phase.PREPROCESSING.value}'"
+        if self.compile_from >= Phase.PREPROCESSING:
+            return f"the input is past '{Phase.PREPROCESSING.value}' already"
+        return ""
+
 
 _FLAGS: Final = {
     "target": TARGET_FLAG,

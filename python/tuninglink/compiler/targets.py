@@ -43,13 +43,20 @@ def _executable_target(flags: tuple[str, ...]) -> str:
         invocation.parse(program)
         # The first phase after which the module has the devices.
         invocation.advance(Phase.START, Phase.PREPROCESSING)
-        operations = children(invocation.module)
-        values = (operation.attributes.get("initial_value") for operation in operations)
-        targets = (target for value in values if value for target in _targets_in(value))
-        target = next(targets, None)
+        target = next(_targets_of(invocation.module), None)
         if target is None:
             raise no_target()
         return str(target)
+
+
+def _targets_of(program: mlir.Operation) -> Iterator[mlir.Attribute]:
+    values = (operation.attributes.get("initial_value") for operation in children(program))
+    return (target for value in values if value for target in _targets_in(value))
+
+
+def program_targets(program: mlir.Operation) -> list[Target]:
+    """Return the targets of the devices of a program at `preprocessing`."""
+    return list(map(Target.from_attribute, _targets_of(program)))
 
 
 _EXAMPLES: Final = {

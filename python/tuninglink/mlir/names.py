@@ -112,6 +112,8 @@ LIST: Final = "tuninglink.list"
 """The attribute of a sequence that linking outlined, with a `foreach_match` of the including sequence."""
 UNROLLED_LOOPS: Final = "tuninglink.unrolled_loops"
 """The attribute that replaces a configuration in an entry that unrolls loops: the number of copies by loop, 0 for the other loops."""
+REPLACE_SPEC: Final = "tuninglink.replace_spec"
+"""The attribute of a program with the replace entries that were applied to it, as bytecode."""
 NO_OPERATION: Final = "tuninglink.none"
 """A name that no op has."""
 

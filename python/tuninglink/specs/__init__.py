@@ -33,6 +33,7 @@ with lazy_imports(globals()):
         link_parts as link_parts,
         link_replace_entries as link_replace_entries,
         link_specs as link_specs,
+        spec_module as spec_module,
         split as split,
     )
     from tuninglink.specs.project import (
@@ -43,6 +44,7 @@ with lazy_imports(globals()):
     from tuninglink.specs.replacing import (
         ReplaceEntry as ReplaceEntry,
         ReplaceList as ReplaceList,
+        add_main as add_main,
     )
     from tuninglink.specs.revision import (
         CONFIGURATIONS as CONFIGURATIONS,
@@ -81,6 +83,7 @@ with lazy_imports(globals()):
         library_files as library_files,
         library_names as library_names,
         load_specs as load_specs,
+        may_replace as may_replace,
         plug_ins as plug_ins,
         read_specs as read_specs,
         shipped as shipped,
@@ -110,8 +113,10 @@ with lazy_imports(globals()):
         narrow as narrow,
         preprocessing_spec as preprocessing_spec,
         read_source as read_source,
+        replace_binding as replace_binding,
         signature_problem as signature_problem,
         specs_in as specs_in,
+        suits as suits,
     )
     from tuninglink.specs.transform_ops import (
         FAILURES_PROPAGATE as FAILURES_PROPAGATE,
@@ -126,6 +131,7 @@ with lazy_imports(globals()):
         argument_attributes as argument_attributes,
         change_signature as change_signature,
         consumes_argument as consumes_argument,
+        copy_sequence as copy_sequence,
         create as create,
         declares_a_write as declares_a_write,
         defining_constant as defining_constant,

@@ -87,6 +87,9 @@ def check_can_hold_specs(root: mlir.Operation) -> None:
 INDEX: Final = "index.json"
 """The file that lists the spec of each dispatch."""
 
+PROGRAM: Final = "preprocessing"
+"""The place, in the index and in names of files, of the entries that replace ops before there are dispatches."""
+
 _HASH_DIGITS: Final = 8
 
 Format = Literal["mlir", "mlirbc"]
@@ -114,6 +117,7 @@ class Use:
     """A dispatch with an embedded spec.
 
     Attributes:
+        dispatch: its name; that of the phase for entries that replace ops of the whole program.
         target: the name of its target, None if unknown.
     """
 
@@ -168,27 +172,30 @@ class Dump:
 
 
 def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noqa: A002 - the name of the option
-    """Collect the specs on a module, executable or variant, and on those nested in it."""
+    """Collect the specs on a module, executable or variant, and on those nested in it; replace entries first."""
     specs: dict[str, DumpedSpec] = {}
     uses: list[Use] = []
     files: dict[mlir.Attribute, str] = {}
-    for carrier in containers(root):
-        attribute = carrier.attributes.get(names.EMBEDDED_SPEC)
+    carriers = [(carrier, names.EMBEDDED_SPEC) for carrier in containers(root)]
+    for carrier, key in ((root, names.REPLACE_SPEC), *carriers):
+        attribute = carrier.attributes.get(key)
         if attribute is None:
             continue
-        dispatch = dispatch_name(carrier)
-        target = target_of(carrier)
+        is_whole = key == names.REPLACE_SPEC
+        dispatch = PROGRAM if is_whole else dispatch_name(carrier)
+        target = None if is_whole else target_of(carrier)
         if attribute not in files:  # MLIR uniques attributes, so each distinct one is decoded once.
             spec = load_embedded_spec(attribute, dispatch, carrier)
             content = spec.text().encode() if format == "mlir" else spec.bytecode()
             sha256 = hashlib.sha256(content).hexdigest()
             if sha256 not in specs:
-                stem = re.sub(r"[^\w.+-]", "_", target.name if target else "any")
+                name = PROGRAM if is_whole else target.name if target else "any"
+                stem = re.sub(r"[^\w.+-]", "_", name)
                 file = f"{stem}-{sha256[:_HASH_DIGITS]}.{format}"
                 if any(file == dumped.file for dumped in specs.values()):
                     file = f"{stem}-{sha256}.{format}"
                 # Keeping the entries would make a reference cycle with their spec, which could outlive its context.
-                count = len(spec.anatomy.pairs)
+                count = len(spec.anatomy.pairs) + len(spec.replace_entries)
                 specs[sha256] = DumpedSpec(file, spec.name, sha256, count, content)
             files[attribute] = specs[sha256].file
         uses.append(Use(dispatch, target.name if target else None, files[attribute]))

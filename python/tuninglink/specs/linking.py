@@ -162,29 +162,35 @@ def link_specs(
     form = choose_form(specs, diagnostics=diagnostics)
     parts = [Part(spec, None if spec.only_replaces else spec) for spec in specs]
     linked = link_parts(parts, form, name=name) or link_nothing(specs, name=name)
-    replacing = link_replace_entries(specs, linked.spec.module.context, name)
+    lists = [spec.replacing for spec in specs if spec.replacing is not None]
+    replacing = link_replace_entries(lists, linked.spec.module.context, name)
     if replacing is None:
         return linked
     return replace(linked, spec=replace(linked.spec, replacing=replacing))
 
 
 def link_replace_entries(
-    specs: Iterable[Spec], context: mlir.Context, name: str = LINKED_SPEC_NAME
+    lists: Iterable[ReplaceList],
+    context: mlir.Context,
+    name: str = LINKED_SPEC_NAME,
+    taken: Iterable[str] = (),
 ) -> ReplaceList | None:
-    """Return the replace entries of specs as one list in a context, in order of precedence; None if there are none."""
-    lists = []
-    for spec in specs:
-        if spec.replacing is not None:
-            own = spec.replacing.in_context(context)
-            if binding_of(own.module) is not None:
-                own = ReplaceList(own.module.clone().operation)
-                bind_entries(own)
-            lists.append(own)
-    if not lists:
+    """Return lists of replace entries, in order of precedence, as one in a context; None without a list.
+
+    No symbol gets one of the `taken` names.
+    """
+    members = []
+    for entries in lists:
+        own = entries.in_context(context)
+        if binding_of(own.module) is not None:
+            own = ReplaceList(own.module.clone().operation)
+            bind_entries(own)
+        members.append(own)
+    if not members:
         return None
-    with context, mlir.Location.fused([entries.module.location for entries in lists]):
-        container = _spec_module(name)
-    add_replace_entries(container, lists)
+    with context, mlir.Location.fused([entries.module.location for entries in members]):
+        container = spec_module(name)
+    add_replace_entries(container, members, taken)
     return ReplaceList(container)
 
 
@@ -203,7 +209,7 @@ def link_parts(
     context = copies[0].module.context
     specs = [in_context(copy, context) for copy in copies]
     with context, mlir.Location.fused([spec.module.location for spec in specs]):
-        container = _spec_module(name)
+        container = spec_module(name)
     _merge(container, [spec.anatomy for spec in specs], form)
     return LinkedSpec(Spec(container, name), form, tuple(parts))
 
@@ -211,7 +217,7 @@ def link_parts(
 def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> LinkedSpec:
     """Return a spec that configures nothing, for specs without an entry to link."""
     with specs[0].module.context, specs[0].module.location:
-        container = _spec_module(name)
+        container = spec_module(name)
     add_empty_kernel_config(container)
     parts = tuple(Part(spec, None, ()) for spec in specs)
     return LinkedSpec(Spec(container, name), LinkForm.FLAT, parts)
@@ -279,7 +285,7 @@ def split(spec: Spec) -> list[Spec]:
         paths = [point.path for point in points]
         used = {sequence for _, sequence in table.closure(*paths, with_matchers=True)}
         with spec.module.context, spec.module.location:
-            module = _spec_module(name)
+            module = spec_module(name)
             with mlir.InsertionPoint(module.regions[0].blocks[0]):
                 for operation in (operation for _, operation in table.top if operation in used):
                     operation.clone()
@@ -422,7 +428,7 @@ def _warn_about_chain(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> Non
 # --- Steps 2 to 4: the linked spec in its form ---------------------------------------------------
 
 
-def _spec_module(name: str) -> mlir.Operation:
+def spec_module(name: str) -> mlir.Operation:
     """Return an empty module for sequences, in the current context and at the current location."""
     module = mlir.Module.create().operation
     module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)

@@ -7,7 +7,7 @@ configure entries do not see them. Linking treats both kinds separately, and wri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -40,6 +40,7 @@ from tuninglink.specs.transform_ops import (
     pair_attributes,
     pairs_of,
     preprocessing_entry_points,
+    set_pairs,
     yield_,
 )
 
@@ -98,6 +99,15 @@ class ReplaceList:
             place = place_of(sequences[0].location) if sequences[0] else None
             entries.append(ReplaceEntry(matcher, action, function, place))
         return tuple(entries)
+
+    def subset(self, kept: Sequence[int]) -> ReplaceList:
+        """Return the list with some of its entries, at least one; the list itself if all are kept."""
+        if len(kept) == len(self.pairs):
+            return self
+        copy = ReplaceList(self.module.clone().operation)
+        pairs = pairs_of(copy.foreach_match)
+        set_pairs(copy.foreach_match, [pairs[position] for position in kept])
+        return ReplaceList(copy.module)
 
     def in_context(self, context: mlir.Context) -> ReplaceList:
         """Return the list itself if it is in `context`, else a copy in that context."""
@@ -170,12 +180,17 @@ def form_problem(main: mlir.Operation) -> Diagnostic | None:
     return None
 
 
-def add_replace_entries(container: mlir.Operation, lists: Sequence[ReplaceList]) -> None:
-    """Add the entries of lists to a module, in order, with the functions and sequences that they use, renamed if needed."""
+def add_replace_entries(
+    container: mlir.Operation, lists: Sequence[ReplaceList], taken: Iterable[str] = ()
+) -> None:
+    """Add the entries of lists to a module, in order, with the functions and sequences that they use, renamed if needed.
+
+    No symbol gets one of the `taken` names.
+    """
     pairs: list[Pair] = []
     omitted = [{names.TRANSFORM_MAIN}] * len(lists)
     tables = [entries.table for entries in lists]
-    renames = copy_ops(container, tables, omitted, names.TRANSFORM_MAIN)
+    renames = copy_ops(container, tables, omitted, names.TRANSFORM_MAIN, taken)
     with container.context:
         for entries, new_names in zip(lists, renames, strict=True):
             renaming = SymbolRenaming(new_names)
@@ -188,30 +203,29 @@ def add_replace_entries(container: mlir.Operation, lists: Sequence[ReplaceList])
     add_main(container, pairs)
 
 
-def add_main(container: mlir.Operation, pairs: Sequence[Pair]) -> None:
+def add_main(container: mlir.Operation, pairs: Sequence[Pair], *, cleans_up: bool = True) -> None:
     """Add an entry point `@__transform_main` that replaces in all functions, removes dead code, and inlines the calls."""
     with container.context, container.location:
         with mlir.InsertionPoint(container.regions[0].blocks[0]):
-            sequence = named_sequence(names.TRANSFORM_MAIN, [any_op()], (), names.CONSUMED)
+            ownership = names.CONSUMED if cleans_up else names.READONLY
+            sequence = named_sequence(names.TRANSFORM_MAIN, [any_op()], (), ownership)
         block = sequence.regions[0].blocks[0]
         root = block.arguments[0]
         with mlir.InsertionPoint(block):
-            kind = mlir.ArrayAttr.get([mlir.StringAttr.get(names.UTIL_FUNCTION)])
-            functions = create(names.STRUCTURED_MATCH, [root], [root.type], ops=kind)
-            foreach = mlir.Operation.create(names.FOREACH, operands=functions, regions=1)
-            inner = foreach.regions[0].blocks.append(root.type)
-            with mlir.InsertionPoint(inner):
-                function = inner.arguments[0]
-                create(names.FOREACH_MATCH, [function], [root.type], **pair_attributes(pairs))
-                yield_([])
-            clean_up(root)
+            if pairs:
+                kind = mlir.ArrayAttr.get([mlir.StringAttr.get(names.UTIL_FUNCTION)])
+                functions = create(names.STRUCTURED_MATCH, [root], [root.type], ops=kind)
+                foreach = mlir.Operation.create(names.FOREACH, operands=functions, regions=1)
+                inner = foreach.regions[0].blocks.append(root.type)
+                with mlir.InsertionPoint(inner):
+                    function = inner.arguments[0]
+                    create(names.FOREACH_MATCH, [function], [root.type], **pair_attributes(pairs))
+                    yield_([])
+            if cleans_up:
+                inline = mlir.StringAttr.get(INLINE)
+                create(names.APPLY_DCE, [root])
+                create(names.RUN_REGISTERED, [root], [root.type], pass_name=inline)
             yield_([])
-
-
-def clean_up(root: mlir.Value[mlir.Type]) -> None:
-    """Build the ops that remove replaced ops and inline the calls, at the current insertion point."""
-    create(names.APPLY_DCE, [root])
-    create(names.RUN_REGISTERED, [root], [root.type], pass_name=mlir.StringAttr.get(INLINE))
 
 
 def joined(module: mlir.Operation, replacing: ReplaceList) -> mlir.Operation:

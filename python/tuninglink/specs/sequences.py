@@ -615,10 +615,11 @@ def copy_ops(
     tables: Sequence[SequenceTable],
     omitted: Sequence[Collection[str]],
     entry_point: str = names.KERNEL_CONFIG,
+    reserved: Iterable[str] = (),
 ) -> list[Mapping[str, str]]:
     """Copy the ops of specs into `container`, except for ops with the omitted names. Return the new names.
 
-    The name of the entry point that linking adds to `container` is not given to another symbol.
+    The name of the entry point that linking adds to `container`, and `reserved` names, are not given to another symbol.
     """
     # A symbol whose name is taken gets a numeric suffix, unless it is one that specs share.
     # Rename a symbol that collides with the entry point, with all its uses.
@@ -630,7 +631,9 @@ def copy_ops(
         [name for name in table.symbols if name not in left_out]
         for table, left_out in zip(tables, omitted, strict=True)
     ]
-    fresh = FreshNames([*symbols(container), entry_point], reserved=chain.from_iterable(defined))
+    fresh = FreshNames(
+        [*symbols(container), entry_point, *reserved], reserved=chain.from_iterable(defined)
+    )
     renames: list[Mapping[str, str]] = []
     shared = shared_symbols(tables)
     block = container.regions[0].blocks[0]

@@ -29,7 +29,7 @@ from tuninglink.arguments import Content, content_as_path, several
 from tuninglink.errors import Diagnostic, SpecError, TuninglinkError, did_you_mean, nearest
 from tuninglink.files import cannot, make_directory, write_file
 from tuninglink.iree import Target
-from tuninglink.mlir import DiagnosticSink, error, note, show_lines_of, thread_context
+from tuninglink.mlir import DiagnosticSink, error, names, note, show_lines_of, thread_context
 from tuninglink.specs.spec import Spec, load_spec
 
 if TYPE_CHECKING:
@@ -290,6 +290,13 @@ def load_specs(
     return loaded, frozenset(automatic)
 
 
+def may_replace(specs: Sequence[Spec]) -> bool:
+    """Return whether specs may have replace entries, without loading them."""
+    if isinstance(specs, SpecFiles):
+        return specs.may_replace
+    return any(spec.replacing is not None for spec in specs)
+
+
 class SpecFiles(Sequence["Spec"]):
     """Specs that are loaded on first access, on the accessing thread.
 
@@ -301,6 +308,8 @@ class SpecFiles(Sequence["Spec"]):
     ) -> None:
         self._files = list(files)
         self._count = len(self._files)
+        main = names.TRANSFORM_MAIN.encode()
+        self.may_replace = any(main in file.content for file in self._files)
         self._context = thread_context()
         self._upgrade = upgrade
         self._diagnostics = diagnostics

@@ -623,6 +623,13 @@ def entry_binding(entry: Entry) -> Binding:
     return narrow(binding_of(entry.anatomy.module), own)
 
 
+def replace_binding(entries: ReplaceList, position: int) -> Binding:
+    """Return the targets that a replace entry is bound to by the module of its spec and by its matcher."""
+    matcher = entries.table.lookup(entries.pairs[position][0])
+    own = binding_of(matcher) if matcher is not None else None
+    return narrow(binding_of(entries.module), own)
+
+
 def check_bindings(operations: Iterable[mlir.Operation], diagnostics: DiagnosticSink) -> None:
     """Warn about bindings of specs and of matchers that are empty or name an unknown target.
 
