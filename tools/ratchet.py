@@ -20,19 +20,19 @@ LIMITS: Final = {
     "mlir.dialects": (7, 0),
     "pages": (31, 1),
     "workers": (673, 37),
-    "mlir": (1491, 82),
+    "mlir": (1493, 82),
     "solver": (2457, 121),
     "iree": (2905, 130),
     "spaces.model": (1337, 90),
     "upgrading": (3660, 137),
     "spaces.cpu": (1265, 40),
     "spaces.gpu": (3344, 138),
-    "specs": (5206, 271),
+    "specs": (5258, 273),
     "matching": (5065, 184),
     "spaces.spirv": (841, 35),
     "specs.verification": (1619, 43),
     "comparing": (467, 16),
-    "compiler": (2976, 114),
+    "compiler": (3269, 124),
     "payloads": (2077, 90),
     "spaces": (1941, 87),
     "checking": (1623, 56),
@@ -51,13 +51,15 @@ LIMITS: Final = {
     "tuning.scheduling": (2377, 161),
     "tuning": (4000, 160),
     "forms": (898, 55),
+    "mean": (0, 0),
+    "files": (0, 0),
     "doctor": (250, 9),
     "cli": (5220, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 239
+MOST_FILES: Final = 240
 SHORTEST_MEAN: Final = 13.9
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
