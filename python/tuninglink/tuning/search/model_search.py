@@ -104,21 +104,6 @@ def fastest_first(problem: SearchProblem, candidates: Sequence[Candidate]) -> li
 
 # --- Quantities derived from the tiles of threads on CPUs and of workgroups on GPUs, in elements of the matrix product
 
-_VECTOR_BYTES: Final = 64
-"""The widest vectors of x86-64; where they are narrower, one is two, and the order is the same."""
-
-_CPU_REGISTERS: Final = 28
-"""The number of vector registers for sums, of 32; the others hold operands."""
-
-_CPU_SPILLING: Final = 3
-"""The factor on the time if they do not suffice."""
-
-_TASK: Final = 20_000
-"""Multiply-adds in the time of starting the work of one workgroup, about a microsecond."""
-
-_THREADS: Final = 16
-"""Threads that share the workgroups. Their number is not known here: fewer workgroups idle on most machines."""
-
 
 def _cpu_features(problem: SearchProblem, knobs: Mapping[str, int]) -> dict[str, float]:
     size, task, vector = ({"m": 1, "n": 1, "k": 1} for _ in range(3))
@@ -134,19 +119,22 @@ def _cpu_features(problem: SearchProblem, knobs: Mapping[str, int]) -> dict[str,
             block *= min(knobs.get(f"cache_reduction[{loop}]", 0) or whole, whole)
         vector[side] *= min(knobs.get(f"{level}[{loop}]", 0) or 1, whole)
     rows, columns, steps = vector.values()
-    lanes = max(1.0, _VECTOR_BYTES / operand_bytes(problem))
+    # The widest vectors of x86-64 have 64 bytes; where they are narrower, one is two, and the order is the same.
+    lanes = max(1.0, 64 / operand_bytes(problem))
     accumulators = rows * math.ceil(columns / lanes)
     tasks = math.prod(-(-size[side] // task[side]) for side in "mn")
-    # Estimate the time: steps that load operands for few multiply-adds, keep sums for few steps, or spill,
+    # Estimate the time: steps that load operands for few multiply-adds, keep sums for few steps, or spill, because more
+    # than 28 of 32 registers hold sums,
     loads = rows + math.ceil(columns / lanes)
     sums = 2 * accumulators / steps
-    spilled = _CPU_SPILLING if accumulators > _CPU_REGISTERS else 1
+    spilled = 3 if accumulators > _CPU_REGISTERS else 1
     per_step = (accumulators + 0.5 * loads + 0.25 * sums + 1) * spilled
-    # and workgroups that are too small to be worth starting, or too few for the threads.
+    # and workgroups that are too small to be worth starting, which takes as long as 20,000 multiply-adds, about a
+    # microsecond, or too few for the threads, whose number is not known: below 16 workgroups, most machines idle.
     work = math.prod(size.values()) * per_step / (rows * columns) * lanes
-    idle = max(1.0, _THREADS / tasks) ** 0.5
+    idle = max(1.0, 16 / tasks) ** 0.5
     return {
-        "estimate": math.log2((work + tasks * _TASK) * idle),
+        "estimate": math.log2((work + tasks * 20_000) * idle),
         "accumulators": logarithm(accumulators),
         "lanes in use": columns / lanes / math.ceil(columns / lanes),
         "unrolled": logarithm(accumulators * steps),
@@ -159,49 +147,33 @@ def _cpu_features(problem: SearchProblem, knobs: Mapping[str, int]) -> dict[str,
     }
 
 
-_INTRINSIC_K: Final = 16
-"""The reduction of one intrinsic on 16-bit operands, as most have it; TileAndFuse counts its steps in them."""
-
-_FEW_BYTES: Final = 164 << 10
-"""Shared memory of a compute unit of an A100."""
-
-_REGISTERS: Final = 1 << 16
-_BASE_REGISTERS: Final = 40
-"""Registers of a thread that hold neither operands nor results: addresses, indices, loads in flight."""
-
-_SPILLING: Final = 130
-"""The number of accumulators of a thread that leaves no room for operands: more are spilled, at a heavy price."""
-
-_WITHOUT_INTRINSICS: Final = 8
-"""The slowdown of plain multiply-adds against intrinsics; 8 to 16 for 16-bit operands in data sheets."""
-
-_BUSY_WARPS: Final = 8
-"""Warps of a compute unit that hide the latency of its tensor cores and of most of its memory."""
-
-
-_STEPS: Final = (REDUCTION_LEVEL, PARTIAL_REDUCTION)
-"""The entries of a configuration with tiles of steps."""
+_CPU_REGISTERS: Final = 28
+_WARP: Final = 32
 
 
 def _gpu_features(problem: SearchProblem, candidate: Candidate, threads: int) -> dict[str, float]:
     knobs = candidate.knobs
-    lanes = max(1, knobs.get(SUBGROUP_SIZE, 32))
+    lanes = max(1, knobs.get(SUBGROUP_SIZE, _WARP))
     subgroups = -(-threads // lanes)
     # Multiply sizes and tiles of all loops on each side of the product.
-    size = dict.fromkeys("bmnk", 1)
-    tile = dict.fromkeys("bmnk", 1)
-    thread = dict.fromkeys("bmnk", 1)
-    workgroups = 1
+    size, tile, thread, subgroup = (dict.fromkeys("bmnk", 1) for _ in range(4))
+    workgroups, counts, has_tiles = 1, [], False
     has_intrinsics = any(name.endswith((MMA_KIND, "matrix")) for name in knobs)
-    step_unit = _INTRINSIC_K if "TileAndFuse" in candidate.pipeline and MMA_KIND in knobs else 1
+    # TileAndFuse counts its steps in intrinsics, most of which reduce 16 operands of 16 bits.
+    step_unit = 16 if "TileAndFuse" in candidate.pipeline and MMA_KIND in knobs else 1
     for loop, (extent, role) in enumerate(zip(problem.sizes, problem.roles, strict=True)):
         side = side_of(role)
         size[side] *= extent or 1
+        if side == "m":
+            counts.append(knobs.get(f"{SUBGROUP_BASIS}[{loop}]"))
+        if side in "mn" and f"subgroup[{loop}]" in knobs:
+            subgroup[side] *= max(1, knobs[f"subgroup[{loop}]"])
+            has_tiles = True
         if role == "k1":
             continue  # is never tiled: the scores of an attention are computed at once
         if side == "k":
-            tile_of_step = max(knobs.get(f"{entry}[{loop}]", 0) for entry in _STEPS)
-            step = tile_of_step * step_unit or (1 if role == "filter" else extent)
+            steps = (knobs.get(f"{e}[{loop}]", 0) for e in (REDUCTION_LEVEL, PARTIAL_REDUCTION))
+            step = max(steps) * step_unit or (1 if role == "filter" else extent)
             tile["k"] *= min(step or 1, extent or 1)
         else:
             part = max(1, knobs.get(f"workgroup[{loop}]", 1))
@@ -209,29 +181,42 @@ def _gpu_features(problem: SearchProblem, candidate: Candidate, threads: int) ->
             thread[side] *= max(1, knobs.get(f"thread[{loop}]", 1))
             workgroups *= -(-(extent or 1) // part)
     batch, m, n, k = tile.values()
-    rows, columns = _subgroup_tile(problem, knobs, (m, n), subgroups, has_intrinsics=has_intrinsics)
-    # Count what a thread and a compute unit hold.
+    # Find the rows and columns of a subgroup by the knobs that divide the tile, else by the aspect of the intrinsic:
+    # those of a warp have twice as many rows as columns, those of a wavefront as many.
+    per_subgroup = max(1.0, m * n / subgroups)
+    aspect = m / n
+    if has_tiles:
+        aspect = subgroup["m"] / subgroup["n"] * (2 if knobs.get(SUBGROUP_SIZE) == _WARP else 1)
+    rows = math.sqrt(per_subgroup * aspect)
+    if has_intrinsics and any(counts):
+        rows = max(1.0, m / math.prod(filter(None, counts)))
+    rows = min(rows, m)
+    columns = per_subgroup / rows
+    # Count what a thread and a compute unit hold: 40 registers of a thread hold neither operands nor results but addresses,
+    # indices and loads in flight. An A100 has 164 KiB of shared memory.
     scores = batch * m * k if problem.kind == "attention" else 0
     accumulators = (batch * m * n + scores) / threads
     shared_bytes = batch * (m + n) * k * operand_bytes(problem)
-    registers = min(255, accumulators + (rows + columns) / 4 + _BASE_REGISTERS)
-    by_registers = _REGISTERS / (registers * 32) // subgroups
-    resident = int(max(1, min(32, by_registers, _FEW_BYTES // max(shared_bytes, 1))))
+    registers = min(255, accumulators + (rows + columns) / 4 + 40)
+    by_registers = (1 << 16) / (registers * 32) // subgroups
+    resident = int(max(1, min(32, by_registers, (164 << 10) // max(shared_bytes, 1))))
     # Estimate the time by a rough roofline: the padded work, made slower by operands that are read again by each
-    # subgroup, or each thread without intrinsics, and each workgroup, and by lanes without a thread and short steps,
+    # subgroup, or each thread without intrinsics (8 to 16 times as slow in data sheets), and each workgroup, and by lanes
+    # without a thread and short steps,
     if has_intrinsics:
         per_element = 1 + 24 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 8 / k
     else:
         reads = 1 / thread["m"] + 1 / thread["n"]
         per_element = 1 + 4 * reads + 16 * (1 / m + 1 / n) + 32 / k
-        per_element *= _WITHOUT_INTRINSICS * (subgroups * lanes / threads)
+        per_element *= 8 * (subgroups * lanes / threads)
     # by a last wave that is not full, which is not quite lost,
     waves = workgroups / problem.limits.get(COMPUTE_UNITS, TYPICAL)
     rounds = max(1.0, (waves + math.ceil(waves)) / 2)
-    # by too few warps to hide latencies, and by spilled accumulators.
+    # by less than the 8 warps that hide the latency of tensor cores and of most memory, and by accumulators that leave
+    # no room for operands: more than 130 of a thread are spilled, at a heavy price.
     warps = min(resident, max(1.0, waves)) * subgroups
-    throughput = min(1.0, warps / _BUSY_WARPS) ** 0.5
-    spilled = max(1.0, accumulators / _SPILLING) ** 3
+    throughput = min(1.0, warps / 8) ** 0.5
+    spilled = max(1.0, accumulators / 130) ** 3
     work = batch * m * n * size["k"] * per_element
     return {
         "estimate": math.log2(work * rounds / throughput * spilled),
@@ -252,38 +237,6 @@ def _gpu_features(problem: SearchProblem, candidate: Candidate, threads: int) ->
     }
 
 
-def _subgroup_tile(
-    problem: SearchProblem,
-    knobs: Mapping[str, int],
-    tile: tuple[int, int],
-    subgroups: int,
-    *,
-    has_intrinsics: bool,
-) -> tuple[float, float]:
-    """Return the rows and columns of a subgroup, by the knobs that divide the tile, else by the intrinsic's aspect."""
-    m, n = tile
-    per_subgroup = max(1.0, m * n / subgroups)
-    counts = []
-    sides = {"m": 1.0, "n": 1.0}
-    has_tiles = False
-    for loop, role in enumerate(problem.roles):
-        side = side_of(role)
-        if side == "m":
-            counts.append(knobs.get(f"{SUBGROUP_BASIS}[{loop}]"))
-        if side in sides and f"subgroup[{loop}]" in knobs:
-            sides[side] *= max(1, knobs[f"subgroup[{loop}]"])
-            has_tiles = True
-    if has_intrinsics and any(counts):
-        rows = max(1.0, m / math.prod(filter(None, counts)))
-    else:
-        # The intrinsics of a warp have twice as many rows as columns, those of a wavefront as many.
-        intrinsic = 2 if knobs.get(SUBGROUP_SIZE) == 32 else 1  # noqa: PLR2004
-        aspect = sides["m"] / sides["n"] * intrinsic if has_tiles else m / n
-        rows = math.sqrt(per_subgroup * aspect)
-    rows = min(rows, m)
-    return rows, per_subgroup / rows
-
-
 def load_trees() -> Any:
     """Load the trees of scikit-learn, which takes a second; raise a `TuninglinkError` if they are missing or damaged."""
     try:
@@ -301,31 +254,24 @@ def lacking_scikit_learn(user: str, reason: str) -> TuninglinkError:
 
 # --- Search with a model: ensembles of randomized trees on the measurements so far, and on other problems
 
-_TREES: Final = 60
-_FEW: Final = 20
-"""The number of rows below which a leaf of a tree may hold a single one."""
-
-_COLUMNS: Final = 0.5
-"""The part of the columns that a split chooses from."""
-
 
 def ensemble(table: Table, values: Values, seed: int) -> Callable[[Table], Values]:
     """Return what extremely randomized trees guess, which are fitted to bootstrap samples of a table.
 
     scikit-learn's own forests mostly copy the trees' parameters.
     """
-    random = np.random.default_rng(seed)
+    random, count = np.random.default_rng(seed), 60
     rows = len(values)
-    leaf = 1 if rows < _FEW else 2
-    seeds = random.integers(0, 1 << 31, _TREES)
-    counts = random.multinomial(rows, np.full(rows, 1 / rows), _TREES).astype(np.float64)
+    leaf = 1 if rows < 20 else 2  # noqa: PLR2004
+    seeds = random.integers(0, 1 << 31, count)
+    counts = random.multinomial(rows, np.full(rows, 1 / rows), count).astype(np.float64)
     targets = np.ascontiguousarray(values.reshape(-1, 1))
     trees = []
     sklearn = load_trees()
     with sklearn.config_context(skip_parameter_validation=True):
         for number, weights in zip(seeds, counts, strict=True):
             tree = sklearn.tree.ExtraTreeRegressor(
-                min_samples_leaf=leaf, max_features=_COLUMNS, random_state=int(number)
+                min_samples_leaf=leaf, max_features=0.5, random_state=int(number)
             )
             tree.fit(table, targets, sample_weight=weights, check_input=False)
             trees.append(tree.tree_)
@@ -336,45 +282,21 @@ def _table(described: Sequence[Mapping[str, float]], columns: Sequence[str]) -> 
     return np.array([[row.get(name, -1.0) for name in columns] for row in described], np.float32)
 
 
-_DOUBT: Final = 4
-"""The number of other problems at which their correction counts half: they may differ from this one."""
+_TRUST: Final = 0.5
+"""The part of the estimate that the model only corrects; the rest it has to learn."""
 
 _FIRST: Final = 8
 """Fast configurations of other environments come first, then this number of the best by the estimate, and as many by
 results for other problems; without these, neighbors of the compiler's choice and as many of the estimate's best quarter."""
 
-_NEAR_DEFAULT: Final = 12
-"""Neighbors of the compiler's choice that are tried before there is a model."""
-
-_TRUST: Final = 0.5
-"""The part of the estimate that the model only corrects; the rest it has to learn."""
-
-_OPTIMISM: Final = 1.0
-"""The number of standard deviations that are subtracted from the expected time of a candidate."""
-
-_EXPLORATION: Final = 0.03
-"""The probability that a candidate is drawn at random."""
-
 _SETTLED: Final = 24
 """After this number of trials, the model chooses from all candidates instead of from those that were drawn first."""
-
-_DRY: Final = 0.5
-"""The fraction of tried candidates from which others are drawn."""
-
-_NEW: Final = 4
-"""The number of new times, also a tenth of all, that are worth another model, which takes a tenth of a second."""
-
-_LEAST_PROBABILITY: Final = 1 / 64
-"""A candidate that is like those that failed is taken to be this many times slower at most."""
-
-_SPILL_POWER: Final = 1 / 3
-"""The slowdown by spills, as a power of the spilled words: code that spills 992 registers took ten times as long."""
 
 _FEWEST: Final = 2
 """The least number of times that a model learns from."""
 
-_EXAMINED: Final = 3
-"""The neighbors of this number of the best candidates are examined, whether they were sampled or not."""
+_SPILL_POWER: Final = 1 / 3
+"""The slowdown by spills, as a power of the spilled words: code that spills 992 registers took ten times as long."""
 
 
 class ModelSearch(Search):
@@ -407,7 +329,7 @@ class ModelSearch(Search):
             ranked = self.untried(self._ranked())
         chosen = ranked[:count]
         for position in range(len(chosen)):
-            if self._chance.random() < _EXPLORATION:
+            if self._chance.random() < 0.03:  # explore  # noqa: PLR2004
                 chosen[position] = self._chance.choice(ranked)
         return chosen
 
@@ -417,16 +339,17 @@ class ModelSearch(Search):
 
     def _ranked(self) -> list[Candidate]:
         """Return untried candidates, best first; the ranking is updated after enough new measurements."""
-        if self._ranking is None or self._tried >= self._ranking[0] + max(_NEW, self._tried // 10):
+        # A model takes a tenth of a second, which a tenth more times are worth.
+        if self._ranking is None or self._tried >= self._ranking[0] + max(4, self._tried // 10):
             # Take those drawn and, of the best few, neighbors.
             count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES
             may_wait = not self.is_pending or self._pool.begin_sample(count, self._seed)
             drawn = self.drawn(count if may_wait else FIRST_CANDIDATES)
-            is_dry = self._tried > _DRY * (len(drawn) + len(self._further))
+            is_dry = self._tried > 0.5 * (len(drawn) + len(self._further))
             if is_dry and self._tried >= _SETTLED:
                 self._further += self.further()
             candidates = [*drawn, *self._further]
-            for fast in self.best(_EXAMINED):
+            for fast in self.best(3):
                 candidates += self._neighbors(fast)
             unlike = {candidate.key: candidate for candidate in candidates}.values()
             rest = [candidate for candidate in unlike if candidate.key not in self._asked]
@@ -449,7 +372,7 @@ class ModelSearch(Search):
             first += [sampled[position] for position in order]
         else:
             if self._pool.default is not None:
-                first += self._neighbors(self._pool.default)[:_NEAR_DEFAULT]
+                first += self._neighbors(self._pool.default)[:12]
             quarter = estimated[: max(_FIRST, len(estimated) // 4)]
             first += self._chance.sample(quarter, min(len(quarter), _FIRST))
         return list({candidate.key: candidate for candidate in first}.values())
@@ -481,12 +404,12 @@ class ModelSearch(Search):
         guesses = ensemble(timed, residuals, self._seed)(unknown)
         expected = guesses.mean(axis=0) + _TRUST * self._estimates(rest)
         expected += cost[len(cost) - len(rest) :]
-        scores: np.ndarray = expected - _OPTIMISM * guesses.std(axis=0)
-        if failed:  # Lower those that are like failed ones by the probability that they can be compiled and run.
+        scores: np.ndarray = expected - guesses.std(axis=0)
+        if failed:  # Raise those that are like failed ones, at most 64 times, by the probability of success.
             outcomes = np.repeat([1.0, 0.0], [len(measured), len(failed)])
             guess = ensemble(table[: len(outcomes)], outcomes, self._seed)
             probability = guess(unknown).mean(axis=0)
-            scores -= np.log2(np.maximum(probability, _LEAST_PROBABILITY))
+            scores -= np.log2(np.maximum(probability, 1 / 64))
         return scores
 
     def _table(self, candidates: Sequence[Candidate]) -> Table:
@@ -519,7 +442,9 @@ class ModelSearch(Search):
             rows += described
         columns = sorted({name for row in rows for name in row})
         guess = ensemble(_table(rows, columns), np.concatenate(residuals), self._seed)
-        weight = len(self._measured) / (len(self._measured) + _DOUBT)
+        weight = len(self._measured) / (
+            len(self._measured) + 4
+        )  # they may differ from this problem
 
         def correct(described: Sequence[Mapping[str, float]]) -> Values:
             mean: Values = guess(_table(described, columns)).mean(axis=0)
