@@ -116,38 +116,30 @@ def _trials_of_table(data: Object) -> Iterator[Trial]:
     """Yield the trials of a table, with empty drivers and flags, which a table lacks."""
     program, target, default = data["program"], data["target"], data["default"]
     facts = problem_of_program(program, data["device"])
-    key = _hash(program, target)
-    problem = ProblemRecord(key, facts.kind, str(facts), program)
+    problem = ProblemRecord(_hash(program, target), facts.kind, str(facts), program)
     environment = EnvironmentRecord(target, "", data["device"], "", data["compiler"], "")
-    has_knobs = default.get("knobs") is not None
+    knobs = default.get("knobs")
+    pipeline = "" if knobs is None else default["pipeline"]
     configuration = ConfigurationRecord(
-        _hash(key, "default"),
-        default["pipeline"] if has_knobs else "",
-        current_names(default["knobs"]) if has_knobs else {},
+        _hash(problem.key, "default"), pipeline, current_names(knobs or {})
     )
-    samples, time = (float(default["microseconds"]),), data["date"]
-    yield Trial(problem, environment, configuration, SCREEN, "default", samples, time=time)
+    measured = (float(default["microseconds"]),)
+    trial = Trial(problem, environment, configuration, SCREEN, "default", measured)
+    trial = replace(trial, time=data["date"])
+    yield trial
     kinds = {kind.value for kind in FailureKind}
-    for trial in data["trials"]:
-        candidate = recorded_candidate(trial["pipeline"], trial["knobs"])
-        configuration = ConfigurationRecord(
-            _hash(candidate.key), candidate.pipeline, current_names(candidate.knobs)
-        )
-        microseconds, reason = trial.get("microseconds"), trial.get("failure")
-        failure = None
-        if microseconds is None:
+    for row in data["trials"]:
+        candidate = recorded_candidate(row["pipeline"], row["knobs"])
+        knobs = current_names(candidate.knobs)
+        configuration = ConfigurationRecord(_hash(candidate.key), candidate.pipeline, knobs)
+        microseconds, reason = row.get("microseconds"), row.get("failure")
+        changes: Object = {"configuration": configuration, "origin": "space"}
+        if microseconds is not None:
+            yield replace(trial, **changes, samples=(microseconds,))
+        else:
             kind = FailureKind(reason) if reason in kinds else FailureKind.RUN
             failure = Failure(kind, reason or "recorded as failed")
-        yield Trial(
-            problem,
-            environment,
-            configuration,
-            SCREEN,
-            "space",
-            () if microseconds is None else (microseconds,),
-            failure=failure,
-            time=time,
-        )
+            yield replace(trial, **changes, samples=(), failure=failure)
 
 
 def _hash(*parts: str) -> str:
@@ -275,18 +267,14 @@ def write_tables(trials: Iterable[Trial], directory: Path) -> list[str]:
         results = results_of(group)
         rows: list[Object] = []
         for trial in candidates:
-            median, result = trial.median, results[trial.configuration.key]
+            configuration, median = trial.configuration, trial.median
+            result = trial.failure.kind.value if trial.failure else results[configuration.key]
+            row: Object = {"pipeline": configuration.pipeline, "knobs": configuration.knobs}
+            row |= {"microseconds": None, "failure": result}
             # A candidate that failed later has no time.
-            failed = median is None or result not in (RIGHT, NOT_CHECKED)
-            reason = trial.failure.kind.value if trial.failure else result
-            rows.append(
-                {
-                    "pipeline": trial.configuration.pipeline,
-                    "knobs": trial.configuration.knobs,
-                    "microseconds": None if failed or median is None else round(median, 3),
-                    "failure": reason if failed else None,
-                }
-            )
+            if median is not None and results[configuration.key] in (RIGHT, NOT_CHECKED):
+                row |= {"microseconds": round(median, 3), "failure": None}
+            rows.append(row)
         choice = defaults[0].configuration
         table = {
             "target": environment.target,

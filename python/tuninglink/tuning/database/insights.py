@@ -6,8 +6,10 @@ operation and one target.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, combinations
@@ -37,15 +39,6 @@ if TYPE_CHECKING:
 
     Table = NDArray[np.float64]
     Mask = NDArray[np.bool_]
-
-
-_LEAF_SHARE: Final = 0.02
-"""The least share of the candidates that meet all conditions: a list should not describe a single candidate."""
-
-_SLOW: Final = 0.25
-"""The logarithm of a slowdown (1.19) that separates candidates where the compiler's choice is the best."""
-
-_FOLDS: Final = 5
 
 
 @dataclass(frozen=True)
@@ -88,8 +81,7 @@ class Heuristic:
     @property
     def is_worse_elsewhere(self) -> bool:
         """Whether it chooses slower candidates than the compiler on problems that it was not learned from."""
-        ours, compiler = self.regret_elsewhere, self.regret_of_defaults
-        return ours is not None and compiler is not None and ours > compiler
+        return (self.regret_elsewhere or 0) > (self.regret_of_defaults or math.inf)
 
 
 @dataclass(frozen=True)
@@ -140,7 +132,8 @@ class _Measured:
             trials += [trial for trial, _ in own]
             slowdowns += [slowdown for _, slowdown in own]
             problems += [number] * len(own)
-            limits += [max(_SLOW, *defaults, 0.0)] * len(own)
+            # A slowdown of 1.19 separates candidates where the compiler's choice is the best.
+            limits += [max([0.25, *defaults])] * len(own)
         self.quantities = Quantities.of(trials)
         self.problems = np.array(problems)
         self.slowdowns, self.limits = np.array(slowdowns), np.array(limits)
@@ -150,10 +143,11 @@ class _Measured:
         """Return a decision list: each condition is the one on a tree's path with the least remaining regret."""
         from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415 - takes a second to load
 
-        fewest = max(FEWEST, int(_LEAF_SHARE * rows.sum()))
+        # A list should not describe a single candidate.
+        fewest = max(_FEWEST, int(0.02 * rows.sum()))
         conditions: list[QuantityCondition] = []
         regret = self.regret(rows)
-        while len(conditions) < MOST_CONDITIONS:
+        while len(conditions) < _MOST_CONDITIONS:
             own = self.problems[rows]
             weights = 1 / np.bincount(own)[own]  # problems weigh the same
             choices: dict[QuantityCondition, Mask] = {}
@@ -162,7 +156,7 @@ class _Measured:
                 slowdowns = np.minimum(self.slowdowns, limits)[rows]
                 means = np.bincount(own, slowdowns * weights)
                 tree = DecisionTreeRegressor(
-                    max_depth=MOST_CONDITIONS, min_samples_leaf=fewest, random_state=0
+                    max_depth=_MOST_CONDITIONS, min_samples_leaf=fewest, random_state=0
                 )
                 # Only differences within a problem count.
                 tree.fit(self.quantities.table[rows], slowdowns - means[own], sample_weight=weights)
@@ -216,8 +210,8 @@ def _heuristic(trials: Sequence[Trial]) -> Heuristic | None:
     # Rate conditions on problems that they were not learned from.
     count = len(winners)
     chosen = np.zeros_like(everything)
-    for fold in range(min(count, _FOLDS) if count > 1 else 0):
-        others = measured.problems % _FOLDS == fold
+    for fold in range(min(count, 5) if count > 1 else 0):
+        others = measured.problems % 5 == fold
         chosen |= measured.chosen(measured.heuristic(~others), others)
     slowdowns = measured.default_slowdowns
     return Heuristic(
@@ -239,16 +233,12 @@ def _geometric_mean(logarithms: Iterable[float]) -> float:
 
 # --- Conditions on quantities of candidates, such as those of decision trees, and those under which candidates fail
 
-MOST_CONDITIONS: Final = 4
-FEWEST: Final = 3
+_MOST_CONDITIONS: Final = 4
+_FEWEST: Final = 3
 """The least number of candidates that share a condition and are not considered chance."""
 
 _PIPELINE: Final = "pipeline "
 _KNOB: Final = "knob "
-_FRACTIONS: Final = frozenset({"tail", "lanes in use"})
-"""Features that are not logarithms."""
-
-_DIGITS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -288,11 +278,13 @@ class Quantities:
                 continue
             # The features of the candidate in their own units.
             candidate = recorded_candidate(configuration.pipeline, configuration.knobs)
-            row = features(problem, candidate)
-            for name, value in row.items():
-                if not name.startswith(_PIPELINE) and name not in _FRACTIONS:  # it is a logarithm
-                    row[name] = 0.0 if name.startswith(_KNOB) and value < 0 else 2.0**value
-            rows.append({name: round(row[name], _DIGITS) for name in row if name != "estimate"})
+            row = {}
+            for name, value in features(problem, candidate).items():
+                is_plain = name.startswith(_PIPELINE) or name in ("tail", "lanes in use")
+                amount = value if is_plain else 2.0**value  # it is a logarithm
+                row[name] = round(0.0 if name.startswith(_KNOB) and value < 0 else amount, 4)
+            row.pop("estimate", None)
+            rows.append(row)
         names = sorted({name for row in rows for name in row})
         values = [[row.get(name, 0.0) for name in names] for row in rows]
         return cls(names, np.array(values, np.float64).reshape(len(rows), len(names)))
@@ -339,13 +331,9 @@ _RELATIONS: Final = {
 
 @cache
 def _problem(program: str, device: str) -> SearchProblem | None:
-    try:
+    with suppress(TuninglinkError):  # older databases keep the names of programs only
         return problem_of_program(program, device)
-    except TuninglinkError:
-        return None  # older databases keep the names of programs only
-
-
-_NUMBER: Final = re.compile(r"\d+")
+    return None
 
 
 @dataclass(frozen=True)
@@ -376,7 +364,7 @@ def _failure_rules(trials: Iterable[Trial]) -> Iterator[FailureRule]:
     # Divide the candidates by the reason of their failure.
     rows = list(candidates.values())
     reasons = [
-        (trial.failure.kind.value, _NUMBER.sub("N", trial.failure.message.partition("\n")[0]))
+        (trial.failure.kind.value, re.sub(r"\d+", "N", trial.failure.message.partition("\n")[0]))
         if trial.failure
         else None
         for trial in rows
@@ -387,10 +375,10 @@ def _failure_rules(trials: Iterable[Trial]) -> Iterator[FailureRule]:
         failed = np.array([other == reason for other in reasons], bool)
         # Take the conditions that explain most of the remaining failures, until too few are left.
         unexplained = failed
-        while succeeded.any() and unexplained.sum() >= FEWEST:
+        while succeeded.any() and unexplained.sum() >= _FEWEST:
             conditions, holds = _common_conditions(quantities, unexplained, succeeded)
             explained = [rows[int(index)] for index in np.flatnonzero(holds & unexplained)]
-            if len(explained) < FEWEST:
+            if len(explained) < _FEWEST:
                 break
             yield FailureRule(
                 *(rows[0].problem.kind, rows[0].environment.target, conditions, *reason),
@@ -417,7 +405,7 @@ def _common_conditions(
     # Conditions on single quantities explain more than those on products if they hold for as many failures.
     for table in (quantities, products):
         tree = DecisionTreeClassifier(
-            max_depth=MOST_CONDITIONS, class_weight="balanced", random_state=0
+            max_depth=_MOST_CONDITIONS, class_weight="balanced", random_state=0
         )
         rows = failed | succeeded
         tree.fit(table.table[rows], failed[rows])
@@ -469,12 +457,7 @@ class HistoryPoint:
     """A problem under one compiler, runtime and driver.
 
     Attributes:
-        compiler: the version of the compiler.
-        runtime: the version of the runtime.
-        driver: the driver, with its version.
         date: the time of the first trial, in ISO 8601.
-        trials: the number of trials.
-        failures: the number of failed trials.
         default_us: the time of the compiler's choice, with the interval of its median; None if it was not measured.
         best_us: the time of the fastest configuration with correct results; None without one.
         best: the pipeline and the knobs of that configuration; empty without one.
@@ -625,13 +608,8 @@ def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
     )
 
 
-_FEWEST: Final = 3
-"""The least number of samples with an interval."""
-
-
 def _estimate(trial: Trial | None) -> Estimate | None:
     if trial is None:
         return None
     times = interval(trial.samples)
-    bounds = times.interval if len(trial.samples) >= _FEWEST else (None, None)
-    return Estimate(times.median, *bounds)
+    return Estimate(times.median, *(times.interval if len(trial.samples) > 2 else (None, None)))  # noqa: PLR2004

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from itertools import chain, pairwise, zip_longest
@@ -84,9 +85,8 @@ class Journal:
 
     def known(self, prepared: TunableTask) -> Mapping[str, TrialResult]:
         """Return the results of a task's candidates in this environment, by their keys."""
-        spaces = prepared.spaces
+        spaces, result = prepared.spaces, dict[str, TrialResult]()
         given = {candidate.key: candidate for candidate in spaces.given}
-        result: dict[str, TrialResult] = {}
         for trial in self._trials(prepared.task):
             key, configuration = trial.configuration.key, trial.configuration
             if trial.stage == SCREEN and trial.origin != CandidateOrigin.DEFAULT.value:
@@ -225,18 +225,6 @@ class Journal:
 
 # --- Prior data: times of a program's dispatches, and trials of the same problem elsewhere and of related problems
 
-_MOST_WINNERS: Final = 8
-"""The number of fastest configurations of other problems that are tried first."""
-
-_MOST_SAME: Final = 3
-"""The number of fastest configurations of the same problem in other environments that always race."""
-
-_MOST_TRIALS: Final = 3000
-"""The maximum number of trials of other problems that the model learns from, which takes about a second."""
-
-_FEWEST_TRIALS: Final = 8
-"""The least number of trials that show which candidates of a problem are fast."""
-
 
 @dataclass(frozen=True)
 class PriorData:
@@ -269,33 +257,30 @@ class PriorData:
 
     def winners(self, candidates: CandidateSpaces) -> list[Candidate]:
         """Return the fastest valid configurations of the same problem, then those of each other problem."""
-        by_rank = filter(None, chain.from_iterable(zip_longest(*self.others)))
-        trials = chain(self.same, by_rank)
-        return _valid(candidates, (trial.configuration for trial in trials), _MOST_WINNERS)
+        trials = chain(self.same, filter(None, chain.from_iterable(zip_longest(*self.others))))
+        return _valid(candidates, [trial.configuration for trial in trials], most=8)
 
     def winners_elsewhere(self, candidates: CandidateSpaces) -> list[Candidate]:
         """Return the fastest valid configurations of the same problem in other environments."""
-        return _valid(candidates, (trial.configuration for trial in self.same), _MOST_SAME)
+        return _valid(candidates, [trial.configuration for trial in self.same], most=3)
 
     def measured(self) -> list[MeasuredProblem]:
         """Return the problems to learn from: those with a stored program and operands of the same width."""
         result: list[MeasuredProblem] = []
-        left = _MOST_TRIALS
+        left = 3000  # trials, from which a model learns in about a second
         for group in filter(None, (self.same, *self.others)):
             times = tuple(
                 (recorded_candidate(configuration.pipeline, configuration.knobs), trial.median)
                 for trial in group[:left]
                 if (configuration := trial.configuration).knobs and trial.median
             )
-            if len(times) < _FEWEST_TRIALS:
+            if len(times) < 8:  # noqa: PLR2004 - they do not show which candidates of a problem are fast
                 continue
-            try:
+            with suppress(TuninglinkError):  # older databases keep the names of programs only
                 problem = problem_of_program(group[0].problem.program, group[0].environment.device)
-            except TuninglinkError:
-                continue  # older databases keep the names of programs only
-            if operand_bytes(problem) == operand_bytes(self.problem):
-                result.append(MeasuredProblem(problem, times))
-                left -= len(times)
+                if operand_bytes(problem) == operand_bytes(self.problem):
+                    result.append(MeasuredProblem(problem, times))
+                    left -= len(times)
         return result
 
 
@@ -337,15 +322,10 @@ class RecordedTimes:
 def recorded_times(
     database: Database, program: str, flags: Sequence[str], first: Phase
 ) -> RecordedTimes:
-    """Look up the dispatches of a program.
+    """Look up the dispatches of a program, a path; raise a `CompileError` if it does not compile.
 
+    Process-wide flags of the compiler must already be set, and the program has gone through the `first` phase already.
     Times of several environments with the same problem are not distinguished: the latest trial counts.
-
-    Args:
-        database: the database.
-        program: the path of the program, which raises a `CompileError` if it does not compile.
-        flags: flags of the compiler; process-wide flags must already be set.
-        first: the phase that the program has gone through already.
     """
     times: dict[str, Times] = {}
     devices = set()
@@ -364,9 +344,6 @@ def recorded_times(
 
 MOST_RELATED: Final = 8
 """The number of candidates of other tasks with which a task begins."""
-
-_NEAREST: Final = 3
-"""The number of tasks that they are taken from."""
 
 
 @dataclass(frozen=True)
@@ -393,6 +370,6 @@ class RelatedTrials:
             for number, (other, candidates) in enumerate(self._fast.values())
             if other.roles == problem.roles
         )
-        near = [candidates for far, _, candidates in groups if math.isfinite(far)][:_NEAREST]
+        near = [candidates for far, _, candidates in groups if math.isfinite(far)][:3]
         ranked = filter(None, chain.from_iterable(zip_longest(*near)))
         return _valid(valid, ranked, MOST_RELATED)
