@@ -12,7 +12,6 @@ from tuninglink.iree import DispatchCost
 from tuninglink.tuning import (
     ProcessorPeaks,
     peaks_of_processor,
-    peaks_or_remark,
     processor_peaks,
     stored_peaks,
 )
@@ -20,6 +19,8 @@ from tuninglink.tuning.devices import describe, physical_cores, shared_cache_byt
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tuninglink.iree import PeakRates
 
 DEVICE = describe("local-sync")
 
@@ -30,19 +31,25 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def rates(element_types: list[str], *, measures: bool = True) -> PeakRates | None:
+    peaks, remark = peaks_of_processor(DEVICE, element_types, measures=measures)
+    assert not remark
+    return peaks
+
+
 def files(cache: Path) -> list[Path]:
     return sorted((cache / "peaks").iterdir())
 
 
 def test_rates_are_measured_once_and_further_classes_when_they_are_needed(cache: Path) -> None:
-    peaks = peaks_of_processor(DEVICE, ["f32"])
+    peaks = rates(["f32"])
     assert peaks is not None
     assert peaks.is_measured
     assert peaks.device == DEVICE.name
     assert peaks.tflops.keys() == {"fp32"}
     (file,) = files(cache)
     content = file.read_bytes()
-    assert peaks_of_processor(DEVICE, ["f32", "i32", ""]) == peaks
+    assert rates(["f32", "i32", ""]) == peaks
     assert file.read_bytes() == content
     assert [stored.rates for stored in stored_peaks()] == [peaks]
     # A call at the peak rates takes the least time.
@@ -51,15 +58,15 @@ def test_rates_are_measured_once_and_further_classes_when_they_are_needed(cache:
     cost = DispatchCost(1, round(peaks.tbps * 1e12), "f32")
     assert cost.rates(1e6, peaks).roofline == pytest.approx(1.0)
 
-    every = peaks_of_processor(DEVICE, ["f64", "f16", "bf16", "i8"])
+    every = rates(["f64", "f16", "bf16", "i8"])
     assert every is not None
     assert every.tflops.keys() == {"fp32", "fp64", "fp16", "bf16", "int8"}
     assert every.tflops["fp32"] == peaks.tflops["fp32"]
     # Operands can be widened.
     assert min(every.tflops[name] for name in ("fp16", "bf16", "int8")) >= every.tflops["fp32"]
     assert files(cache) == [file]
-    rates = DispatchCost(10**9, 0, "bf16").rates(1.0, every)
-    assert rates.roofline == pytest.approx(1e-3 / every.tflops["bf16"] * 1e6)
+    reached = DispatchCost(10**9, 0, "bf16").rates(1.0, every)
+    assert reached.roofline == pytest.approx(1e-3 / every.tflops["bf16"] * 1e6)
 
 
 def stored(cache: Path, **changes: object) -> ProcessorPeaks:
@@ -76,9 +83,9 @@ def stored(cache: Path, **changes: object) -> ProcessorPeaks:
 
 def test_rates_of_a_busy_machine_are_measured_again(cache: Path) -> None:
     quiet = stored(cache)
-    assert peaks_of_processor(DEVICE, []) == quiet.rates
+    assert rates([]) == quiet.rates
     stored(cache, is_busy=True)
-    again = peaks_of_processor(DEVICE, [])
+    again = rates([])
     assert again is not None
     assert again.tflops["fp32"] > quiet.rates.tflops["fp32"]
     assert again.tbps > quiet.rates.tbps
@@ -91,7 +98,7 @@ def test_rates_of_a_busy_machine_are_measured_again(cache: Path) -> None:
 def test_a_damaged_file_is_ignored(cache: Path, changes: dict[str, object]) -> None:
     stored(cache, **changes)
     assert not stored_peaks()
-    assert peaks_of_processor(DEVICE, ["f32"], measures=False) is None
+    assert rates(["f32"], measures=False) is None
     (file,) = files(cache)
     file.write_text("{")
     assert not stored_peaks()
@@ -99,12 +106,12 @@ def test_a_damaged_file_is_ignored(cache: Path, changes: dict[str, object]) -> N
 
 def test_nothing_is_measured_for_other_devices(cache: Path) -> None:
     gpu = replace(DEVICE, uri="cuda://0", driver="cuda", name="NVIDIA H200", cores=0)
-    assert peaks_of_processor(gpu, ["f32"]) is None
+    assert peaks_of_processor(gpu, ["f32"]) == (None, "")
     assert not list(cache.iterdir())
 
 
 def test_a_failed_measurement_is_a_remark(cache: Path) -> None:
-    peaks, remark = peaks_or_remark(replace(DEVICE, uri="local-sync://unknown"), ["f32"])
+    peaks, remark = peaks_of_processor(replace(DEVICE, uri="local-sync://unknown"), ["f32"])
     start = "the peak rates of the processor were not measured: cannot open device"
     assert peaks is None
     assert remark.startswith(start)

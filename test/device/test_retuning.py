@@ -14,10 +14,8 @@ from tuning_programs import CONVOLUTION, depthwise, dispatched, matmul, prepared
 import tuninglink
 from tuninglink.emission import write_spec
 from tuninglink.plain_data import plain
-from tuninglink.spaces import ProviderRegistry
 from tuninglink.specs import Revision, provenance_of, settings_of
 from tuninglink.tuning import (
-    EntryProblems,
     EntryVerdict,
     ProblemSource,
     Retuner,
@@ -119,12 +117,13 @@ def retune(
     *,
     database: Database | None = None,
     budget: Budget | None = None,
+    flags: Sequence[str] = FLAGS,
     **options: object,
 ) -> RetuningResult:
-    journal = Journal(database, DESCRIPTION, SETTINGS, FLAGS) if database else None
+    journal = Journal(database, DESCRIPTION, SETTINGS, flags) if database else None
     tasks = TuningContext(SETTINGS, compiler, devices, journal=journal)
     budget = budget or Budget(60.0, SETTINGS.trials)
-    return Retuner([spec], FLAGS, tasks, budget, target_of(FLAGS), **options).run()
+    return Retuner([spec], flags, tasks, budget, target_of(flags), **options).run()
 
 
 def test_entries_are_dropped_kept_or_left_alone(compiler: CandidateCompiler) -> None:
@@ -193,7 +192,9 @@ def test_the_dispatches_of_a_model_replace_programs_of_the_same_sizes(
     assert all(each.standing is Standing.FASTER for each in result.entries[0].comparisons)
 
 
-def test_flags_that_change_the_ops_of_a_model_leave_a_program_for_an_entry_alone() -> None:
+def test_flags_that_change_the_ops_of_a_model_leave_a_program_for_an_entry_alone(
+    compiler: CandidateCompiler,
+) -> None:
     rows = CONVOLUTION.replace("nhwc_hwcf", "nchw_fchw").replace("3x3x16x32", "32x16x3x3")
     rows = rows.replace("2x18x18x16", "2x16x18x18").replace("2x16x16x32", "2x32x16x16")
     task = prepared(rows, "host-cpu")
@@ -201,9 +202,8 @@ def test_flags_that_change_the_ops_of_a_model_leave_a_program_for_an_entry_alone
     entries = tuninglink.load_spec(write_spec("rows", [task.entry(neighbor, {})]).encode())
     passes = "builtin.module(util.func(iree-preprocessing-convert-conv-to-channels-last))"
     flags = [*FLAGS, f"--iree-preprocessing-pass-pipeline={passes}"]
-    registry = ProviderRegistry(lambda _: None)
-    (found,) = EntryProblems(flags, target_of(flags), registry, {}).of(entries, 0)
-    assert found.source is ProblemSource.PAYLOAD
+    (result,) = retune(entries, Devices(), compiler, flags=flags, improves=False).entries
+    assert [each.task.source for each in result.comparisons] == [ProblemSource.PAYLOAD]
 
 
 def test_what_does_not_compile_is_dropped(compiler: CandidateCompiler) -> None:

@@ -208,6 +208,5 @@ def _retuned(specs: Sequence[Spec], options: RetuneOptions) -> RetuningResult:
             target,
             model,
             improves=options.improves,
-            warn=process.show,
             tell=tell,
         ).run()

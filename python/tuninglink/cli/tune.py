@@ -342,10 +342,9 @@ def _run_part(options: TuneOptions, tuning: DispatchTuning) -> None:
         check_directory(options.report)
     ledger = Ledger(options.settings.seconds, options.settings.trials)
     with tuning.listener.interrupts(ledger.whole):
-        result, device = tuning.run(ledger)
+        result, report = tuning.run(ledger)
     _list_candidates(options, measured_candidates(result))
     if options.report:
-        report = tuning.report(result, device, measures=not ledger.whole.is_stopped)
         write_report(report, Path(options.report))
     if result.failure is not None:
         raise result.failure

@@ -16,13 +16,11 @@ with lazy_imports(globals()):
     from tuninglink.tuning.processor_peaks import (
         ProcessorPeaks as ProcessorPeaks,
         peaks_of_processor as peaks_of_processor,
-        peaks_or_remark as peaks_or_remark,
         stored_peaks as stored_peaks,
     )
     from tuninglink.tuning.program_guard import ProgramGuard as ProgramGuard
     from tuninglink.tuning.program_profiles import (
         ProgramMeasurement as ProgramMeasurement,
-        has_profiles as has_profiles,
         record_profile as record_profile,
         time_dispatches as time_dispatches,
         weighed as weighed,
@@ -39,7 +37,6 @@ with lazy_imports(globals()):
         write_report as write_report,
     )
     from tuninglink.tuning.retuning import (
-        EntryProblems as EntryProblems,
         EntryResult as EntryResult,
         EntryVerdict as EntryVerdict,
         ProblemSource as ProblemSource,
@@ -53,12 +50,10 @@ with lazy_imports(globals()):
     from tuninglink.tuning.verification import (
         Agreement as Agreement,
         TracedDispatch as TracedDispatch,
-        TracedFunction as TracedFunction,
         TraceSource as TraceSource,
         Verification as Verification,
         VerifiedDispatch as VerifiedDispatch,
         error_text as error_text,
-        find_overflow as find_overflow,
         overflow_finding as overflow_finding,
         trace_program as trace_program,
         verify as verify,

@@ -49,7 +49,7 @@ from tuninglink.tuning.devices import (
     known_compute_units,
 )
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.processor_peaks import peaks_or_remark
+from tuninglink.tuning.processor_peaks import peaks_of_processor
 from tuninglink.tuning.program_profiles import weighed
 from tuninglink.tuning.programs import (
     DispatchedProgram,
@@ -87,8 +87,8 @@ class DispatchTuning:
     set_flags: Sequence[str] = ()
     compiled: Compiled | None = field(default=None, repr=False)
 
-    def run(self, ledger: Ledger) -> tuple[TuningResult, DeviceDescription]:
-        """Tune until the budget is over or stopped, and return the result and the first device.
+    def run(self, ledger: Ledger) -> tuple[TuningResult, TuningReport]:
+        """Tune until the budget is over or stopped, and return the result and the report on it.
 
         Raises:
             TuninglinkError: the program cannot be tuned.
@@ -129,7 +129,17 @@ class DispatchTuning:
                 keep=self.keep,
                 compiled=self.compiled,
             )
-            return whole.run(), descriptions[0]
+            result, device = whole.run(), descriptions[0]
+        # The written report has the peak rates of this machine's processor.
+        peaks = None
+        if options.report and not options.cluster and result.tasks:
+            types = {task_cost(task.task).element_type for task in result.tasks}
+            measures = not ledger.whole.is_stopped
+            with listener.during("measuring the peak rates of the processor"):
+                peaks, reason = peaks_of_processor(device, types, measures=measures)
+            if reason:
+                listener.noticed(Diagnostic(Severity.REMARK, reason))
+        return result, report_of(options.title, device, result, options.profile, peaks)
 
     def keep(self, spec: str) -> None:
         """Write the spec with all winners so far, which are left if the processes of the run are killed."""
@@ -137,25 +147,6 @@ class DispatchTuning:
         if self.options.output != STANDARD_STREAM and not self.options.is_partial:
             with suppress(TuninglinkError):  # the end of the run reports it
                 write_output(self.options.output, spec)
-
-    def report(
-        self, result: TuningResult, device: DeviceDescription, *, measures: bool
-    ) -> TuningReport:
-        """Return the report on a result, with the peak rates of this machine's processor if it is to be written.
-
-        Args:
-            result: the result of tuning.
-            device: the device that ran the measurements.
-            measures: whether to measure peak rates that are not in the cache.
-        """
-        options, peaks = self.options, None
-        if options.report and not options.cluster and result.tasks:
-            types = {task_cost(task.task).element_type for task in result.tasks}
-            with self.listener.during("measuring the peak rates of the processor"):
-                peaks, remark = peaks_or_remark(device, types, measures=measures)
-            if remark:
-                self.listener.noticed(Diagnostic(Severity.REMARK, remark))
-        return report_of(options.title, device, result, options.profile, peaks)
 
     def read_program(self) -> DispatchedProgram:
         """Read the program, with the weights of its dispatches.
@@ -177,17 +168,14 @@ class DispatchTuning:
         # Weigh the dispatches by a profile, and report their number.
         path = options.profile
         result = weighed(program, read_profile(path))
-        count = sum(task.profiled_us is not None for task in result.tasks)
-        total = len(result.tasks)
+        count, total = sum(task.profiled_us is not None for task in result.tasks), len(result.tasks)
         if count:
-            message = (
-                f"dispatches are weighed by their times in '{path}': {count} of {total} problems"
-            )
+            how = f"dispatches are weighed by their times in '{path}'"
+            message = f"{how}: {count} of {total} problems"
             self.listener.noticed(Diagnostic(Severity.REMARK, message))
         elif total:
-            remedy = note(
-                "record it with the flags and the specs with which the program is compiled here"
-            )
+            text = "record it with the flags and the specs with which the program is compiled here"
+            remedy = note(text)
             message = (
                 f"'{path}' has no dispatch of the program; all are weighed by their times alone"
             )
@@ -202,10 +190,9 @@ class DispatchTuning:
         if options.default_specs:
             library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
             targets = dict.fromkeys(task.target for task in program.tasks)
-            files = [library.find(target) for target in targets]
             specs += [
                 file.load(thread_context(), upgrade=upgrade, diagnostics=sink)
-                for file in files
+                for file in map(library.find, targets)
                 if file
             ]
         return specs

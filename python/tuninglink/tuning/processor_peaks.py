@@ -39,7 +39,7 @@ from tuninglink.tuning.devices import (
     shared_cache_bytes,
 )
 from tuninglink.tuning.problems import ElementType, Product, program_of
-from tuninglink.tuning.programs import Benchmark, Failure, read_program
+from tuninglink.tuning.programs import Benchmark, Failure, read_program, reason_of
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 _FLAGS: Final = (
@@ -82,11 +82,6 @@ class ProcessorPeaks:
     is_busy: bool
 
     @property
-    def is_settled(self) -> bool:
-        """Whether the rates may be used without another measurement."""
-        return not self.is_busy or time.time() - self.seconds < _BUSY_SECONDS
-
-    @property
     def rates(self) -> PeakRates:
         """The peak rates, in the form of those of any device."""
         least = self.gflops[SINGLE]
@@ -102,46 +97,39 @@ class ProcessorPeaks:
 
 def peaks_of_processor(
     device: DeviceDescription, element_types: Iterable[str], *, measures: bool = True
-) -> PeakRates | None:
+) -> tuple[PeakRates | None, str]:
     """Return the peak rates of the processor of a local device for some types of elements, from the cache or measured.
 
     Returns:
-        The rates; None if the device is not local, or nothing is in the cache and nothing is measured.
-
-    Raises:
-        TuninglinkError: they cannot be measured.
+        The rates; None if the device is not local, or nothing is in the cache and nothing is measured. And a remark, if
+        they cannot be measured.
     """
     if not device.is_local:
-        return None
+        return None, ""
+    # Find the kernels whose rates are not in the cache, or were measured on a busy machine.
     compiler = metadata.version("iree-base-compiler")
     path = _path(device, compiler)
     stored = _read(path)
     kept = {} if stored is None else {MEMORY: stored.gbps, **stored.gflops}
     types = set(element_types)
     needed = {MEMORY, SINGLE, *types, *map(rate_class, types)}
-    missing = needed - kept.keys() if stored and stored.is_settled else needed
-    names = [name for name in KERNELS if name in missing]
+    if stored and not (stored.is_busy and time.time() - stored.seconds >= _BUSY_SECONDS):
+        needed -= kept.keys()
+    names = [name for name in KERNELS if name in needed]
     if not names or not measures:
-        return stored.rates if stored else None
-    measured, is_busy = _measured(device, names)
+        return stored.rates if stored else None, ""
+    # Measure them.
+    try:
+        measured, is_busy = _measured(device, names)
+    except TuninglinkError as failure:
+        return None, f"the peak rates of the processor were not measured: {reason_of(failure)}"
     gflops = kept | {name: max(rate, kept.get(name, 0.0)) for name, rate in measured.items()}
     gbps = gflops.pop(MEMORY)
     peaks = ProcessorPeaks(device.name, device.cores, compiler, time.time(), gflops, gbps, is_busy)
     with suppress(TuninglinkError):  # A cache that cannot be written is ignored.
         make_directory(path.parent)
         write_file(path, to_json(peaks))
-    return peaks.rates
-
-
-def peaks_or_remark(
-    device: DeviceDescription, element_types: Iterable[str], *, measures: bool = True
-) -> tuple[PeakRates | None, str]:
-    """Return the rates of `peaks_of_processor`, and a remark if they cannot be measured."""
-    try:
-        return peaks_of_processor(device, element_types, measures=measures), ""
-    except TuninglinkError as failure:
-        reason = failure.diagnostics[0].message
-        return None, f"the peak rates of the processor were not measured: {reason}"
+    return peaks.rates, ""
 
 
 def stored_peaks() -> list[ProcessorPeaks]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -42,9 +42,8 @@ from tuninglink.tuning.devices import (
     input_bytes,
     parameter_indexes,
     physical_cores,
-    runtime_uri,
 )
-from tuninglink.tuning.processor_peaks import peaks_or_remark
+from tuninglink.tuning.processor_peaks import peaks_of_processor
 from tuninglink.tuning.programs import (
     ALL_CALLS,
     PLAIN_INTEGERS,
@@ -164,7 +163,7 @@ _RECORDED: Final = {
     **dict.fromkeys(LOCAL_DRIVERS, "host-execution"),
     **dict.fromkeys(("amdgpu", "vulkan"), "dispatch-events"),
 }
-"""The events of dispatches that drivers with profiles record."""
+"""The events of dispatches that drivers with profiles record; those of CUDA and HIP have none."""
 
 _SECONDS: Final = 3.0
 """The time for runs of a function, unless the first one takes longer."""
@@ -173,20 +172,23 @@ _MOST_RUNS: Final = 200
 _TIME_LIMIT: Final = 600.0
 """The time limit for recording, in seconds."""
 
+_SEED: Final = 0
+"""Fixes random inputs and weights."""
 
-def has_profiles(uri: str) -> bool:
-    """Return whether the runtime records profiles of a device; CUDA's and HIP's drivers have none."""
-    return driver_of(uri) in _RECORDED
+_STATUS: Final = re.compile(r"\b([A-Z_]{4,}); (.+?)(?:: #|; while |;? \[|'?\n|$)")
+"""A status of the runtime: its code and its message, without attributes and the chain of its context."""
+
+_ERROR: Final = "ERROR OCCURRED"
+"""The result of a benchmark that fails; the exit code is that of success."""
 
 
-def record_profile(calls: ProgramCalls, image: bytes, uri: str, seed: int = 0) -> Profile:
+def record_profile(calls: ProgramCalls, image: bytes, uri: str) -> Profile:
     """Run a program with the runtime's own tool, and return the times of its dispatches inside it.
 
     Args:
         calls: the functions to call, with their inputs.
         image: the module, a VM FlatBuffer.
         uri: the device.
-        seed: fixes random inputs and weights.
 
     Raises:
         TuninglinkError: no function can be called, or the program does not run.
@@ -205,41 +207,70 @@ def record_profile(calls: ProgramCalls, image: bytes, uri: str, seed: int = 0) -
     try:
         # The directory may hold gigabytes of weights; it belongs to this process, as the other may be killed.
         with temporary_directory() as directory, Pool(1) as pool:
-            job = pool.submit(_record_all, programs, uri, seed, directory, seconds=_TIME_LIMIT)
+            job = pool.submit(_record_all, programs, uri, directory, seconds=_TIME_LIMIT)
             return job.result()
     except JobTimeoutError as failure:
         message = f"the program did not run within {failure.seconds:.0f} s on device '{uri}'"
-        raise TuninglinkError(error(message)) from None
     except WorkerCrashedError as failure:
-        raise TuninglinkError(
-            error(f"the process that profiles the program ended: {failure}")
-        ) from None
+        message = f"the process that profiles the program ended: {failure}"
+    raise TuninglinkError(error(message))
 
 
 def _record_all(
-    programs: Sequence[tuple[CompiledProgram, int]], uri: str, seed: int, directory: Path
+    programs: Sequence[tuple[CompiledProgram, int]], uri: str, directory: Path
 ) -> Profile:
     """Run functions with the runtime's own tool, each with its weight."""
-    output = directory / "program.ireeprof"
+    output, device = directory / "program.ireeprof", describe(uri)
     times: defaultdict[str, float] = defaultdict(float)
     counts: defaultdict[str, float] = defaultdict(float)
     for program, weight in programs:
+        module = directory / "program.vmfb"
+        module.write_bytes(program.image)
         command = [
             str(runtime_tool("iree-benchmark-module")),
-            f"--device={runtime_uri(uri)}",
+            f"--device={device.uri}",
             f"--function={program.function}",
             f"--device_profiling_mode={_RECORDED[driver_of(uri)]}",
             f"--device_profiling_output={output}",
-            *_arguments(program, seed, directory),
+            f"--module={module}",
         ]
         if driver_of(uri) == THREADED_DRIVER:
             cores = ",".join(map(str, physical_cores()))
             command.append(f"--task_topology_cpu_ids={cores}")
+        # The inputs: scalars as text, tensors as files.
+        for number, argument in enumerate(program.inputs):
+            content = input_bytes(argument, number, _SEED, program.integers)
+            if argument.is_scalar:
+                dtype = element_type(argument.element_type)
+                assert dtype is not None
+                command.append(f"--input={content.view(dtype)[0]}")
+                continue
+            file = directory / f"input-{number}.bin"
+            file.write_bytes(content.tobytes())
+            sizes = "".join(f"{size}x" for size in argument.shape)
+            command.append(f"--input={sizes}{argument.element_type}=@{file}")
+        # The parameters: the user's files, or an archive of random ones.
+        archives = [(parameters.scope, parameters.path) for parameters in program.parameters.files]
+        if program.parameters.is_synthetic:
+            try:
+                indexes = parameter_indexes(program.parameters, _SEED)
+            except MeasurementError as failure:
+                raise TuninglinkError(error(failure.failure.message)) from None
+            for number, (scope, index) in enumerate(indexes.items()):
+                archive = str(directory / f"parameters-{number}.irpa")
+                index.create_archive_file(archive)
+                archives.append((scope, archive))
+        command += [
+            f"--parameters={scope}={path}" if scope else f"--parameters={path}"
+            for scope, path in archives
+        ]
 
         def run(runs: int, command: Sequence[str] = command) -> list[DispatchEvent]:
             all_runs = [*command, f"--benchmark_min_time={runs}x"]
             done = subprocess.run(all_runs, capture_output=True, text=True, check=False)  # noqa: S603
-            if reason := _failure(done):
+            if done.returncode or _ERROR in done.stdout:
+                status = _STATUS.search(done.stderr) or _STATUS.search(done.stdout)
+                reason = f"{status[2]} ({status[1]})" if status else f"exit code {done.returncode}"
                 remedy = note("the program must be compiled for the device that runs it")
                 message = f"the program does not run on device '{uri}': {reason}"
                 raise TuninglinkError(error(message, notes=[remedy]))
@@ -249,7 +280,7 @@ def _record_all(
             times[name] += weight * microseconds
             counts[name] += weight * calls
     by_name = {name: time / counts[name] for name, time in times.items()}
-    return Profile(by_name, dict(counts), runs=1.0, device=describe(uri).name)
+    return Profile(by_name, dict(counts), runs=1.0, device=device.name)
 
 
 def run_for_seconds(
@@ -278,56 +309,6 @@ def run_for_seconds(
     return totals
 
 
-def _arguments(program: CompiledProgram, seed: int, directory: Path) -> Iterator[str]:
-    """Write the files of a program, and yield the arguments that name them."""
-    # The module.
-    module = directory / "program.vmfb"
-    module.write_bytes(program.image)
-    yield f"--module={module}"
-    # The inputs: scalars as text, tensors as files.
-    for number, argument in enumerate(program.inputs):
-        content = input_bytes(argument, number, seed, program.integers)
-        if argument.is_scalar:
-            dtype = element_type(argument.element_type)
-            assert dtype is not None
-            yield f"--input={content.view(dtype)[0]}"
-            continue
-        file = directory / f"input-{number}.bin"
-        file.write_bytes(content.tobytes())
-        sizes = "".join(f"{size}x" for size in argument.shape)
-        yield f"--input={sizes}{argument.element_type}=@{file}"
-    # The parameters: the user's files, or an archive of random ones.
-    for parameters in program.parameters.files:
-        scope = f"{parameters.scope}=" if parameters.scope else ""
-        yield f"--parameters={scope}{parameters.path}"
-    if not program.parameters.is_synthetic:
-        return
-    try:
-        indexes = parameter_indexes(program.parameters, seed)
-    except MeasurementError as failure:
-        raise TuninglinkError(error(failure.failure.message)) from None
-    for number, (scope, index) in enumerate(indexes.items()):
-        file = directory / f"parameters-{number}.irpa"
-        index.create_archive_file(str(file))
-        yield f"--parameters={scope}={file}" if scope else f"--parameters={file}"
-
-
-_STATUS: Final = re.compile(r"\b([A-Z_]{4,}); (.+?)(?:: #|; while |;? \[|'?\n|$)")
-"""A status of the runtime: its code and its message, without attributes and the chain of its context."""
-
-
-def _failure(done: subprocess.CompletedProcess[str]) -> str:
-    """Return the reason for the failure of the runtime's tool; empty if it did not fail."""
-    if not done.returncode and _ERROR not in done.stdout:
-        return ""
-    status = _STATUS.search(done.stderr) or _STATUS.search(done.stdout)
-    return f"{status[2]} ({status[1]})" if status else f"exit code {done.returncode}"
-
-
-_ERROR: Final = "ERROR OCCURRED"
-"""The result of a benchmark that fails; the exit code is that of success."""
-
-
 @dataclass(frozen=True)
 class ProgramMeasurement:
     """A measurement of a program's dispatches, for an explanation.
@@ -353,7 +334,7 @@ class ProgramMeasurement:
     @property
     def is_profiled(self) -> bool:
         """Whether times are measured inside the program."""
-        return has_profiles(self.uri)
+        return driver_of(self.uri) in _RECORDED
 
     @property
     def whole(self) -> CompileOptions:
@@ -414,7 +395,7 @@ class ProgramMeasurement:
         if driver_of(self.uri) in LOCAL_DRIVERS:
             step("measuring the peak rates of the processor")
             types = {dispatch.cost.element_type for dispatch in timed.dispatches}
-            peaks, remark = peaks_or_remark(describe(self.uri), types)
+            peaks, remark = peaks_of_processor(describe(self.uri), types)
             if remark:
                 timed = replace(timed, notes=(*timed.notes, remark))
             elif peaks is not None:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 from tuninglink.compiler import executable_target, session_flags
@@ -289,6 +290,17 @@ _LATE: Final = frozenset({FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT})
 """Failures that leave open whether an entry is faster."""
 
 
+_NO_PREPROCESSING: Final = (
+    *("--iree-preprocessing-pass-pipeline=", "--iree-preprocessing-pdl-spec-filename="),
+    "--iree-preprocessing-transform-spec-filename=",
+)
+"""Flags that leave the op of a payload as matchers see it, where the user's flags change the ops of a model first."""
+
+
+class RefusedError(Exception):
+    """An error for an entry whose configuration the compiler rejects; the message is the reason."""
+
+
 @dataclass
 class Retuner:
     """Measures the entries of specs against the compiler's choices, and improves those that win.
@@ -303,7 +315,6 @@ class Retuner:
         target: the target.
         model: a program on whose dispatches entries are also measured; None for none.
         improves: whether to search for better configurations.
-        warn: receives warnings about broken plug-ins.
         tell: receives the result of each entry as soon as it is decided.
     """
 
@@ -314,8 +325,10 @@ class Retuner:
     target: Target
     model: DispatchedProgram | None = None
     improves: bool = True
-    warn: Callable[[Diagnostic], None] = lambda _: None
     tell: Callable[[EntryResult], None] = lambda _: None
+    _in_model: dict[tuple[int, tuple[str, str]], list[TuningTask]] = field(
+        default_factory=lambda: defaultdict(list), init=False
+    )
 
     def run(self) -> RetuningResult:
         """Decide on entries until the budget ends or is stopped. Remaining entries stay unchanged.
@@ -326,10 +339,8 @@ class Retuner:
         device = self.context.devices.first.description
         if reason := device.unsupported(self.target.backend):
             raise TuninglinkError(error(reason))
-        registry = ProviderRegistry(self.warn)
-        problems = EntryProblems(self.flags, self.target, registry, device.limits)
-        if self.model is not None:
-            problems.add_model(self.model, self.specs)
+        self._read_model()
+        # Measure all entries.
         entries = [(spec, position) for spec in self.specs for position in range(len(spec.entries))]
         results: list[EntryResult] = []
         failure = None
@@ -337,15 +348,35 @@ class Retuner:
             for done, (spec, position) in enumerate(entries):
                 budget = self.budget.part(1 / (len(entries) - done))
                 try:
-                    result = self._decided(spec, position, problems, budget)
+                    result = self._decided(spec, position, budget)
                 except FatalError:
                     raise
                 except Exception as lost:  # noqa: BLE001 - an error loses one entry only
                     result = _untouched(spec, position, reason_of(lost))
                 results.append(result)
                 self.tell(result)
-            if self.improves:
-                self._improve_all(results)
+            # Search for better configurations of the entries that win.
+            improvable = [
+                position
+                for position, result in enumerate(results)
+                if self.improves and _is_improvable(result)
+            ]
+            for done, position in enumerate(improvable):
+                if self.budget.is_over:
+                    break
+                budget = self.budget.part(1 / (len(improvable) - done))
+                try:
+                    improved = self._improved(results[position], budget)
+                except FatalError:
+                    raise
+                except Exception as lost:  # noqa: BLE001 - an error loses one improvement only
+                    self.context.listener.noticed(
+                        Diagnostic(Severity.WARNING, f"no search: {reason_of(lost)}")
+                    )
+                    continue
+                if improved is not None:
+                    results[position] = improved
+                    self.tell(improved)
         except FatalError as gone:
             failure = gone  # the decisions so far are kept
         for spec, position in entries[len(results) :]:
@@ -353,9 +384,7 @@ class Retuner:
             self.tell(results[-1])
         return RetuningResult(results, failure)
 
-    def _decided(
-        self, spec: Spec, position: int, problems: EntryProblems, budget: Budget
-    ) -> EntryResult:
+    def _decided(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
         """Measure an entry."""
         # Entries for other targets, and those without time, stay unchanged.
         exclusion = Applicability(spec, self.target).exclusion(position)
@@ -367,7 +396,7 @@ class Retuner:
             return _untouched(spec, position, f"{why} before its turn")
         # Find the problems of the entry.
         try:
-            tasks = problems.of(spec, position)
+            tasks = self._problems(spec, position)
         except RefusedError as refusal:
             reason = f"the compiler rejects its configuration: {refusal}"
             return replace(_untouched(spec, position, reason), verdict=EntryVerdict.DROPPED)
@@ -435,30 +464,6 @@ class Retuner:
         kept = {name: value for name, value in before.items() if value not in reasons}
         return {**kept, **values}
 
-    def _improve_all(self, results: list[EntryResult]) -> None:
-        """Search for better configurations of the entries that win, and replace their results."""
-        improvable = []
-        for position, result in enumerate(results):
-            if result.verdict is EntryVerdict.KEPT:
-                task = result.comparisons[0].task
-                own = Revision(task.single).configures_with(0)
-                if task.is_exact and own == set(task.own.attributes):
-                    improvable.append(position)
-        for done, position in enumerate(improvable):
-            if self.budget.is_over:
-                return
-            budget = self.budget.part(1 / (len(improvable) - done))
-            try:
-                improved = self._improved(results[position], budget)
-            except FatalError:
-                raise
-            except Exception as lost:  # noqa: BLE001 - an error loses one improvement only
-                self.warn(Diagnostic(Severity.WARNING, f"no search: {reason_of(lost)}"))
-                continue
-            if improved is not None:
-                results[position] = improved
-                self.tell(improved)
-
     def _improved(self, result: EntryResult, budget: Budget) -> EntryResult | None:
         """Search for a configuration that is clearly faster than that of an entry."""
         # Tune with the entry's own configuration as the default.
@@ -493,61 +498,26 @@ class Retuner:
             configuration=winner,
         )
 
+    # --- The problems on which an entry is measured
 
-def _untouched(spec: Spec, position: int, reason: str) -> EntryResult:
-    before = _provenance(spec, position)
-    return EntryResult(spec, position, EntryVerdict.UNTOUCHED, reason, before, before)
+    @cached_property
+    def _registry(self) -> ProviderRegistry:
+        return ProviderRegistry(self.context.listener.noticed)
 
-
-def _provenance(spec: Spec, position: int) -> dict[str, object]:
-    return provenance_of(spec.anatomy.table, spec.anatomy.pairs[position][0])
-
-
-# --- The problems on which an entry is measured ----------------------------------------------------
-
-_NO_PREPROCESSING: Final = (
-    *("--iree-preprocessing-pass-pipeline=", "--iree-preprocessing-pdl-spec-filename="),
-    "--iree-preprocessing-transform-spec-filename=",
-)
-"""Flags that leave the op of a payload as matchers see it, where the user's flags change the ops of a model first."""
-
-
-class RefusedError(Exception):
-    """An error for an entry whose configuration the compiler rejects; the message is the reason."""
-
-
-@dataclass(frozen=True)
-class EntryProblems:
-    """Finds the problems of entries under flags, of which process-wide ones must already be set.
-
-    The limits of the device are added to the target's.
-    """
-
-    flags: Sequence[str]
-    target: Target
-    registry: ProviderRegistry
-    limits: Mapping[str, int]
-    _in_model: dict[tuple[int, tuple[str, str]], list[TuningTask]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-
-    def add_model(self, model: DispatchedProgram, specs: Sequence[Spec]) -> None:
-        """Add the dispatches of a model to the problems of the entries of specs that configure them.
-
-        Dispatches that do not compile with a spec are skipped.
-        """
-        for task in model.tasks:
-            for spec in specs:
+    def _read_model(self) -> None:
+        """Find the dispatches of the model that entries configure."""
+        for task in self.model.tasks if self.model is not None else ():
+            for spec in self.specs:
                 try:
                     applied = apply_specs(task.source, self.flags, [spec]).applied
                 except TuninglinkError:
-                    continue
+                    continue  # it does not compile with the spec
                 for applied_entry in applied:
                     if applied_entry.entry is not None:
                         pair = applied_entry.entry.matcher, applied_entry.entry.action
                         self._in_model[id(spec), pair].append(task)
 
-    def of(self, spec: Spec, position: int) -> list[EntryTask]:
+    def _problems(self, spec: Spec, position: int) -> list[EntryTask]:
         """Return the problems of an entry, at least one.
 
         Raises:
@@ -562,32 +532,31 @@ class EntryProblems:
         result = [self._prepared(task, ProblemSource.MODEL, single) for task in in_model]
         try:
             payload = payload_for(spec.anatomy.entry(position), self.target)
-            is_exact = all(size.is_demanded for size in payload.sizes)
-            if result and is_exact:
-                # Their ops around the root op, which the payload lacks, may decide which configuration is faster.
-                return [replace(task, is_exact=True) for task in result]
-            task = self._payload_task(payload.text, single)
-        except (PayloadError, NotTunableError):
+        except PayloadError:
             if not result:
                 raise
             return result
-        return [replace(task, is_exact=is_exact), *result]
-
-    def _payload_task(self, payload: str, single: Spec) -> EntryTask:
-        """Return the dispatch that an entry configures in the program that was made for it."""
+        is_exact = all(size.is_demanded for size in payload.sizes)
+        if result and is_exact:
+            # Their ops around the root op, which the payload lacks, may decide which configuration is faster.
+            return [replace(task, is_exact=True) for task in result]
+        # Find the dispatch that the entry configures in the program that was made for it.
         with temporary_directory() as directory:
             path = directory / "payload.mlir"
-            path.write_text(payload)
+            path.write_text(payload.text)
             program = read_program(str(path), [*self.flags, *_NO_PREPROCESSING])
-        if not program.tasks:
-            raise NotTunableError("; ".join(omission.reason for omission in program.omissions))
-        reasons = []
+        reasons = [omission.reason for omission in program.omissions if not program.tasks]
         for dispatch in program.tasks:
             try:
-                return self._prepared(dispatch, ProblemSource.PAYLOAD, single)
+                task = self._prepared(dispatch, ProblemSource.PAYLOAD, single)
             except NotTunableError as failure:
                 reasons.append(str(failure))
-        raise NotTunableError(f"a program was made for it, and {'; '.join(reasons)}")
+            else:
+                return [replace(task, is_exact=is_exact), *result]
+        if result:
+            return result
+        made = "a program was made for it, and " if program.tasks else ""
+        raise NotTunableError(f"{made}{'; '.join(reasons)}")
 
     def _prepared(self, task: TuningTask, source: ProblemSource, single: Spec) -> EntryTask:
         """Determine the configuration of an entry in a task, and the other candidates."""
@@ -607,9 +576,28 @@ class EntryProblems:
         if not copies and not has_pipeline:
             raise NotTunableError("the entry gives it no pipeline")
         given = [] if copies or own is None else [own]
-        spaces = CandidateSpaces(dispatch, default, given, self.registry, self.limits)
+        limits = self.context.devices.first.description.limits
+        spaces = CandidateSpaces(dispatch, default, given, self._registry, limits)
         if copies:
             candidate = rewriting_candidate(spaces.default, copies)
         else:
             candidate = spaces.given[0] if spaces.given else spaces.default
         return EntryTask(task, template, spaces, source, candidate, single)
+
+
+def _is_improvable(result: EntryResult) -> bool:
+    """Return whether an entry wins, and its matcher fixes all sizes."""
+    if result.verdict is not EntryVerdict.KEPT:
+        return False
+    task = result.comparisons[0].task
+    own = Revision(task.single).configures_with(0)
+    return task.is_exact and own == set(task.own.attributes)
+
+
+def _untouched(spec: Spec, position: int, reason: str) -> EntryResult:
+    before = _provenance(spec, position)
+    return EntryResult(spec, position, EntryVerdict.UNTOUCHED, reason, before, before)
+
+
+def _provenance(spec: Spec, position: int) -> dict[str, object]:
+    return provenance_of(spec.anatomy.table, spec.anatomy.pairs[position][0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -79,9 +79,7 @@ if TYPE_CHECKING:
     from tuninglink.specs import SpecSource
     from tuninglink.tuning.candidates import Compiled
     from tuninglink.tuning.devices import Device, DispatchTrace, TracedTensor
-    from tuninglink.tuning.programs import CallOptions, CompiledProgram
-
-    Traced = tuple[tuple[NDArray[Any], ...], list[DispatchTrace]]
+    from tuninglink.tuning.programs import CompiledProgram
 
 
 @dataclass(frozen=True)
@@ -265,15 +263,16 @@ def verify_dispatches(
             runs = ModelRuns(program, compiler, device, seed, judge=judge)
             whole = judge_program(runs, spec)
             if whole.has_overflow and source is not None:
-                name = "" if not whole.is_right else whole.source
+                # Trace them to the first dispatch that makes them.
+                name, reason = whole.source if whole.is_right else "", ""
                 try:
-                    found = find_overflow(runs, source, spec, timeout, name)
-                    reason = found or "none with traces"
+                    traced = _with_traces(source, timeout)
+                    for _, _, _, traces in _traced_calls(runs, traced, spec, timeout):
+                        reason = reason or overflow_finding(traces, program.tasks, name)
                 except TuninglinkError as failure:
                     reason = f"no dispatch is named: {reason_of(failure)}"
-                judgement = whole.judgement
-                judgement = replace(judgement, reason=f"{judgement.reason}; {reason}")
-                whole = replace(whole, judgement=judgement)
+                reason = f"{whole.judgement.reason}; {reason or 'none with traces'}"
+                whole = replace(whole, judgement=replace(whole.judgement, reason=reason))
             report(whole, len(runnable), len(runnable))
     return Verification(tuple(verified), program.omissions, whole)
 
@@ -450,7 +449,7 @@ def trace_program(
         plain, integers = runs.outputs(spec), runs.finite_integers()
     except ModelRunError as failure:
         raise TuninglinkError(error(str(failure))) from None
-    # Compile it with traces for both targets.
+    # Compile it with traces for both targets, and run it on both.
     step("compiling the program with traces")
     traced = _with_traces(source, seconds)
     step("running the program with traces")
@@ -458,69 +457,57 @@ def trace_program(
     functions = []
     with Pool(1, set_up_process) as references:
         job = references.submit(compile_reference, traced, target, seconds=seconds)
-        image = _compiled(runs, traced, spec, seconds)
-        reference = _answer(job, f"the reference for {target.name}").image
-        for call in program.calls.functions:
-            if call.obstacle:
-                continue
-            with temporary_directory() as directory:
-                places = [directory / name for name in ("device", "reference")]
-                for place in places:
-                    place.mkdir()
-                outputs, traces = _traces(
-                    runs, program.calls.compiled(call, image, integers), places[0], seconds
+        for call, directory, outputs, traces in _traced_calls(runs, traced, spec, seconds):
+            image = _answer(job, f"the reference for {target.name}").image
+            place = directory / "reference"
+            place.mkdir()
+            retargeted = program.calls.compiled(call, image, integers)
+            arguments = (retargeted, target.device, runs.seed, str(place))
+            expected, expected_traces = _answer(
+                references.submit(trace_reference, *arguments, seconds=seconds),
+                "the reference with traces",
+            )
+            if [trace.name for trace in traces] != [trace.name for trace in expected_traces]:
+                raise TuninglinkError(error("the device and the reference run other dispatches"))
+            # Compare the tensors of each dispatch.
+            dispatches = [
+                TracedDispatch(
+                    mine.name,
+                    _error(mine.inputs, theirs.inputs),
+                    _error(mine.outputs, theirs.outputs),
+                    tolerance_of(tensor.dtype for tensor in (*theirs.inputs, *theirs.outputs)),
+                    max(map(_magnitude, theirs.outputs), default=0.0),
                 )
-                retargeted = program.calls.compiled(call, reference, integers)
-                arguments = (retargeted, target.device, runs.seed, str(places[1]))
-                expected, expected_traces = _answer(
-                    references.submit(trace_reference, *arguments, seconds=seconds),
-                    "the reference with traces",
-                )
-                if [trace.name for trace in traces] != [trace.name for trace in expected_traces]:
-                    raise TuninglinkError(
-                        error("the device and the reference run other dispatches")
-                    )
-                dispatches = [
-                    TracedDispatch(
-                        mine.name,
-                        _error(mine.inputs, theirs.inputs),
-                        _error(mine.outputs, theirs.outputs),
-                        tolerance_of(tensor.dtype for tensor in (*theirs.inputs, *theirs.outputs)),
-                        max(map(_magnitude, theirs.outputs), default=0.0),
-                    )
-                    for mine, theirs in zip(traces, expected_traces, strict=True)
-                ]
-                untraced = plain[call.label]
-                overflow = ""
-                if overflows(untraced, call.expected):
-                    overflow = overflow_finding(traces, program.tasks, target.name, expected_traces)
-                results = outputs, expected, untraced
-                notes = overflow, narrow_sums(program.tasks)
-                functions.append(TracedFunction(call, tuple(dispatches), *results, *notes))
+                for mine, theirs in zip(traces, expected_traces, strict=True)
+            ]
+            untraced, overflow = plain[call.label], ""
+            if overflows(untraced, call.expected):
+                overflow = overflow_finding(traces, program.tasks, target.name, expected_traces)
+            results = outputs, expected, untraced
+            notes = overflow, narrow_sums(program.tasks)
+            functions.append(TracedFunction(call, tuple(dispatches), *results, *notes))
     return functions
 
 
-def find_overflow(
-    runs: ModelRuns, source: TraceSource, spec: str, seconds: float, reference: str
-) -> str:
-    """Run a program with traces on a device, and return the first dispatch that makes infinities or NaNs, with a remedy.
-
-    See `trace_program` for the arguments; the reference is the name of one with finite outputs, or empty. The result is
-    empty if there is no such dispatch.
-
-    Raises:
-        TuninglinkError: it does not compile or run.
-    """
-    assert runs.program.calls is not None
-    image = _compiled(runs, _with_traces(source, seconds), spec, seconds)
-    for call in runs.program.calls.functions:
-        if not call.obstacle:
-            compiled = runs.program.calls.compiled(call, image, runs.finite_integers())
-            with temporary_directory() as directory:
-                _, traces = _traces(runs, compiled, directory, seconds)
-                if finding := overflow_finding(traces, runs.program.tasks, reference):
-                    return finding
-    return ""
+def _traced_calls(
+    runs: ModelRuns, traced: SavedProgram, spec: str, seconds: float
+) -> Iterator[tuple[FunctionCall, Path, tuple[NDArray[Any], ...], list[DispatchTrace]]]:
+    """Run each function on the device; yield its results, and its traces, whose tensors are in a temporary directory."""
+    calls = runs.program.calls
+    assert calls is not None
+    compiled = runs.compiler.submit_whole(traced, spec, seconds).result()
+    if isinstance(compiled, Failure):
+        raise TuninglinkError(error(f"the program with traces: {compiled.message}"))
+    for call in calls.functions:
+        if call.obstacle:
+            continue
+        with temporary_directory() as directory:
+            program = calls.compiled(call, compiled.image, runs.finite_integers())
+            request = Request(Measurer.program_traces, (program, str(directory)), seconds)
+            result = runs.device.ask(request)
+            if isinstance(result, Failure):
+                raise TuninglinkError(error(f"the program with traces: {result.message}"))
+            yield call, directory, *result
 
 
 T = TypeVar("T")
@@ -541,21 +528,6 @@ def _with_traces(source: TraceSource, seconds: float) -> SavedProgram:
     with Pool(1, prepare_worker, ((*source.flags, _TRACE),)) as pool:
         job = pool.submit(form_traced_program, source, seconds=seconds)
         return _answer(job, "the program with traces")
-
-
-def _compiled(runs: ModelRuns, traced: SavedProgram, spec: str, seconds: float) -> bytes:
-    compiled = runs.compiler.submit_whole(traced, spec, seconds).result()
-    if isinstance(compiled, Failure):
-        raise TuninglinkError(error(f"the program with traces: {compiled.message}"))
-    return compiled.image
-
-
-def _traces(runs: ModelRuns, program: CompiledProgram, directory: Path, seconds: float) -> Traced:
-    request = Request(Measurer.program_traces, (program, str(directory)), seconds)
-    traced = runs.device.ask(request)
-    if isinstance(traced, Failure):
-        raise TuninglinkError(error(f"the program with traces: {traced.message}"))
-    return traced
 
 
 # --- Infinities and NaNs, and the dispatch that they come from ------------------------------------------
@@ -656,7 +628,7 @@ def form_traced_program(source: TraceSource) -> SavedProgram | str:
 
 def trace_reference(
     program: CompiledProgram, device: str, seed: int, directory: str
-) -> Traced | str:
+) -> tuple[tuple[NDArray[Any], ...], list[DispatchTrace]] | str:
     """Run a compiled program with traces in the process of references; return its values or its failure."""
     try:
         return reference_measurer(device, seed).program_traces(program, directory)

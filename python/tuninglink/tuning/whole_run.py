@@ -296,14 +296,12 @@ def _tune_dispatches(tuning: DispatchTuning, deadline: float) -> Tuned:
     """Tune dispatches in this process, whose command line holds the flags, until a deadline or SIGTERM."""
     ledger = Ledger(deadline - time.monotonic(), tuning.options.settings.trials)
     signal.signal(signal.SIGTERM, lambda *_: ledger.whole.stop())
-    result, device = tuning.run(ledger)
-    is_stopped = ledger.whole.is_stopped
-    report = tuning.report(result, device, measures=not is_stopped)
+    result, report = tuning.run(ledger)
     return Tuned(
         result.spec,
         len(result.won),
         report,
         failure=result.failure,
-        is_interrupted=is_stopped,
+        is_interrupted=ledger.whole.is_stopped,
         image=result.image,
     )

@@ -96,7 +96,7 @@ REPORT = TuningReport(
     seconds=61.5,
     stages={
         Stage.PROGRAM: UsedTime(1.5),
-        Stage.MEASUREMENT: UsedTime(60.0, 55.0, 5.0),
+        Stage.MEASUREMENT: UsedTime(60.0, 55.0),
     },
     dispatches=(WON, KEPT),
     omissions=(OmittedDispatch("@main_dispatch_3", "there is no space for a sort"),),

@@ -28,7 +28,6 @@ with lazy_imports(globals()):
         known_compute_units as known_compute_units,
         open_device as open_device,
         physical_cores as physical_cores,
-        runtime_uri as runtime_uri,
         sensors_of as sensors_of,
         shared_cache_bytes as shared_cache_bytes,
     )

@@ -88,12 +88,8 @@ class RemoteDevice(Device):
 class ClusterDevices(DeviceSet, Device):
     """Equal devices of the workers of a cluster. A device that joins takes part from then on.
 
-    As a device, it is the first one of them that is available.
-
-    Args:
-        uris: the devices, see `Cluster.devices`.
-        settings: the settings of measurements.
-        timeout: the seconds after which a benchmark counts as hanging.
+    As a device, it is the first one of them that is available. The arguments are those of `Devices`; a driver alone stands
+    for all devices of the driver.
 
     Raises:
         DeviceError: no worker has such a device, or a device cannot be opened.
@@ -147,8 +143,17 @@ class ClusterDevices(DeviceSet, Device):
         """Admit the devices that appeared since the last check, once they have measured the default."""
         self._looked = time.monotonic()
         cluster = self._cluster
+        # A device is the address of a worker and the name of a resource.
+        workers, uris = sorted(cluster.workers().items()), self._uris
+        offered = [
+            (address, resource)
+            for uri in uris
+            for address, worker in workers
+            for resource in sorted(worker["resources"])
+            if resource == uri or ("://" not in uri and driver_of(resource) == uri)
+        ]
         places = {self._places[device] for device in self._devices} | self._refused
-        for place in [place for uri in self._uris for place in cluster.devices(uri)]:
+        for place in offered:
             if place in places:
                 continue
             try:
@@ -296,19 +301,6 @@ class Cluster(ExitStack):
     def threads(self) -> int:
         """The number of jobs that run at once, on all workers together."""
         return sum(worker["nthreads"] for worker in self.workers().values())
-
-    def devices(self, uri: str) -> list[tuple[str, str]]:
-        """Return the devices of a URI: the address of the worker and the name of the resource.
-
-        Args:
-            uri: a device; a driver alone stands for all devices of the driver.
-        """
-        return [
-            (address, resource)
-            for address, worker in sorted(self.workers().items())
-            for resource in sorted(worker["resources"])
-            if resource == uri or ("://" not in uri and driver_of(resource) == uri)
-        ]
 
 
 class ClusterPool:

@@ -168,7 +168,7 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
     """Open a device. This process then owns the device and the processors that it is pinned to.
 
     Args:
-        uri: the device.
+        uri: the device, as in its description.
         cores: the processors for the threads of `local-task`, one each; by default the physical cores that the
             process may run on.
 
@@ -184,9 +184,9 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
             library.mallopt(_M_TRIM_THRESHOLD, -1)  # and stay there
         pinned = ",".join(map(str, cores or physical_cores()))
         rt.flags.parse_flags(f"--task_topology_cpu_ids={pinned}")
-    driver, opened = _driver(name), runtime_uri(uri)
+    driver = _driver(name)
     try:
-        return driver.create_device_by_uri(opened, allocators=_ALLOCATORS.get(name))
+        return driver.create_device_by_uri(uri, allocators=_ALLOCATORS.get(name))
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         raise _driver_error(f"cannot open device '{uri}'", failure) from None
 
@@ -197,18 +197,6 @@ def release_memory(device: rt.HalDevice) -> None:
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):
         library.malloc_trim(0)
-
-
-def runtime_uri(uri: str) -> str:
-    """Return the URI by which the runtime and its tools open a device, which `uri` may give by number.
-
-    Raises:
-        DeviceError: the driver or device does not exist.
-    """
-    driver, _, path = uri.partition("://")
-    if driver in LOCAL_DRIVERS | _NUMBERING_DRIVERS or not path.isdecimal():
-        return uri
-    return describe(uri).uri
 
 
 def physical_cores() -> list[int]:

@@ -31,7 +31,7 @@ from tuninglink.tuning.devices.device import (
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.devices.running import CallOutputs, MeasurementError
-from tuninglink.tuning.devices.times import Rounds, Settings, Timing, UsedTime
+from tuninglink.tuning.devices.times import Rounds, Settings, Timing
 from tuninglink.tuning.programs import Benchmark, CompiledProgram, Failure, FailureKind
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
@@ -82,7 +82,7 @@ class Device(ABC):
     """
 
     description: DeviceDescription
-    _state: tuple[UsedTime, float | None] = (UsedTime(), None)
+    _state: tuple[float, float | None] = (0.0, None)
     """The use of the device, and since when the current request runs. A request replaces it as other threads read it."""
 
     @abstractmethod
@@ -90,10 +90,10 @@ class Device(ABC):
         """Return the result of a request, or its failure."""
 
     @property
-    def use(self) -> UsedTime:
-        """The use of the device so far."""
+    def use(self) -> float:
+        """The time spent on requests so far, in seconds."""
         use, began = self._state
-        return use if began is None else use.plus(UsedTime(0.0, time.monotonic() - began))
+        return use if began is None else use + time.monotonic() - began
 
     @contextmanager
     def _metered(self) -> Iterator[None]:
@@ -182,10 +182,7 @@ class DeviceProcess(Device, ExitStack):
         limit = request.time_limit(self._timeout)
         with self._turn, self._metered():
             try:
-                job = self._pool.submit(_answer, request, seconds=limit)
-                answer, loading_seconds = job.result()
-                use, began = self._state
-                self._state = (use.plus(UsedTime(loading_seconds=loading_seconds)), began)
+                answer = self._pool.submit(_answer, request, seconds=limit).result()
             except JobTimeoutError as failure:
                 message = f"no answer within {limit:.3g} s; the process of the device was replaced"
                 is_starved = self.description.is_local and failure.is_starved
@@ -207,7 +204,7 @@ class DeviceProcess(Device, ExitStack):
         self._pool = Pool(1, _open_device, self._arguments)
         self.callback(self._pool.close)
         try:
-            description, _ = self._pool.submit(_answer, Request(DESCRIBE, ())).result()
+            description = self._pool.submit(_answer, Request(DESCRIBE, ())).result()
         except JobTimeoutError:
             raise DeviceError(error(f"device '{uri}' does not open: it may be busy")) from None
         except WorkerCrashedError as failure:
@@ -227,14 +224,12 @@ def _open_device(uri: str, cores: tuple[int, ...], settings: Settings | None) ->
     _measurer = Measurer(uri, cores, settings)
 
 
-def _answer(request: Request[Any]) -> tuple[Any, float]:
-    """Return the response to a request, and the time of loading modules for it, in seconds."""
-    before = _measurer.loading_seconds
+def _answer(request: Request[Any]) -> Any:
+    """Return the response to a request."""
     try:
-        answer = request.work(_measurer, *request.arguments)
+        return request.work(_measurer, *request.arguments)
     except MeasurementError as failure:
-        return failure.failure, 0.0
-    return answer, _measurer.loading_seconds - before
+        return failure.failure
 
 
 # --- The first measurement of candidates, and the scales between devices
@@ -376,12 +371,10 @@ class DeviceSet(ExitStack):
         return [device.description for device in self._devices]
 
     @property
-    def use(self) -> UsedTime:
-        """The average use of the devices so far."""
-        devices, mean = self._devices, UsedTime()
-        for device in devices:
-            mean = mean.plus(device.use, 1 / len(devices))
-        return mean
+    def use(self) -> float:
+        """The average use of the devices so far, in seconds."""
+        devices = self._devices
+        return sum(device.use for device in devices) / max(1, len(devices))
 
     @property
     def at_once(self) -> int:
@@ -474,18 +467,18 @@ class AheadLoader:
         """
         limit = self._timeout if is_default else self._limit
         try:
-            _, seconds = self.begin(benchmark.image, limit).result()
+            seconds = self.begin(benchmark.image, limit).result()
         except JobTimeoutError as failure:
             message = f"the driver did not compile it within {failure.seconds:.3g} s"
             return Failure(FailureKind.COMPILE_TIMEOUT, message, failure.is_starved)
         except (WorkerCrashedError, CancelledError):
             return None
-        if is_default:
+        if is_default and not isinstance(seconds, Failure):
             self._limit = min(max(_LEAST_SECONDS, _FACTOR * seconds), self._timeout)
         return None
 
-    def begin(self, image: bytes, seconds: float = _PROGRAM_SECONDS) -> Future[tuple[Any, float]]:
-        """Start to load a module within a time limit."""
+    def begin(self, image: bytes, seconds: float = _PROGRAM_SECONDS) -> Future[float | Failure]:
+        """Start to load a module within a time limit; the result is the time that it takes."""
         return self.pool.submit(_answer, Request(Measurer.load, (image,)), seconds=seconds)
 
 

@@ -136,7 +136,7 @@ class Measurer:
         self.description = describe(uri, cores)
         self._uri = uri
         self._settings = settings or Settings()
-        self._device = open_device(uri, cores)
+        self._device = open_device(self.description.uri, cores)
         self._sensors = sensors_of(uri)
         thread = worker_thread() if driver_of(uri) == SYNCHRONOUS_DRIVER else None
         self._loader = Loader(self._device, thread=thread)
@@ -150,11 +150,6 @@ class Measurer:
         # The least seconds of an empty batch, as other work on the machine only increases a time. Too large an overhead
         # would make slow candidates seem fast.
         self._overheads: dict[BufferLayout, float] = {}
-
-    @property
-    def loading_seconds(self) -> float:
-        """The time spent on loading modules so far, in seconds."""
-        return self._loader.seconds + self._programs.seconds
 
     def measure(
         self, benchmark: Benchmark, seconds: float, limit_microseconds: float | None = None
@@ -258,10 +253,16 @@ class Measurer:
             sampled.append(partial(_mean_sample, functions, repeated.counts, weights))
         return Subject(sampled, least_batch, seconds / repeated.stretch)
 
-    def load(self, image: bytes) -> None:
-        """Load a module and release it: a driver that compiles modules keeps the result for other processes."""
+    def load(self, image: bytes) -> float:
+        """Load a module and release it: a driver that compiles modules keeps the result for other processes.
+
+        Return the time that it takes, in seconds.
+        """
+        began = time.perf_counter()
         self._loader.open(image)
+        seconds = time.perf_counter() - began
         release_memory(self._device)
+        return seconds
 
     def _sets(self, layout: BufferLayout) -> int:
         """Return the number of sets of a benchmark, which is also the smallest batch that shows its time."""

@@ -41,6 +41,15 @@ class MeasurementError(Exception):
         self.failure = Failure(kind, message)
 
 
+@contextmanager
+def _reporting(kind: FailureKind, what: str = "") -> Iterator[None]:
+    """Report a failure of the runtime in a block, whose status becomes one of several types."""
+    try:
+        yield
+    except Exception as failure:  # noqa: BLE001
+        raise MeasurementError(kind, f"{what}{failure}") from None
+
+
 _OWN_STACK_BYTES: Final = 12 << 10
 """The stack that the interpreter needs in a thread beyond that of IREE's task system, in bytes."""
 
@@ -94,11 +103,8 @@ class LoadedFunction:
                 wait()
             return clock() - before
 
-        try:
-            seconds = call() if self.thread is None else self.thread.submit(call).result()
-        except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-            raise MeasurementError(FailureKind.RUN, str(failure)) from None
-        return seconds, results
+        with _reporting(FailureKind.RUN):
+            return call() if self.thread is None else self.thread.submit(call).result(), results
 
 
 class Loader:
@@ -112,7 +118,6 @@ class Loader:
 
     Attributes:
         instance: the instance that modules of the runtime belong to.
-        seconds: the time spent on loading so far.
     """
 
     def __init__(
@@ -123,7 +128,6 @@ class Loader:
         sink: rt.HalModuleDebugSink | None = None,
     ) -> None:
         self.instance = rt.VmInstance()
-        self.seconds = 0.0
         self._thread = thread
         self._hal = rt.create_hal_module(self.instance, device, debug_sink=sink)
         self._mapped = lru_cache(kept)(self._map)
@@ -150,7 +154,7 @@ class Loader:
         Raises:
             MeasurementError: the device rejects the module, or the function does not exist.
         """
-        with self._loading():
+        with _reporting(FailureKind.LOAD):
             module, context = (self._open if anew else self._opened)(image, copy, libraries)
         loaded = module.lookup_function(function)
         if loaded is None:
@@ -159,19 +163,8 @@ class Loader:
 
     def open(self, image: bytes) -> None:
         """Open a module and release it; a `MeasurementError` means that the device rejects it."""
-        with self._loading():
+        with _reporting(FailureKind.LOAD):
             rt.VmContext(self.instance, modules=[self._hal, self._map(image, None)])
-
-    @contextmanager
-    def _loading(self) -> Iterator[None]:
-        """Count the time of a block, and report its failure."""
-        began = time.perf_counter()
-        try:
-            yield
-        except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-            raise MeasurementError(FailureKind.LOAD, str(failure)) from None
-        finally:
-            self.seconds += time.perf_counter() - began
 
     def _open(
         self, image: bytes, copy: Hashable, libraries: tuple[rt.VmModule, ...]
@@ -209,25 +202,18 @@ _HAL_TYPES: Final = {
 }
 
 
+_CANNOT_ALLOCATE: Final = "cannot allocate {} bytes on the device: "
+
+
 def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
     """Copy bytes to a new buffer of a device; a `MeasurementError` means too little free memory."""
-    with _allocation(len(data)):
+    with _reporting(FailureKind.RUN, _CANNOT_ALLOCATE.format(len(data))):
         return device.allocator.allocate_buffer_copy(
             memory_type=rt.MemoryType.DEVICE_LOCAL,
             allowed_usage=rt.BufferUsage.DEFAULT,
             device=device,
             buffer=data,
         )
-
-
-@contextmanager
-def _allocation(length: int) -> Iterator[None]:
-    """Report the failure of a block to allocate a number of bytes."""
-    try:
-        yield
-    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-        message = f"cannot allocate {length} bytes on the device: {failure}"
-        raise MeasurementError(FailureKind.RUN, message) from None
 
 
 def place_inputs(
@@ -253,7 +239,7 @@ def place_inputs(
     ]
     periods = [content for level in levels for _, _, content in level]
     staged = to_device(device, np.concatenate([CANARY, *periods]))
-    with _allocation(length):
+    with _reporting(FailureKind.RUN, _CANNOT_ALLOCATE.format(length)):
         buffer = device.allocator.allocate_buffer(
             memory_type=int(rt.MemoryType.DEVICE_LOCAL),
             allowed_usage=int(rt.BufferUsage.DEFAULT),
@@ -273,7 +259,7 @@ def place_inputs(
             *([(buffer, *copy) for copy in copies if copy] for copies in zip_longest(*repeats)),
         ]
     steps += [[(buffer, *copy)] for copy in _doubling(0, layout.stride, sets * layout.stride)]
-    with _allocation(length):
+    with _reporting(FailureKind.RUN, _CANNOT_ALLOCATE.format(length)):
         done, commands = device.create_semaphore(0), []
         for number, step in enumerate([[], *steps]):
             command = rt.HalCommandBuffer(device)
@@ -355,11 +341,9 @@ def input_bytes(
 def parameter_indexes(source: ParameterSource, seed: int) -> dict[str, rt.ParameterIndex]:
     """Return the parameters of a program by scope; a `MeasurementError` means that a file cannot be read."""
     indexes: defaultdict[str, rt.ParameterIndex] = defaultdict(rt.ParameterIndex)
-    try:
+    with _reporting(FailureKind.LOAD, "cannot read parameters: "):
         for file in source.files:
             indexes[file.scope].load(file.path)
-    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-        raise MeasurementError(FailureKind.LOAD, f"cannot read parameters: {failure}") from None
     for number, parameter in enumerate(source.parameters if source.is_synthetic else ()):
         kind, shape = parameter.element_type, parameter.shape
         values = random_bytes(kind, math.prod(shape), (seed, number))
@@ -385,6 +369,7 @@ class CallOutputs:
     seconds: float
 
 
+@dataclass
 class LoadedProgram:
     """A function of a program with its inputs.
 
@@ -392,46 +377,40 @@ class LoadedProgram:
     state.
     """
 
-    def __init__(
-        self,
-        device: rt.HalDevice,
-        load: Callable[..., LoadedFunction],
-        program: CompiledProgram,
-        seed: int,
-    ) -> None:
-        self._device = device
-        self._load = load
-        self._program = program
-        self._seed = seed
+    device: rt.HalDevice
+    load: Callable[..., LoadedFunction]
+    program: CompiledProgram
+    seed: int
+
+    def __post_init__(self) -> None:
         self._inputs = self._arguments()
-        self._function = load()
+        self._function = self.load()
 
     def sample(self, batch: int) -> float:
         """Call the function `batch` times; return the microseconds of a call."""
-        if self._program.is_stateful:
-            function = self._load(anew=True)
+        if self.program.is_stateful:
+            function = self.load(anew=True)
             self._call(function, self._inputs)
             return self._call(function, self._inputs)[0] * 1e6
-        if any(argument.is_updated for argument in self._program.inputs):
+        if any(argument.is_updated for argument in self.program.inputs):
             self._inputs = self._arguments()
         return sum(self._call(self._function, self._inputs)[0] for _ in range(batch)) / batch * 1e6
 
     def outputs(self) -> CallOutputs:
         """Return the outputs of a call in a fresh context."""
-        function = self._load(anew=True)
+        function = self.load(anew=True)
         inputs = self._arguments()
         seconds, results = self._call(function, inputs)
         values = []
         for number in range(results.size):
             value = results.get_variant(number)
-            is_reference = isinstance(value, rt.VmRef)
-            values.append(
-                results.get_as_object(number, rt.HalBufferView) if is_reference else value
-            )
-        pairs = zip(inputs, self._program.inputs, strict=True)
+            if isinstance(value, rt.VmRef):
+                value = results.get_as_object(number, rt.HalBufferView)
+            values.append(value)
+        pairs = zip(inputs, self.program.inputs, strict=True)
         values += [value for value, argument in pairs if argument.is_updated]
         arrays = (
-            to_host(self._device, value)
+            to_host(self.device, value)
             if isinstance(value, rt.HalBufferView)
             else np.asarray(value)
             for value in values
@@ -441,16 +420,16 @@ class LoadedProgram:
     def _call(
         self, function: LoadedFunction, inputs: Sequence[Any]
     ) -> tuple[float, rt.VmVariantList]:
-        if not self._program.has_fences:
+        if not self.program.has_fences:
             return function.run(inputs)
-        done = rt.HalFence.create_at(self._device.create_semaphore(0), 1)
+        done = rt.HalFence.create_at(self.device.create_semaphore(0), 1)
         return function.run([*inputs, rt.HalFence(0), done], done.wait)
 
     def _arguments(self) -> list[Any]:
         values: list[Any] = []
-        for number, argument in enumerate(self._program.inputs):
+        for number, argument in enumerate(self.program.inputs):
             name = argument.element_type
-            data = input_bytes(argument, number, self._seed, self._program.integers)
+            data = input_bytes(argument, number, self.seed, self.program.integers)
             if argument.is_scalar:
                 dtype = element_type(name)
                 assert dtype is not None
@@ -460,6 +439,6 @@ class LoadedProgram:
             kind = getattr(rt.HalElementType, _HAL_TYPES.get(name.lstrip("su"), ""), None)
             if kind is None:
                 raise MeasurementError(FailureKind.LOAD, f"inputs of type '{name}' cannot be made")
-            buffer = to_device(self._device, data)
+            buffer = to_device(self.device, data)
             values.append(rt.HalBufferView(buffer, list(argument.shape), kind))
         return values

@@ -160,25 +160,15 @@ class Stage(Enum):
 
 @dataclass(frozen=True)
 class UsedTime:
-    """The time of a stage; or the time that devices were in use, which has no `seconds`.
+    """The time of a stage.
 
     Attributes:
         seconds: the total duration.
         device_seconds: the time spent on requests to devices; the mean of several devices.
-        loading_seconds: the part of it spent on loading modules.
     """
 
     seconds: float = 0.0
     device_seconds: float = 0.0
-    loading_seconds: float = 0.0
-
-    def plus(self, other: UsedTime, factor: float = 1.0) -> UsedTime:
-        """Return the sum of this time and a multiple of another one."""
-        return UsedTime(
-            self.seconds + factor * other.seconds,
-            self.device_seconds + factor * other.device_seconds,
-            self.loading_seconds + factor * other.loading_seconds,
-        )
 
 
 class Timeline:
@@ -188,16 +178,16 @@ class Timeline:
         clock: returns the time in seconds.
 
     Attributes:
-        device_use: returns the use of the devices of the run so far; none before they are opened.
+        device_use: returns the seconds in which the devices of the run were in use so far; 0 before they are opened.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self.device_use: Callable[[], UsedTime] = UsedTime
+        self.device_use: Callable[[], float] = float
         self._stages: list[Stage] = [Stage.OTHER]
         self._times: dict[Stage, UsedTime] = {}
         self.began = clock()
-        self._until = UsedTime(self.began)
+        self._until = (self.began, 0.0)
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[None]:
@@ -213,9 +203,10 @@ class Timeline:
     def times(self) -> dict[Stage, UsedTime]:
         """Return the time of each stage so far, in the order in which they first ended."""
         # Add the time since the last call to the current stage.
-        now = self.device_use().plus(UsedTime(self._clock()))
-        stage = self._stages[-1]
-        since = now.plus(self._until, -1.0)
-        self._times[stage] = self._times.get(stage, UsedTime()).plus(since)
+        now, stage = (self._clock(), self.device_use()), self._stages[-1]
+        used = self._times.get(stage, UsedTime())
+        self._times[stage] = UsedTime(
+            used.seconds + now[0] - self._until[0], used.device_seconds + now[1] - self._until[1]
+        )
         self._until = now
         return dict(self._times)
