@@ -15,7 +15,7 @@ from processes import eventually
 from programs import HOST_CPU, listening
 
 from tuninglink.cli.compile import specs_of
-from tuninglink.compiler import CompileOptions
+from tuninglink.compiler import CompileOptions, SpecChoice
 from tuninglink.errors import TuninglinkError
 from tuninglink.explaining import (
     DispatchEvent,
@@ -32,10 +32,9 @@ from tuninglink.tuning import (
     ProgramMeasurement,
     program_profiles,
     record_profile,
-    time_dispatches,
     weighed,
 )
-from tuninglink.tuning.devices import DeviceError, DeviceProcess, Settings, Timing
+from tuninglink.tuning.devices import DeviceError, DeviceProcess, Timing
 from tuninglink.tuning.programs import (
     ALL_CALLS,
     CallOptions,
@@ -330,22 +329,28 @@ def test_the_time_of_a_dynamic_dispatch_is_the_mean_over_its_sizes(
     monkeypatch.setattr(program_profiles, "DeviceProcess", TimedByStride)
     path = tmp_path / "dynamic.mlir"
     path.write_text(DYNAMIC)
-    program = read_program(str(path), FLAGS, sizes=[GivenSizes.parse("0.0=8:3,64")])
-    (task,) = program.tasks
+    sizes = (GivenSizes.parse("0.0=8:3,64"),)
+    (task,) = read_program(str(path), FLAGS, sizes=sizes).tasks
     strides = {size.sizes: size.layout.stride for size in task.sized if size.weight}
     small, large = sorted(strides.values())
     assert small < large
-    profile, _ = time_dispatches(program, lambda source, _: source, "local-sync", Settings())
+    options = CompileOptions(input=str(path), flags=tuple(FLAGS), sizes=sizes)
+    measurement = ProgramMeasurement(str(path), options, "local-sync")
+    profile, _ = measurement.time_dispatches(SpecChoice(), lambda _: None)
     assert list(profile.by_name.values()) == [(3 * small + large) / 4]
 
 
-def test_a_device_that_does_not_run_the_code_is_an_error(dispatched: DispatchedProgram) -> None:
+def test_a_device_that_does_not_run_the_code_is_an_error(
+    dispatched: DispatchedProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = dispatched.tasks[0]
     foreign = replace(
         dispatched, tasks=(replace(task, target=replace(task.target, backend="cuda")),)
     )
+    monkeypatch.setattr(program_profiles, "read_program", lambda *_, **__: foreign)
+    measurement = ProgramMeasurement("loop.mlir", CompileOptions(), "local-sync")
     with pytest.raises(TuninglinkError, match="no dispatch of the program runs alone") as failure:
-        time_dispatches(foreign, lambda source, _: source, "local-sync", Settings())
+        measurement.time_dispatches(SpecChoice(), lambda _: None)
     assert "driver 'local-sync' does not run what 'cuda' compiles" in notes_of(failure.value)
 
 

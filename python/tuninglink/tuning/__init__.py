@@ -22,7 +22,6 @@ with lazy_imports(globals()):
     from tuninglink.tuning.program_profiles import (
         ProgramMeasurement as ProgramMeasurement,
         record_profile as record_profile,
-        time_dispatches as time_dispatches,
         weighed as weighed,
     )
     from tuninglink.tuning.report import (

@@ -32,6 +32,7 @@ from tuninglink.tuning.devices import (
     LOCAL_DRIVERS,
     THREADED_DRIVER,
     Caches,
+    DeviceError,
     DeviceProcess,
     MeasurementError,
     Settings,
@@ -56,78 +57,12 @@ from tuninglink.tuning.programs import (
     element_type,
     program_calls,
     read_program,
+    reason_of,
 )
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
     from tuninglink.tuning.programs import ProgramCalls
-
-
-_DISPATCH_SECONDS: Final = 0.2
-"""The time for samples of a dispatch."""
-
-
-def time_dispatches(
-    program: DispatchedProgram,
-    compiled: Callable[[bytes, str], bytes],
-    uri: str,
-    settings: Settings,
-) -> tuple[Profile, tuple[str, ...]]:
-    """Measure the dispatches of a program, each alone.
-
-    Args:
-        program: the program.
-        compiled: compiles a benchmark at `executable-sources`, given its content and its name.
-        uri: the device.
-        settings: the settings of measurements.
-
-    Returns:
-        The times by dispatch, and a note on each unmeasured dispatch.
-
-    Raises:
-        DeviceError: the device cannot be opened, or is lost.
-        TuninglinkError: no dispatch can be measured.
-    """
-    times: dict[str, float] = {}
-    omissions = list(program.omissions)
-    with DeviceProcess(uri, settings=settings) as device:
-        for task in program.tasks:
-            time = _time(task, compiled, device)
-            if isinstance(time, str):
-                omissions.append(Omission(task.dispatches, time))
-            else:
-                times |= dict.fromkeys(task.dispatches, time)
-        name = device.description.name
-    notes = tuple(f"not measured: {omission}" for omission in omissions)
-    if not times:
-        message = f"no dispatch of the program runs alone on device '{uri}'"
-        raise TuninglinkError(error(message, notes=[note(reason) for reason in notes]))
-    return Profile(times, device=name), notes
-
-
-def _time(
-    task: TuningTask, compiled: Callable[[bytes, str], bytes], device: DeviceProcess
-) -> float | str:
-    """Return the microseconds of a call, or the reason for a missing time.
-
-    The time of a dynamic dispatch is the mean over its sizes, as is its cost.
-    """
-    if reason := device.description.unsupported(task.target.backend):
-        return reason
-    try:
-        image = compiled(task.source, task.label)
-    except TuninglinkError as failure:
-        return failure.diagnostics[0].message
-    benchmark = task.benchmark(image)
-    sized = [(function.weight, benchmark.at(function)) for function in benchmark.measured]
-    total = weights = 0.0
-    for weight, single in sized or [(1, benchmark)]:
-        timing = device.measure(single, _DISPATCH_SECONDS)
-        if isinstance(timing, Failure):
-            return timing.message
-        total += weight * timing.median
-        weights += weight
-    return total / weights
 
 
 def weighed(program: DispatchedProgram, profile: Profile) -> DispatchedProgram:
@@ -158,6 +93,9 @@ def weighed(program: DispatchedProgram, profile: Profile) -> DispatchedProgram:
 
 
 # --- Recording -------------------------------------------------------------------------------------------
+
+_DISPATCH_SECONDS: Final = 0.2
+"""The time for samples of a dispatch that is measured alone."""
 
 _RECORDED: Final = {
     **dict.fromkeys(LOCAL_DRIVERS, "host-execution"),
@@ -370,7 +308,7 @@ class ProgramMeasurement:
             profile, notes = self._recorded(image), tuple[str, ...]()
             how = "inside the program"
         else:
-            profile, notes = self._alone(choice, step)
+            profile, notes = self.time_dispatches(choice, step)
             how = "of each dispatch alone, as the driver has no profiles"
         # Measure the compiler's defaults for tuned dispatches by the same method.
         tuned = {
@@ -385,11 +323,10 @@ class ProgramMeasurement:
                     step(f"running the program without specs on {self.uri}")
                     defaults = self._recorded(default)
                 else:
-                    defaults, _ = self._alone(SpecChoice(), step, tuned)
+                    defaults, _ = self.time_dispatches(SpecChoice(), step, tuned)
                 profile = replace(profile, defaults=defaults.by_name)
             except TuninglinkError as failure:
-                reason = failure.diagnostics[0].message
-                remarks = (f"the compiler's choices were not measured: {reason}",)
+                remarks = (f"the compiler's choices were not measured: {reason_of(failure)}",)
         timed = with_times(explanation, [profile, *others])
         # Add the peak rates, if the device is a processor.
         if driver_of(self.uri) in LOCAL_DRIVERS:
@@ -423,18 +360,51 @@ class ProgramMeasurement:
             options=self.calls,
         )
 
-    def _alone(
+    def time_dispatches(
         self, choice: SpecChoice, step: Callable[[str], None], only: Collection[str] = ()
     ) -> tuple[Profile, tuple[str, ...]]:
-        """Measure dispatches each alone, and return their times and a note on each unmeasured one."""
-        program = self._program
-        if only:
-            tasks = (task for task in program.tasks if not set(only).isdisjoint(task.dispatches))
-            program = replace(program, tasks=tuple(tasks))
+        """Measure dispatches, all or those of some names, each alone.
+
+        The time of a dynamic dispatch is the mean over its sizes, as is its cost.
+
+        Returns:
+            The times by dispatch, and a note on each unmeasured dispatch.
+
+        Raises:
+            DeviceError: the device cannot be opened, or is lost.
+            TuninglinkError: no dispatch can be measured.
+        """
         from_sources = replace(self.whole, compile_from=Phase.EXECUTABLE_SOURCES)
-
-        def compiled(source: bytes, name: str) -> bytes:
-            step(f"measuring {name}")
-            return Compiler(from_sources, choice).compile(source, name).output
-
-        return time_dispatches(program, compiled, self.uri, Settings(caches=self.caches))
+        times: dict[str, float] = {}
+        omissions = list(self._program.omissions)
+        with DeviceProcess(self.uri, settings=Settings(caches=self.caches)) as device:
+            for task in self._program.tasks:
+                if only and set(only).isdisjoint(task.dispatches):
+                    continue
+                reason = device.description.unsupported(task.target.backend)
+                total = weights = 0.0
+                try:
+                    if reason:
+                        raise TuninglinkError(error(reason))
+                    step(f"measuring {task.label}")
+                    compiled = Compiler(from_sources, choice).compile(task.source, task.label)
+                    benchmark = task.benchmark(compiled.output)
+                    sized = [(size.weight, benchmark.at(size)) for size in benchmark.measured]
+                    for weight, single in sized or [(1, benchmark)]:
+                        timing = device.measure(single, _DISPATCH_SECONDS)
+                        if isinstance(timing, Failure):
+                            raise TuninglinkError(error(timing.message))
+                        total += weight * timing.median
+                        weights += weight
+                except DeviceError:
+                    raise
+                except TuninglinkError as failure:
+                    omissions.append(Omission(task.dispatches, reason_of(failure)))
+                else:
+                    times |= dict.fromkeys(task.dispatches, total / weights)
+            name = device.description.name
+        notes = tuple(f"not measured: {omission}" for omission in omissions)
+        if not times:
+            message = f"no dispatch of the program runs alone on device '{self.uri}'"
+            raise TuninglinkError(error(message, notes=[note(reason) for reason in notes]))
+        return Profile(times, device=name), notes

@@ -540,7 +540,21 @@ def overflow_finding(
     reference: Sequence[DispatchTrace] = (),
 ) -> str:
     """Return the dispatch that infinities and NaNs come from, and the remedy; the name is that of a reference, if any."""
-    position = _overflowing_dispatch(traces)
+    # Negative infinities may be masks, so the search begins at the first dispatch that makes others.
+    overflowing = (n for n, trace in enumerate(traces) if any(map(_has_overflow, trace.outputs)))
+    infinite = (n for n, trace in enumerate(traces) if not all(map(_is_finite, trace.outputs)))
+    position = next(overflowing, None)
+    position = maker = max(infinite, default=None) if position is None else position
+    # It goes back to the dispatches that made infinities for it.
+    while maker is not None:
+        position = maker
+        paths = {tensor.path.name for tensor in traces[position].inputs if not _is_finite(tensor)}
+        makers = (
+            earlier
+            for earlier, trace in enumerate(traces[:position])
+            if any(tensor.path.name in paths for tensor in trace.outputs)
+        )
+        maker = max(makers, default=None)
     if position is None:
         return ""
     trace = traces[position]
@@ -559,30 +573,6 @@ def overflow_finding(
     ):
         return f"{finding}, whose results exceed 65504, the largest number of f16: compute it in f32 or bf16"
     return f"{finding}, whose inputs are finite: it divides by zero, or has a root or logarithm without a value"
-
-
-def _overflowing_dispatch(traces: Sequence[DispatchTrace]) -> int | None:
-    """Return the position of the dispatch from which infinities and NaNs come; None if no dispatch has any."""
-    # Negative infinities may be masks, so the search begins at the first dispatch that makes others. It goes back to
-    # the dispatches that made infinities for it.
-    last = next(
-        (n for n, trace in enumerate(traces) if any(map(_has_overflow, trace.outputs))), None
-    )
-    if last is None:
-        low = (n for n, trace in enumerate(traces) if not all(map(_is_finite, trace.outputs)))
-        last = max(low, default=None)
-    while last is not None:
-        paths = {tensor.path.name for tensor in traces[last].inputs if not _is_finite(tensor)}
-        makers = (
-            position
-            for position, trace in enumerate(traces[:last])
-            if any(tensor.path.name in paths for tensor in trace.outputs)
-        )
-        maker = max(makers, default=None)
-        if maker is None:
-            return last
-        last = maker
-    return None
 
 
 def _has_overflow(tensor: TracedTensor) -> bool:
