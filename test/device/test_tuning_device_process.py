@@ -45,6 +45,7 @@ from tuninglink.tuning.devices import (
     describe,
     device as device_module,
     devices_of,
+    measurement,
     open_device,
     patterns,
     place_inputs,
@@ -204,22 +205,19 @@ def test_a_crash_costs_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         assert marked(marker) != [process]
 
 
-def test_cold_caches_rotate_through_more_than_they_hold() -> None:
-    settings = Settings(caches=Caches.COLD, last_level_bytes=1 << 16)
-    with DeviceProcess("local-sync", settings=settings) as device:
-        found = device.measure(benchmark(DOUBLE))
-        assert isinstance(found, Timing)
-        assert found.batch * LAYOUT.stride > 4 << 16
+def test_cold_caches_rotate_through_more_than_they_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measurement, "shared_cache_bytes", lambda _: 1 << 16)
+    measurer = Measurer("local-sync", settings=Settings(caches=Caches.COLD))
+    found = measurer.measure(benchmark(DOUBLE), 0.02)
+    assert found.batch * LAYOUT.stride > 4 << 16
 
 
-def test_caches_hold_what_the_program_leaves_in_them() -> None:
+def test_caches_hold_what_the_program_leaves_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
     sets = (1 << 24) // LAYOUT.stride  # more than fits into a sample of DOUBLE by its time
     program = replace(benchmark(DOUBLE), layout=replace(LAYOUT, program_sets=sets))
-    with DeviceProcess("local-sync", settings=Settings(sample_seconds=1e-6)) as device:
-        repeated = device.measure(benchmark(DOUBLE))
-        rotated = device.measure(program)
-    assert isinstance(repeated, Timing)
-    assert isinstance(rotated, Timing)
+    monkeypatch.setattr(measurement, "SAMPLE_SECONDS", 1e-6)
+    measurer = Measurer("local-sync")
+    repeated, rotated = (measurer.measure(each, 0.02) for each in (benchmark(DOUBLE), program))
     assert repeated.batch < sets <= rotated.batch
 
 

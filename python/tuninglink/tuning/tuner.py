@@ -194,18 +194,12 @@ class Tuner:
             else:
                 tried += count
             is_known = is_known or bool(prepared and prepared.spaces.default_fault)
-        budget = self.ledger.seconds + _REPAIRS * untried * seconds
-        advice = self._advice if is_known else ""
-        seconds = budget if untried else 0.0
+        seconds = self.ledger.seconds + _REPAIRS * untried * seconds if untried else 0.0
+        # A flag may avoid miscompiled convolutions.
+        advice, has_convolutions = "", any(b"conv" in task.source for task in self.program.tasks)
+        if is_known and has_convolutions and not CHANNELS_LAST.conflicts(self.flags):
+            advice = f"{shlex.join(CHANNELS_LAST.flags)} may avoid some"
         return WrongDefaults(repaired, tried, untried, seconds, advice, outputs)
-
-    @property
-    def _advice(self) -> str:
-        """The flag that may avoid miscompiled defaults; empty if the program has no convolutions or the flag is set."""
-        has_convolutions = any(b"conv" in task.source for task in self.program.tasks)
-        if CHANNELS_LAST.conflicts(self.flags) or not has_convolutions:
-            return ""
-        return f"{shlex.join(CHANNELS_LAST.flags)} may avoid some"
 
     def _reserve(self, guard: ProgramGuard, defaults: DefaultQueue) -> None:
         """Reserve time for the whole program and for ranges, and report the least budget if it is too small."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tuninglink.tuning.devices import Stage, Timeline, UsedTime
+
+if TYPE_CHECKING:
+    import pytest
 
 
 @dataclass
@@ -19,9 +23,10 @@ class Machine:
         self.use += on_device
 
 
-def test_stages_add_up() -> None:
+def test_stages_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine()
-    timeline = Timeline(lambda: machine.now)
+    monkeypatch.setattr("tuninglink.tuning.devices.times.time.monotonic", lambda: machine.now)
+    timeline = Timeline()
     timeline.device_use = lambda: machine.use
     with timeline.stage(Stage.RACE):
         machine.work(1.0, 0.5)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import Diagnostic, TuninglinkError
 from tuninglink.mlir import error, note
 from tuninglink.tuning.deciding.tune_options import Numerics
-from tuninglink.tuning.devices import Outputs, Settings, difference, repetition
+from tuninglink.tuning.devices import Outputs, difference, repetition
 from tuninglink.tuning.programs import (
     Correctness,
     Failure,
@@ -131,7 +131,7 @@ def measure_default(
             return timing
         times.append(timing.least)
     weights = [function.weight for function in benchmark.measured]
-    repeated = repetition(times, weights, Settings().sample_seconds)
+    repeated = repetition(times, weights)
     return replace(measured, program_us=sum(times), stretch=repeated.stretch)
 
 

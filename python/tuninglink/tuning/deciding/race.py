@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.decisions import Decision, Outcome, decide, survivors
-from tuninglink.tuning.devices import FEWEST_ROUNDS, Settings, Stage, Timeline
+from tuninglink.tuning.devices import FEWEST_ROUNDS, SAMPLE_SECONDS, Stage, Timeline
 from tuninglink.tuning.programs import Failure
 
 if TYPE_CHECKING:
@@ -272,7 +272,6 @@ _BLOCK_PART: Final = 0.03
 _GROUP_SECONDS: Final = 10.0
 """The time limit for the fewest rounds of a group; finalists that exceed it race in several groups."""
 
-_SAMPLE_SECONDS: Final = Settings().sample_seconds
 
 CLEAR_ROUNDS: Final = 5
 """The rounds of a block that suffice for ratios far from the threshold."""
@@ -311,7 +310,7 @@ class Contestant:
     def sample_seconds(self) -> float:
         """The time of one sample."""
         iterations = self.benchmark.layout.program_sets
-        return max(iterations * self.microseconds * self.stretch * 1e-6, _SAMPLE_SECONDS)
+        return max(iterations * self.microseconds * self.stretch * 1e-6, SAMPLE_SECONDS)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ with lazy_imports(globals()):
     )
     from tuninglink.tuning.devices.measurement import (
         FEWEST_ROUNDS as FEWEST_ROUNDS,
+        SAMPLE_SECONDS as SAMPLE_SECONDS,
         DispatchTrace as DispatchTrace,
         Measurer as Measurer,
         TracedTensor as TracedTensor,

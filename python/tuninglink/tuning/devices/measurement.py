@@ -79,6 +79,9 @@ _KEPT_PATTERNS: Final = 16
 _OVERHEAD_CALLS: Final = 5
 """The number of empty batches whose least time is the overhead of a call."""
 
+SAMPLE_SECONDS: Final = 0.003
+"""The duration of a sample, if more than one iteration fits."""
+
 _LEAST_SAMPLES: Final = 3
 _MOST_SAMPLES: Final = 100
 _ENOUGH_SECONDS: Final = 1.0
@@ -171,7 +174,7 @@ class Measurer:
                 once = subject.sample(1)
             if once > limit:
                 # Of a short iteration, a sample is cheap, and shows its time without the overhead of the call.
-                few = max(1, int(self._settings.sample_seconds * 1e6 / once))
+                few = max(1, int(SAMPLE_SECONDS * 1e6 / once))
                 once = subject.sample(few) if few > 1 else once
                 if few == 1 or once > limit_microseconds:
                     return Timing((once,), few, self._sensors())
@@ -225,13 +228,12 @@ class Measurer:
         )
         if seed is not None and is_copied:
             copies = [(seed, position) for position in range(_LOCAL_COPIES)]
-        seconds = self._settings.sample_seconds
         if isinstance(program, CompiledProgram):
             loaded = [self._load_program(program, self._programs, copy) for copy in copies]
-            return Subject([one.sample for one in loaded], 1, seconds)
+            return Subject([one.sample for one in loaded], 1)
         if not program.measured:
             sampled = [self._load(program, copy, [program.layout]) for copy in copies]
-            return Subject(sampled, self._sets(program.layout), seconds)
+            return Subject(sampled, self._sets(program.layout))
         # A benchmark of a dynamic dispatch runs at several sizes, one after another. An iteration takes the mean of
         # their times.
         layouts = [function.layout for function in program.measured]
@@ -248,10 +250,10 @@ class Measurer:
                 for function, layout in zip(functions, layouts, strict=True):
                     function(self._sets(layout))  # it pays for code and pages
                     times.append(function(self._sets(layout)))
-                self._repetitions[program.measured] = repetition(times, weights, seconds)
+                self._repetitions[program.measured] = repetition(times, weights)
             repeated = self._repetitions[program.measured]
             sampled.append(partial(_mean_sample, functions, repeated.counts, weights))
-        return Subject(sampled, least_batch, seconds / repeated.stretch)
+        return Subject(sampled, least_batch, repeated.stretch)
 
     def load(self, image: bytes) -> float:
         """Load a module and release it: a driver that compiles modules keeps the result for other processes.
@@ -271,8 +273,7 @@ class Measurer:
         if self._settings.caches is Caches.PROGRAM:
             return layout.program_sets
         is_local = driver_of(self._uri) in LOCAL_DRIVERS
-        own_bytes = shared_cache_bytes([0]) if is_local else _GPU_CACHE_BYTES
-        cache_bytes = self._settings.last_level_bytes or own_bytes
+        cache_bytes = shared_cache_bytes([0]) if is_local else _GPU_CACHE_BYTES
         copies = _COLD_FACTOR * cache_bytes // layout.stride + 1
         return layout.variants * max(2, min(copies, _MOST_BUFFER_BYTES // layout.stride))
 
@@ -410,12 +411,12 @@ class Subject:
     Attributes:
         copies: run the copies.
         least_batch: the smallest batch that shows the time of an iteration.
-        sample_seconds: the duration of a sample.
+        stretch: the duration of its iteration in a sample over that of a single one, as of several sizes.
     """
 
     copies: Sequence[Sample]
     least_batch: int
-    sample_seconds: float
+    stretch: float = 1.0
     _microseconds: float = math.inf
 
     def sample(self, batch: int, copy: int = 0) -> float:
@@ -431,7 +432,7 @@ class Subject:
         A single iteration mostly measures the call, so the batch grows until it measures the iterations. It grows by
         steps, since a batch that seems to take no time may only have run in a quiet moment of a busy machine.
         """
-        batch, enough = self.least_batch, self.sample_seconds * 1e6
+        batch, enough = self.least_batch, SAMPLE_SECONDS / self.stretch * 1e6
         if math.isinf(self._microseconds):
             self.sample(batch)
         taken = self._microseconds * batch
@@ -468,9 +469,9 @@ class Repetition:
     stretch: float
 
 
-def repetition(times: Sequence[float], weights: Sequence[int], sample_seconds: float) -> Repetition:
-    """Return the repetitions of a benchmark at each of its sizes, which `sample_seconds` limit."""
-    longest = min(max(times), sample_seconds * 1e6)
+def repetition(times: Sequence[float], weights: Sequence[int]) -> Repetition:
+    """Return the repetitions of a benchmark at each of its sizes, which the duration of a sample limits."""
+    longest = min(max(times), SAMPLE_SECONDS * 1e6)
     counts = tuple(max(1, round(longest / time)) for time in times)
     whole = sum(count * time for count, time in zip(counts, times, strict=True))
     return Repetition(counts, whole / weighted_mean(times, weights))

@@ -107,24 +107,13 @@ def compare(
     if np.array_equal(elements(binding, actual).view(np.uint8), values.view(np.uint8)):
         # Twenty times as fast as with tolerances.
         return ElementDifferences(agrees=True, count=len(values))
-    # Tolerances are relative to the magnitude of each element, at least the root mean square of the finite ones. An
-    # infinite magnitude would allow any value in its place.
-    scale, relative = _root_mean_square(values), _relative_tolerance(dtype, reduction)
-
-    def limits(part: slice) -> np.ndarray:
-        magnitudes = np.abs(values[part].astype(np.float64))
-        finite = np.where(np.isfinite(magnitudes), magnitudes, scale)
-        return relative * np.maximum(finite, scale)
-
-    return _differences(binding, actual, expected, Tolerance(relative * scale, limits))
+    is_narrow = dtype.itemsize <= _NARROW_BYTES
+    summation = 0.0 if is_narrow else _precision(dtype) * _SUM * math.sqrt(reduction)
+    return compare_with(binding, actual, Expected(expected, expected), summation)
 
 
-def _relative_tolerance(dtype: np.dtype, reduction: int) -> float:
-    """Return the tolerance for rounding in another order, relative to the magnitude of elements."""
-    precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
-    terms = 0 if dtype.itemsize <= _NARROW_BYTES else _SUM * math.sqrt(reduction)
-    roundings = 2 if dtype.itemsize <= _NARROW_BYTES else _ROUNDINGS
-    return precision * (roundings + terms)
+def _precision(dtype: np.dtype) -> float:
+    return float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
 
 
 _BLOCK_ELEMENTS: Final = 1 << 18
@@ -215,19 +204,25 @@ def tolerance(binding: Binding, expected: Expected, summation: float) -> Toleran
     if dtype is None or not is_float(binding.element_type):
         return Tolerance(0.0, lambda part: np.where(values[part] == moved[part], 0.0, np.inf))
 
+    # Tolerances are relative to the magnitude of each element, at least the root mean square of the finite ones. An
+    # infinite magnitude would allow any value in its place.
+    roundings = 2 if dtype.itemsize <= _NARROW_BYTES else _ROUNDINGS
+    relative, scale = roundings * _precision(dtype) + summation, _root_mean_square(values)
+    is_moved, least_change = expected.perturbed is not expected.values, 0.0
+
     def change(part: slice) -> np.ndarray:
         with np.errstate(invalid="ignore"):
             off = np.abs(moved[part].astype(np.float64) - values[part].astype(np.float64))
         result: np.ndarray = np.nan_to_num(off, posinf=0.0)
         return result
 
-    relative, scale = _relative_tolerance(dtype, 0) + summation, _root_mean_square(values)
-    squares = sum(float(np.square(change(part)).sum()) for part in _blocks(len(values)))
-    least_change = math.sqrt(squares / len(values)) if len(values) else 0.0
+    if is_moved and len(values):
+        squares = sum(float(np.square(change(part)).sum()) for part in _blocks(len(values)))
+        least_change = math.sqrt(squares / len(values))
 
     def limits(part: slice) -> np.ndarray:
         rounding = relative * np.maximum(np.abs(values[part].astype(np.float64)), scale)
-        sensitivity = _SENSITIVITY * np.maximum(change(part), least_change)
+        sensitivity = _SENSITIVITY * np.maximum(change(part), least_change) if is_moved else 0.0
         result: np.ndarray = np.nan_to_num(rounding, posinf=0.0) + sensitivity
         return result
 
@@ -316,10 +311,9 @@ def patterns(layout: BufferLayout, seed: int, *, perturbed: bool = False) -> lis
             drawn = random_bytes(name, min(count, _PERIOD), own_seed, binding.largest_integer)
             if is_moved and dtype is not None and is_float(name) and name != SCALE:
                 values = drawn.view(dtype)
-                eps = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
                 random = np.random.default_rng((seed, index, 1))
                 signs = random.integers(0, 2, len(values), np.int8) * 2 - 1
-                factors = 1 + signs * max(eps, _LEAST_PERTURBATION)
+                factors = 1 + signs * max(_precision(dtype), _LEAST_PERTURBATION)
                 drawn = (values.astype(np.float64) * factors).astype(dtype).view(np.uint8)
             contents[-1].append(Pattern(name, start, count * width, drawn))
     return contents

@@ -30,14 +30,10 @@ class Settings:
     Attributes:
         caches: whether the data stays in the caches.
         seed: fixes the inputs.
-        sample_seconds: the duration of a sample, if more than one iteration fits.
-        last_level_bytes: the size of the last-level cache; detected by default.
     """
 
     caches: Caches = Caches.PROGRAM
     seed: int = 0
-    sample_seconds: float = 0.003
-    last_level_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -174,19 +170,15 @@ class UsedTime:
 class Timeline:
     """The time of each stage of a run. Exactly one stage runs at any time, so their times add up to the total.
 
-    Args:
-        clock: returns the time in seconds.
-
     Attributes:
         device_use: returns the seconds in which the devices of the run were in use so far; 0 before they are opened.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self.device_use: Callable[[], float] = float
         self._stages: list[Stage] = [Stage.OTHER]
         self._times: dict[Stage, UsedTime] = {}
-        self.began = clock()
+        self.began = time.monotonic()
         self._until = (self.began, 0.0)
 
     @contextmanager
@@ -203,7 +195,7 @@ class Timeline:
     def times(self) -> dict[Stage, UsedTime]:
         """Return the time of each stage so far, in the order in which they first ended."""
         # Add the time since the last call to the current stage.
-        now, stage = (self._clock(), self.device_use()), self._stages[-1]
+        now, stage = (time.monotonic(), self.device_use()), self._stages[-1]
         used = self._times.get(stage, UsedTime())
         self._times[stage] = UsedTime(
             used.seconds + now[0] - self._until[0], used.device_seconds + now[1] - self._until[1]
