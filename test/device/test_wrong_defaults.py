@@ -235,7 +235,7 @@ def judged_first() -> AbstractContextManager[object]:
     """Wait for the verdicts on all defaults before the first turn; else it may go to a heavy task on a busy machine."""
 
     def wait(tuner: Tuner, *_: object) -> None:
-        judgements = tuner._context.judgements
+        judgements = tuner.context.judgements
         assert judgements is not None
         while judgements.is_busy:
             judgements.wait(math.inf)
