@@ -15,6 +15,26 @@
 // RUN: diff %t.linked.mlir %t.again.mlir
 // RUN: iree-compile %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=znver4 --iree-preprocessing-transform-spec-filename=%t.linked.mlir --compile-to=preprocessing | filecheck %s --check-prefix=OTHER
 
+// The two kinds may be written to two files.
+// RUN: tuninglink link %S/Inputs/replace-and-configure.mlir --preprocessing %t.pre.mlir -o %t.conf.mlir
+// RUN: filecheck %s --check-prefix=PRE < %t.pre.mlir
+// RUN: filecheck %s --check-prefix=CONF < %t.conf.mlir
+// RUN: iree-compile %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=znver4 --iree-preprocessing-transform-spec-filename=%t.pre.mlir --iree-codegen-tuning-spec-path=%t.conf.mlir --compile-to=executable-configurations | filecheck %s --check-prefix=BOTH
+// RUN: tuninglink link %S/Inputs/replace-rows.mlir --preprocessing %t.pre.mlirbc -o %t.conf.mlirbc
+// RUN: iree-compile %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=znver4 --iree-preprocessing-transform-spec-filename=%t.pre.mlirbc --iree-codegen-tuning-spec-path=%t.conf.mlirbc --compile-to=executable-configurations | filecheck %s --check-prefix=ALONE
+// RUN: tuninglink link %t.conf.mlir --preprocessing %t.none.mlir -o %t.same.mlir 2>&1 | filecheck %s --check-prefix=NONE
+// RUN: iree-compile %s --iree-preprocessing-transform-spec-filename=%t.none.mlir --compile-to=preprocessing -o %t.unchanged.mlir
+// RUN: iree-compile %s --compile-to=preprocessing | diff - %t.unchanged.mlir
+// RUN: not tuninglink link %t.conf.mlir --preprocessing %t.same.mlir -o %t.same.mlir 2>&1 | filecheck %s --check-prefix=SAME
+
+// PRE-NOT: @__kernel_config
+// PRE: @__transform_main
+// CONF-NOT: @__transform_main
+// CONF-NOT: func private
+// CONF: @match_conf -> @configure
+// NONE: warning: no spec has replace entries, so '{{.*}}none.mlir' replaces nothing
+// SAME: error: --preprocessing names a file of its own, beside OUT
+
 // BOTH: linalg.matmul {{.*}}distribution = [16, 16, 0]{{.*}}ins({{.*}}tensor<48x48xf32>
 // ALONE-NOT: distribution = [16, 16, 0]
 // ALONE: linalg.matmul {{.*}}ins({{.*}}tensor<48x48xf32>

@@ -35,6 +35,7 @@ from tuninglink.specs import (
     link_specs,
     load_spec,
     misspelt_markers,
+    no_replace_entries,
     origin_of,
     read_specs,
     shipped,
@@ -66,6 +67,13 @@ class LinkOptions:
         STANDARD_STREAM,
         COMPILE_FLAGS["output"],
         help="Where to write the linked spec. Default: standard output.",
+    )
+    preprocessing: str = option(
+        "",
+        read=read_name,
+        metavar="FILE",
+        help="Write the replace entries to this file, for `iree-compile --iree-preprocessing-transform-spec-filename`, "
+        "and only the configure entries to OUT. Default: OUT has both.",
     )
     emit_bytecode: bool = toggle("Write bytecode, as for an OUT named *.mlirbc.")
     name: str = option(
@@ -120,6 +128,10 @@ def link_command(arguments: Sequence[str]) -> int:
     if as_bytecode and options.output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
     check_output(options.output)
+    if options.preprocessing:
+        if options.preprocessing in (STANDARD_STREAM, options.output):
+            raise usage_error("--preprocessing names a file of its own, beside OUT")
+        check_output(options.preprocessing)
     set_up_command_line("tuninglink link", ())
     with progress("linking"):
         # Read the given specs, then the default spec; add derived entries.
@@ -146,7 +158,21 @@ def link_command(arguments: Sequence[str]) -> int:
 
             inputs += [derived for input_ in inputs for derived in expanded_forms(input_)]
         linked = _linked(inputs, options.name, sink, index=options.index)
+        preprocessing = b""
+        if options.preprocessing:
+            entries = linked.replacing
+            if entries is None:
+                message = (
+                    f"no spec has replace entries, so '{options.preprocessing}' replaces nothing"
+                )
+                sink.warning(message)
+                entries = no_replace_entries(linked)
+            is_binary = options.emit_bytecode or options.preprocessing.endswith(".mlirbc")
+            preprocessing = entries.bytecode() if is_binary else entries.text().encode()
+            linked = replace(linked, replacing=None)
         content = linked.bytecode() if as_bytecode else linked.text().encode()
+    if options.preprocessing:
+        write_output(options.preprocessing, preprocessing)
     write_output(options.output, content)
     return process.SUCCESS
 

@@ -33,6 +33,7 @@ with lazy_imports(globals()):
         link_parts as link_parts,
         link_replace_entries as link_replace_entries,
         link_specs as link_specs,
+        no_replace_entries as no_replace_entries,
         spec_module as spec_module,
         split as split,
     )

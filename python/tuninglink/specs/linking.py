@@ -49,7 +49,12 @@ from tuninglink.specs.guards import (
     restriction,
     untraced,
 )
-from tuninglink.specs.replacing import ReplaceList, add_replace_entries, take_replace_entries
+from tuninglink.specs.replacing import (
+    ReplaceList,
+    add_main,
+    add_replace_entries,
+    take_replace_entries,
+)
 from tuninglink.specs.revision import hidden_failure
 from tuninglink.specs.sequences import copy_ops, shared_symbols
 from tuninglink.specs.spec import (
@@ -212,6 +217,14 @@ def link_parts(
         container = spec_module(name)
     _merge(container, [spec.anatomy for spec in specs], form)
     return LinkedSpec(Spec(container, name), form, tuple(parts))
+
+
+def no_replace_entries(spec: Spec) -> ReplaceList:
+    """Return the preprocessing spec that changes nothing, in the context of `spec`."""
+    with spec.module.context, mlir.Location.unknown():
+        container = spec_module(spec.name)
+    add_main(container, (), cleans_up=False)
+    return ReplaceList(container)
 
 
 def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> LinkedSpec:

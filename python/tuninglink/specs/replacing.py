@@ -27,6 +27,7 @@ from tuninglink.mlir import (
     postorder,
     reference,
     to_bytecode,
+    to_text,
 )
 from tuninglink.specs.sequences import SequenceTable, copy_ops
 from tuninglink.specs.transform_ops import (
@@ -99,6 +100,14 @@ class ReplaceList:
             place = place_of(sequences[0].location) if sequences[0] else None
             entries.append(ReplaceEntry(matcher, action, function, place))
         return tuple(entries)
+
+    def text(self) -> str:
+        """Return a preprocessing spec for the compiler as MLIR text."""
+        return to_text(self.module)
+
+    def bytecode(self) -> bytes:
+        """Return a preprocessing spec for the compiler as MLIR bytecode, with locations."""
+        return to_bytecode(self.module)
 
     def subset(self, kept: Sequence[int]) -> ReplaceList:
         """Return the list with some of its entries, at least one; the list itself if all are kept."""
