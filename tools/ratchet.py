@@ -27,7 +27,7 @@ LIMITS: Final = {
     "upgrading": (3660, 137),
     "spaces.cpu": (1265, 40),
     "spaces.gpu": (3344, 138),
-    "specs": (5258, 273),
+    "specs": (5281, 276),
     "matching": (5065, 184),
     "spaces.spirv": (841, 35),
     "specs.verification": (1619, 43),
@@ -51,8 +51,10 @@ LIMITS: Final = {
     "tuning.scheduling": (2377, 161),
     "tuning": (3862, 147),
     "forms": (898, 55),
+    "mean": (0, 0),
+    "files": (0, 0),
     "doctor": (250, 9),
-    "cli": (5218, 191),
+    "cli": (5244, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
