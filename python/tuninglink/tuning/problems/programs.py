@@ -98,10 +98,12 @@ def _value(op: Any) -> Value:
     return value
 
 
-def _map(loops: Sequence[str], access: Sequence[str]) -> mlir.AffineMap:
-    """Return the map from loops to the dimensions of an operand; each loop can be named by a letter."""
-    dims = [mlir.AffineDimExpr.get(list(loops).index(loop)) for loop in access]
-    return mlir.AffineMap.get(len(loops), 0, dims)
+def _maps(loops: Sequence[str], *accesses: Sequence[str]) -> list[mlir.AffineMap]:
+    """Return the maps from loops to the dimensions of operands; each loop can be named by a letter."""
+    dims = {loop: mlir.AffineDimExpr.get(number) for number, loop in enumerate(loops)}
+    return [
+        mlir.AffineMap.get(len(dims), 0, [dims[loop] for loop in access]) for access in accesses
+    ]
 
 
 def _arithmetic(name: str, *numbers: Value) -> Value:
@@ -161,7 +163,7 @@ def _matrix(problem: MatrixProblem) -> Sequence[Value]:
             return [_normalized(problem, matrix)]
         case MatrixOperation.ADD:
             operands = [matrix, _argument(shape, element)]
-            maps, init = [_map("rc", "rc")] * 3, _empty(shape, element)
+            maps, init = _maps("rc", "rc", "rc", "rc"), _empty(shape, element)
             return [computed(operands, maps, init, lambda one, other, _: _add(one, other))]
         case MatrixOperation.TRANSPOSE:
             init = _empty(shape[::-1], element)
@@ -214,7 +216,7 @@ def _normalized(problem: MatrixProblem, matrix: Value) -> Value:
 def _sums_of_rows(matrix: Value, element: ElementType) -> Value:
     """Return the sums of the rows of a matrix, in the type in which sums are computed."""
     kind = _type(mlir.RankedTensorType(matrix.type).shape[:1], element.accumulator)
-    maps = [_map("rc", access) for access in ("rc", "r")]
+    maps = _maps("rc", "rc", "r")
     return computed(
         [matrix], maps, filled(kind, 0), lambda number, total: _add(cast(number, total.type), total)
     )
@@ -227,7 +229,7 @@ def _elementwise(combine: Callable[..., Value], *operands: Value, access: str = 
     accesses = [loops, access][: len(operands)]
     return computed(
         operands,
-        [_map(loops, letters) for letters in (*accesses, loops)],
+        _maps(loops, *accesses, loops),
         _empty(shape, kind),
         lambda *numbers: combine(*(cast(number, kind) for number in numbers[:-1])),
     )
@@ -255,7 +257,7 @@ def _window_maps(
             position = position * strides[axis] + inside * dilations[axis]
         positions.append(position)
     window_map = mlir.AffineMap.get(len(loops), 0, positions)
-    return [window_map, _map(loops, inner), _map(loops, result)]
+    return [window_map, *_maps(loops, inner, result)]
 
 
 def _shape(access: str, counts: Mapping[str, int], axes: str, extents: Sequence[int]) -> list[int]:
@@ -405,7 +407,7 @@ def _with_steps_of_1(
         element: Value = tensor.extract(filters, indices)
         return element
 
-    maps, init = [_map(filter_access, filter_access)], _empty(kind.shape, kind.element_type)
+    maps, init = _maps(filter_access, filter_access), _empty(kind.shape, kind.element_type)
     return gradient, computed([], maps, init, mirrored)
 
 
@@ -431,7 +433,7 @@ def _attention(problem: Attention) -> Sequence[Value]:
             return _value(arith.select(is_seen, zero, hidden))
 
         init = _value(linalg.fill(zero, outs=[_empty(scores, kind)]))
-        mask = [computed([], [_map("bml", "bml")], init, score)]
+        mask = [computed([], _maps("bml", "bml"), init, score)]
     # The scale is that of the features.
     scale = constant(mlir.F32Type.get(), features**-0.5)
     init = _empty([heads, queries, features], element)
@@ -439,14 +441,14 @@ def _attention(problem: Attention) -> Sequence[Value]:
         # Repeat the heads that several heads of queries share, as PyTorch exports it.
         for number, operand in enumerate(shared):
             repeats = _empty([kv_heads, heads // kv_heads, keys, features], element)
-            both = [_map("bglk", access) for access in ("blk", "bglk")]
-            repeated = computed([operand], both, repeats, lambda value, _: value)
+            maps = _maps("bglk", "blk", "bglk")
+            repeated = computed([operand], maps, repeats, lambda value, _: value)
             groups = mlir.Attribute.parse("[[0, 1], [2], [3]]")
             kind = _type([heads, keys, features], element)
             shared[number] = tensor.collapse_shape(kind, repeated, groups)
     accesses = ("bmk", "blk", "bln", "", *(["bml"] if mask else []), "bmn")
-    maps = [_map("bmnkl", access) for access in accesses]
-    return attended(names.ATTENTION, [query, *shared, scale, *mask, init], maps)
+    operands = [query, *shared, scale, *mask, init]
+    return attended(names.ATTENTION, operands, _maps("bmnkl", *accesses))
 
 
 def _product(problem: Product) -> Sequence[Value]:
@@ -461,7 +463,7 @@ def _product(problem: Product) -> Sequence[Value]:
     if problem.batch is not None:
         sizes, lead = {"b": problem.batch, **sizes}, "b"
     accesses = [lead + access for access in (*accesses, "mn")]
-    maps = [_map(list(sizes), access) for access in accesses]
+    maps = _maps([*sizes], *accesses)
     *operands, result = ([sizes[loop] for loop in access] for access in accesses)
     if isinstance(element, ElementType):
         left, right = (_argument(shape, element) for shape in operands)

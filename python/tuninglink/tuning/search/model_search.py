@@ -314,7 +314,6 @@ class ModelSearch(Search):
         self._first = [*self._pool.given]  # known candidates come after those of the best estimates
         self._ranking: tuple[int, list[Candidate]] | None = None
         self._further: list[Candidate] = []
-        self._estimated: dict[str, float] = {}
         self._features = cache(partial(features, self._pool.problem))
 
     def propose(self, count: int) -> Sequence[Candidate]:
@@ -418,14 +417,9 @@ class ModelSearch(Search):
 
     def _estimates(self, candidates: Sequence[Candidate]) -> np.ndarray:
         """Return the logarithm of the expected time before any measurement, up to a constant."""
-        new = [candidate for candidate in candidates if candidate.key not in self._estimated]
-        if new:
-            described = list(map(self._features, new))
-            array = np.array([row.get("estimate", 0.0) for row in described])
-            if self._transfer is not None:
-                array += self._transfer(described)
-            self._estimated |= zip((candidate.key for candidate in new), array, strict=True)
-        return np.array([self._estimated[candidate.key] for candidate in candidates])
+        described = list(map(self._features, candidates))
+        estimates = np.array([row.get("estimate", 0.0) for row in described])
+        return estimates if self._transfer is None else estimates + self._transfer(described)
 
     @cached_property
     def _transfer(self) -> Callable[[Sequence[Mapping[str, float]]], Values] | None:
