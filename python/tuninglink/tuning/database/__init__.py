@@ -29,7 +29,6 @@ with lazy_imports(globals()):
     from tuninglink.tuning.database.insights import (
         History as History,
         HistoryFilter as HistoryFilter,
-        HistoryPoint as HistoryPoint,
         Insights as Insights,
         history_among as history_among,
         insights_among as insights_among,

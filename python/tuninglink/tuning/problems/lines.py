@@ -508,7 +508,7 @@ def _read_aten(command: re.Match[str]) -> Problem:
 def _product(call: _Call, first: int) -> Product:
     left, right = call.tensors(first, first + 1)
     *batch, m, k = left.shape
-    *_, n = right.shape
+    n = right.shape[-1]
     if right.shape != (*batch, k, n):
         raise ProblemError(f"shapes {[*left.shape]} and {[*right.shape]} cannot be multiplied")
     transposes = (left.is_transposed(), right.is_transposed())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 from tuninglink.errors import did_you_mean
 
@@ -180,16 +180,6 @@ class _Windows:
                 yield f"{word}={_sizes(*value)}"
 
 
-class Spread(NamedTuple):
-    """The places of elements in a longer dimension."""
-
-    first: int
-    kept: int
-    stride: int
-    start: int
-    extent: int
-
-
 class Gradient(StrEnum):
     """The operand of a convolution whose gradient is computed. The values are the words for it."""
 
@@ -233,22 +223,25 @@ class Convolution(_Windows):
             counts = f"{self.channels} channels and {self.outputs} filters"
             raise ProblemError(f"{counts} cannot be divided into {self.groups} groups")
         super().__post_init__()
-        spreads = map(self.spread, self.layout.axes if self.gradient is Gradient.DATA else "")
-        if any(spread.kept < 1 for spread in spreads):
+        axes = self.layout.axes if self.gradient is Gradient.DATA else ""
+        if any(kept < 1 for _, kept, *_ in map(self.spread, axes)):
             raise ProblemError("no window contains an element of the image: its gradient is zero")
 
-    def spread(self, axis: str) -> Spread:
+    def spread(self, axis: str) -> tuple[int, int, int, int, int]:
         """Return the places of the result's elements along an extent, for windows with steps of 1 over its gradient.
 
         Element `i` has the place `stride * i + dilation * (kernel - 1) - padding`. Elements with places outside of the
         extent of image and window are omitted, since no element of the image contributes to them.
+
+        Returns:
+            The first element and the number of elements, the stride and the start of their places, and the extent.
         """
         index = self.layout.axes.index(axis)
         stride, reach = self.strides[index], self.dilations[index] * (self.kernel[index] - 1)
         offset, extent = reach - self.padding[index], self.size[index] + reach
         first = max(0, -(offset // stride))
         end = min(self.output_size[index], (extent - 1 - offset) // stride + 1)
-        return Spread(first, end - first, stride, offset + stride * first, extent)
+        return first, end - first, stride, offset + stride * first, extent
 
     def __str__(self) -> str:
         image = _sizes(self.images, self.channels, *self.size)
@@ -298,9 +291,6 @@ class Product:
     """A product of matrices.
 
     Attributes:
-        m: the rows of the result.
-        n: the columns of the result.
-        k: the terms of each sum.
         element: the type of the operands. Those of a scaled type have a scale for each block of a row, and the right-hand
             side has a row for each column.
         batch: the number of products; None for one without its own dimension.

@@ -38,7 +38,6 @@ from tuninglink.tuning.problems.problem import (
     Problem,
     Product,
     ScaledType,
-    Spread,
 )
 
 
@@ -376,7 +375,7 @@ def _with_steps_of_1(
     """Return the result's gradient with zeros between and around its elements, and mirrored filters."""
     kind, axes = mlir.RankedTensorType(gradient.type), problem.layout.axes
     spreads = [
-        problem.spread(letter) if letter in axes else Spread(0, size, 1, 0, size)
+        problem.spread(letter) if letter in axes else (0, size, 1, 0, size)
         for letter, size in zip(access, kind.shape, strict=True)
     ]
     firsts, counts, strides, starts, extents = ([*part] for part in zip(*spreads, strict=True))
