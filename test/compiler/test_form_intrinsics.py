@@ -20,6 +20,8 @@ SIZES = (
     *((272, head, head, 272) for head in (8, 24, 40, 72, 80, 96, 112, 128, 256)),
     *((256, 64, features, 256) for features in (16, 32, 48, 80, 160, 192)),
     *((256, values, 64, 256) for values in (16, 40, 72, 80, 144)),
+    *((384, 64, features, 256) for features in (72, 80, 96, 192)),
+    *((length, 96, 96, length) for length in (96, 192, 240, 576, 1024)),
     *((length, 64, 64, 256) for length in (16, 48, 80, 257)),
     *((256, 64, 64, length) for length in (16, 24, 48, 77, 80, 257, 288)),
 )

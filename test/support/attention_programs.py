@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -189,3 +190,23 @@ def program_of(problem: Attention, body: str = "", attributes: str = "") -> str:
       }} -> {kinds[-1]}
       util.return %result : {kinds[-1]}
     }}"""
+
+
+def near_problems(problem: Attention) -> list[Attention]:
+    """Return problems that differ from one in a type, a size, a layout, or a mask."""
+    found = []
+    for position, element in enumerate(problem.types):
+        if position != len(problem.types) - 2 or problem.mask is None:
+            others = {"f16", "f32", "bf16"} - {element}
+            found += [replace(problem, types=_with(problem.types, position, new)) for new in others]
+    found += [problem.resized({loop: problem.loop_sizes[loop] + 1}) for loop in problem.loops]
+    query, *rest, output = problem.operands
+    found.append(replace(problem, operands=(query, *rest, output[:-2] + output[:-3:-1])))
+    found.append(replace(problem, operands=(query[:-2] + query[:-3:-1], *rest, output)))
+    if problem.mask is None:
+        found.append(problem.with_mask("mj", problem.types[0]))
+    return found
+
+
+def _with(items: tuple[str, ...], position: int, item: str) -> tuple[str, ...]:
+    return (*items[:position], item, *items[position + 1 :])

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tuninglink.iree import Target
 
 
+_THREE_ROWS: Final = 96
+"""The smallest number of features that three subgroups share on all targets. sm_80 also accepts 48, gfx942 does not."""
 _BLOCKS: Final = re.compile(r"x\d+B_")
 
 
@@ -50,9 +52,10 @@ def shapes(target: Target, lhs: str, rhs: str) -> list[Shape]:
 class AttentionNeeds:
     """The numbers that must divide the sizes of an attention for its two matmuls to use intrinsics.
 
-    The loop over features has further limits: `deduceAttentionSchedule` takes it whole, in as many steps as there are
-    intrinsics, and rejects steps whose loads it cannot distribute over the threads. Of 8 to 512 features on sm_80,
-    gfx942 and gfx1100, it accepts exactly the powers of two times the depth: 64 and 128, but neither 80 nor 96.
+    For the default configuration, `isValidMMASchedule` also requires that the threads of a workgroup share the loads of
+    whole rows of features: one of their numbers must divide the other, counting vectors of 128 bits. A workgroup has
+    one to four subgroups, three only where four would divide the queries, too. So 64 and 128 features are accepted, 96
+    for some numbers of queries, and 80 never.
 
     Attributes:
         divisors: by loop.
@@ -66,8 +69,10 @@ class AttentionNeeds:
 
     def are_default(self, sizes: Mapping[str, int]) -> bool:
         """Return whether the compiler's default configuration uses intrinsics."""
-        steps = sizes["k"] // self.divisors["k"]
-        return self.divide(sizes) and steps.bit_count() == 1
+        features, queries = sizes["k"], sizes["m"]
+        odd_factor = features // (features & -features)
+        is_shared = queries % (12 * self.divisors["m"]) == 0 and features % _THREE_ROWS == 0
+        return self.divide(sizes) and {1: True, 3: is_shared}.get(odd_factor, False)
 
 
 def attention_needs(target: Target, query: str, key: str, value: str) -> list[AttentionNeeds]:

@@ -6,7 +6,14 @@ import random
 from dataclasses import replace
 
 import pytest
-from attention_programs import attention, program_of, random_attention, random_padding, target
+from attention_programs import (
+    attention,
+    near_problems,
+    program_of,
+    random_attention,
+    random_padding,
+    target,
+)
 from iree.compiler import ir as mlir
 from replaced_operations import is_replaced, replaced
 
@@ -96,32 +103,12 @@ def test_an_entry_replaces_each_spelling_of_its_problem_and_nothing_near(seed: i
     same = spellings(problem)
     for spelled in same:
         assert is_replaced(library, program_of(spelled))
-    for other in _near(problem):
+    for other in near_problems(problem):
         if other not in same:
             assert not is_replaced(library, program_of(other)), other
     for body in ("%y = arith.mulf %x, %x : f32", "%y = arith.negf %x : f32"):
         assert not is_replaced(library, program_of(problem, body))
     assert not is_replaced(library, program_of(problem, attributes="{lowering = 1}"))
-
-
-def _near(problem: Attention) -> list[Attention]:
-    """Return problems that differ from one in a type, a size, a layout, or a mask."""
-    found = []
-    for position, element in enumerate(problem.types):
-        if position != len(problem.types) - 2 or problem.mask is None:
-            others = {"f16", "f32", "bf16"} - {element}
-            found += [replace(problem, types=_with(problem.types, position, new)) for new in others]
-    found += [problem.resized({loop: problem.loop_sizes[loop] + 1}) for loop in problem.loops]
-    query, *rest, output = problem.operands
-    found.append(replace(problem, operands=(query, *rest, output[:-2] + output[:-3:-1])))
-    found.append(replace(problem, operands=(query[:-2] + query[:-3:-1], *rest, output)))
-    if problem.mask is None:
-        found.append(problem.with_mask("mj", problem.types[0]))
-    return found
-
-
-def _with(items: tuple[str, ...], position: int, item: str) -> tuple[str, ...]:
-    return (*items[:position], item, *items[position + 1 :])
 
 
 def test_an_op_with_dynamic_sizes_is_not_replaced() -> None:

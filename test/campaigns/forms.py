@@ -1,0 +1,153 @@
+"""Counts the programs around forms that compute something else with the entries of forms than without.
+
+Makes random attentions and, for each, a form of it or of a near problem, whose entries are applied to the program:
+
+    python test/campaigns/forms.py --programs 300 --matched 10000 --seed 1
+
+Each of `--programs` is compiled for this machine's CPU twice, with and without the entries, run on random inputs, and
+compared. Each of `--matched` is only given to the compiler's interpreter, which must replace the op if the program is a
+spelling of the form's problem, and leave it alone otherwise. Programs are made in parallel, in `--jobs` processes.
+
+The seed and the number of a program determine it: `--only 7` repeats it. The exit code is 1 if a program differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+import numpy as np
+from attention_programs import (
+    TOLERANCES,
+    called,
+    inputs_of,
+    loaded,
+    near_problems,
+    program_of,
+    random_attention,
+    random_padding,
+    worst_error,
+)
+from replaced_operations import is_replaced
+
+from tuninglink.forms import spec, spellings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.forms import Attention
+
+BODIES = (
+    "%y = arith.mulf %x, %x : f32",
+    "%y = arith.negf %x : f32",
+    "%y = math.tanh %x : f32",
+    "%c = arith.constant 2.0 : f32\n%y = arith.divf %x, %c : f32",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program and the entries that are applied to it.
+
+    Attributes:
+        problem: the attention of the program.
+        program: the program.
+        library: the preprocessing spec.
+        is_same: whether the program is a spelling of the problem that the spec has a form of.
+    """
+
+    problem: Attention
+    program: str
+    library: str
+    is_same: bool
+
+
+def case(seed: int, number: int) -> Case:
+    """Return a program of the campaign."""
+    choose = random.Random(f"{seed} {number}")
+    problem = random_attention(choose)
+    if choose.random() < 0.3:
+        # All layouts of operands have the same types.
+        problem = problem.resized(dict.fromkeys("mnkj", problem.loop_sizes["m"]))
+    other, body, attributes = problem, "", ""
+    kind = choose.random()
+    if kind < 0.3:
+        other = choose.choice(near_problems(problem))
+    elif kind < 0.4:
+        body = choose.choice(BODIES)
+    elif kind < 0.45:
+        attributes = "{note}"
+    scale = choose.choice(("0.5", "0.5", "-1.0", "0.0", "3.0"))
+    program = program_of(problem, body, attributes).replace("constant 0.5", f"constant {scale}")
+    is_same = problem in spellings(other) and not body and not attributes
+    return Case(problem, program, spec([random_padding(other, choose)]), is_same)
+
+
+def compare(seed: int, number: int) -> tuple[str, str]:
+    """Compile and run a program with and without the entries, and return what happened, and the error if any."""
+    made = case(seed, number)
+    inputs = inputs_of(made.problem, number)
+    text = made.program.replace("util.func public", "func.func").replace("util.return", "return")
+    kind = "replaced" if made.is_same else "left alone"
+    try:
+        plain = called(loaded(text)["main"], inputs)
+    except Exception:  # noqa: BLE001 - the compiler's own failure is no finding about the entries
+        return "not compiled without entries", ""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "spec.mlir"
+        path.write_text(made.library)
+        try:
+            result = called(loaded(text, path)["main"], inputs)
+        except Exception as failure:  # noqa: BLE001
+            return kind, f"{number}: {str(failure)[:500]}"
+    error = worst_error(result, plain.astype(np.float64))
+    is_right = error <= TOLERANCES[made.problem.types[0]] * max(
+        1.0, float(np.nanmax(np.abs(plain.astype(np.float64)), initial=0))
+    )
+    return kind, "" if is_right else f"{number}: {made.problem} differs by {error}"
+
+
+def match(seed: int, number: int) -> tuple[str, str]:
+    """Apply the entries to a program by the interpreter, and return what should happen, and the error if any."""
+    made = case(seed, number)
+    kind = "replaced" if made.is_same else "left alone"
+    is_right = is_replaced(made.library, made.program) == made.is_same
+    return kind, "" if is_right else f"{number}: {made.problem} is not {kind}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the campaign, and print its table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--programs", type=int, default=300)
+    parser.add_argument("--matched", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", type=int)
+    options = parser.parse_args(arguments)
+    errors = 0
+    for title, action, count in (
+        ("compiled", compare, options.programs),
+        ("matched", match, options.matched),
+    ):
+        numbers = range(count) if options.only is None else [options.only]
+        with ProcessPoolExecutor(options.jobs) as pool:
+            outcomes = [*pool.map(partial(action, options.seed), numbers, chunksize=4)]
+        kinds = sorted({kind for kind, _ in outcomes})
+        counts = ", ".join(f"{sum(kind == one for one, _ in outcomes)} {kind}" for kind in kinds)
+        failures = [error for _, error in outcomes if error]
+        errors += len(failures)
+        print(f"{title}: {counts}; {len(failures)} wrong", *failures, sep="\n  ", flush=True)
+    return bool(errors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
