@@ -100,7 +100,7 @@ def compare(seed: int, number: int) -> tuple[str, str]:
     kind = "replaced" if made.is_same else "left alone"
     try:
         plain = called(loaded(text)["main"], inputs)
-    except Exception:  # noqa: BLE001 - the compiler's own failure is no finding about the entries
+    except Exception:  # noqa: BLE001 - the entries did not cause it
         return "not compiled without entries", ""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "spec.mlir"
