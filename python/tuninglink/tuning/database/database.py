@@ -134,11 +134,9 @@ class Trial:
 
 @dataclass(frozen=True)
 class Winner:
-    """The fastest configuration of a problem in an environment among those whose results were compared.
+    """The latest stage of the fastest configuration of a problem in an environment whose results were compared.
 
-    Attributes:
-        trial: its trial in the latest recorded stage.
-        default_us: the median time of the compiler's own choice, None if it was not measured.
+    `default_us` is the median time of the compiler's own choice, None if it was not measured.
     """
 
     trial: Trial
@@ -509,20 +507,11 @@ _TABLES: Final = (
     ),
     """
 CREATE TABLE trial (
-  id INTEGER PRIMARY KEY,
-  key TEXT NOT NULL UNIQUE,
-  problem INTEGER NOT NULL REFERENCES problem,
+  id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, problem INTEGER NOT NULL REFERENCES problem,
   environment INTEGER NOT NULL REFERENCES environment,
   configuration INTEGER NOT NULL REFERENCES configuration,
-  stage TEXT NOT NULL,
-  origin TEXT NOT NULL,
-  samples TEXT NOT NULL,
-  batch INTEGER NOT NULL,
-  caches TEXT NOT NULL,
-  clocks TEXT NOT NULL,
-  failure TEXT,
-  message TEXT,
-  time TEXT NOT NULL
+  stage TEXT NOT NULL, origin TEXT NOT NULL, samples TEXT NOT NULL, batch INTEGER NOT NULL,
+  caches TEXT NOT NULL, clocks TEXT NOT NULL, failure TEXT, message TEXT, time TEXT NOT NULL
 ) STRICT
 """,
     "CREATE INDEX trial_of_problem ON trial (problem, environment)",

@@ -356,6 +356,8 @@ def _failure_rules(trials: Iterable[Trial]) -> Iterator[FailureRule]:
 
     Each rule is learned from the failures that the previous rules leave unexplained.
     """
+    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - takes a second to load
+
     candidates: dict[tuple[str, str], Trial] = {}
     for trial in trials:
         key = trial.problem.key, trial.configuration.key
@@ -370,50 +372,42 @@ def _failure_rules(trials: Iterable[Trial]) -> Iterator[FailureRule]:
         for trial in rows
     ]
     succeeded = np.array([reason is None for reason in reasons], bool)
+    # Add the products of two knobs that vary.
     quantities = Quantities.of(rows)
+    columns = dict(zip(quantities.names, quantities.table.T, strict=True))
+    knobs = [name for name, column in columns.items() if name[:5] == _KNOB and np.ptp(column)]
+    columns |= {f"{a} * {b}": columns[a] * columns[b] for a, b in combinations(knobs, 2)}
+    products = Quantities([*columns], np.array([*columns.values()]).T)
     for reason in dict.fromkeys(filter(None, reasons)):
         failed = np.array([other == reason for other in reasons], bool)
         # Take the conditions that explain most of the remaining failures, until too few are left.
         unexplained = failed
         while succeeded.any() and unexplained.sum() >= _FEWEST:
-            conditions, holds = _common_conditions(quantities, unexplained, succeeded)
-            explained = [rows[int(index)] for index in np.flatnonzero(holds & unexplained)]
-            if len(explained) < _FEWEST:
+            # Find the path of a tree that most failures and no successes meet. Conditions on single quantities explain
+            # more than those on products if they hold for as many failures.
+            conditions: tuple[QuantityCondition, ...] = ()
+            explained = np.zeros_like(failed)
+            for table in (quantities, products):
+                tree = DecisionTreeClassifier(
+                    max_depth=_MOST_CONDITIONS, class_weight="balanced", random_state=0
+                )
+                learned = unexplained | succeeded
+                tree.fit(table.table[learned], unexplained[learned])
+                for path in table.leaves(tree.tree_):
+                    holds = table.hold(path)
+                    met = holds & unexplained
+                    if not (holds & succeeded).any() and met.sum() > explained.sum():
+                        conditions, explained = path, met
+            if explained.sum() < _FEWEST:
                 break
             yield FailureRule(
                 *(rows[0].problem.kind, rows[0].environment.target, conditions, *reason),
-                explained=len(explained),
+                explained=int(explained.sum()),
                 failures=int(failed.sum()),
                 successes=int(succeeded.sum()),
-                problems=len({trial.problem.key for trial in explained}),
+                problems=len({rows[index].problem.key for index in np.flatnonzero(explained)}),
             )
-            unexplained = unexplained & ~holds
-
-
-def _common_conditions(
-    quantities: Quantities, failed: Mask, succeeded: Mask
-) -> tuple[tuple[QuantityCondition, ...], Mask]:
-    """Return the path of a tree that most failures and no successes meet, and the rows that meet it."""
-    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - takes a second to load
-
-    best: tuple[tuple[QuantityCondition, ...], Mask] = (), np.zeros_like(failed)
-    # Add the products of two knobs that vary.
-    columns = dict(zip(quantities.names, quantities.table.T, strict=True))
-    knobs = [name for name, column in columns.items() if name[:5] == _KNOB and np.ptp(column)]
-    columns |= {f"{a} * {b}": columns[a] * columns[b] for a, b in combinations(knobs, 2)}
-    products = Quantities([*columns], np.column_stack([*columns.values()]))
-    # Conditions on single quantities explain more than those on products if they hold for as many failures.
-    for table in (quantities, products):
-        tree = DecisionTreeClassifier(
-            max_depth=_MOST_CONDITIONS, class_weight="balanced", random_state=0
-        )
-        rows = failed | succeeded
-        tree.fit(table.table[rows], failed[rows])
-        for path in table.leaves(tree.tree_):
-            holds = table.hold(path)
-            if not (holds & succeeded).any() and (holds & failed).sum() > (best[1] & failed).sum():
-                best = path, holds
-    return best
+            unexplained = unexplained & ~explained
 
 
 # --- The history of problems: their times over compilers and drivers, judged by intervals --------------
@@ -425,9 +419,8 @@ class HistoryFilter:
 
     Attributes:
         words: words that must all occur in the description of the problem.
-        kinds: kinds of operations; if empty, any kind.
-        targets: names of targets; if empty, any target.
-        devices: words of which the name of the device must contain one; if empty, any device.
+        kinds: kinds of operations; as for the others, any if empty.
+        devices: words of which the name of the device must contain one.
         is_everything: whether problems with a single environment are shown, too.
         is_changed: whether only problems with a changed time are shown.
     """
@@ -488,14 +481,7 @@ class HistoryPoint:
 
 @dataclass(frozen=True)
 class ProblemHistory:
-    """A problem on one device over compilers and drivers.
-
-    Attributes:
-        problem: the problem in words.
-        target: the target architecture or SKU.
-        cores: the number of threads of a CPU device; 0 for other devices.
-        points: its times, by version.
-    """
+    """A problem, in words, on one device over compilers and drivers; `cores` is 0 unless the device is a CPU."""
 
     problem: str
     kind: str

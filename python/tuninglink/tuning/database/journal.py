@@ -59,12 +59,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RecordedRace:
-    """A race finished by an earlier run.
-
-    Attributes:
-        winner: the key of the confirmed configuration.
-        blocks: the times of the default and of the winner, by block and round.
-    """
+    """A race of an earlier run: the key of the winner, and the times of the default and the winner by block and round."""
 
     winner: str
     blocks: tuple[tuple[tuple[float, float], ...], ...]
