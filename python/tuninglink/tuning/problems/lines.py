@@ -113,8 +113,8 @@ class CommandFlags:
         """Return the sizes of an operand that is normalized."""
         is_forward = self.number("F", 0, 1) == 1
         self.check("F", is_forward, "only forward layer normalizations are supported ('-F 1')")
-        form = f"at least {_FEWEST_SIZES} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
-        return self.numbers("X", form, fewest=_FEWEST_SIZES)
+        form = f"at least 2 numbers from 1 to {LARGEST_SIZE} with 'x' between them"
+        return self.numbers("X", form, fewest=2)
 
     def batch(self, name: str) -> int | None:
         """Return the number of products; None for a single one."""
@@ -129,7 +129,6 @@ class MappingEntries(CommandFlags):
     _VALUE: ClassVar = re.compile(_NAME.pattern + r"\s*['\"]?([^\s,'\"}]+)")
 
 
-_FEWEST_SIZES: Final = 2
 _DIFFERENT_TYPES: Final = "operands of different types are not supported"
 _NO_DROPOUT: Final = "is not supported: results would be random"
 
@@ -180,14 +179,6 @@ _DIRECTIONS: Final = (
 another convolution. 0 stands for all."""
 
 _LAYER_NORM: Final = "layernorm"
-_NAME: Final = rf"(?:conv|gemm|{_LAYER_NORM})(?:fp16|bfp16|int8)?"
-_TYPE_OF_FUSILLI: Final = r"(?:.*\s)?(?:-t|--type)[\s=]+b?f\d"
-
-_MIOPEN: Final = re.compile(
-    r"MIOpenDriver(?:\.exe)?\s+(?P<driver>\S+)"
-    rf"|(?<!\S)(?!{_LAYER_NORM}\s{_TYPE_OF_FUSILLI})(?P<alone>{_NAME})(?=\s+-)"
-)
-"""The operation of MIOpen's driver, after the name of the driver or without it, anywhere in a line."""
 
 
 def _read_miopen(command: re.Match[str]) -> Problem | tuple[Problem, ...]:
@@ -294,8 +285,6 @@ def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Pr
 
 # --- Fusilli's benchmarks, whose convolutions have the form of MIOpen's driver
 
-_FUSILLI: Final = re.compile(r"(?:^|\s)(?P<operation>matmul|sdpa|layernorm)(?=\s+-)")
-
 _FUSILLI_TYPES: Final = _types("f32=f32 f16=f16 bf16=bf16")
 
 _FUSILLI_NAMES: Final = _names("m=M n=N k=K b=B batch=B head_dim=d type=t dropout=p input=X forw=F")
@@ -344,9 +333,6 @@ _BATCHED: Final = "GemmStridedBatchedTunableOp"
 _OPERATIONS: Final = ("GemmTunableOp", "GemmAndBiasTunableOp", _BATCHED, _SCALED)
 _SIZES: Final = re.compile(r"([nt])([nt])_(\d+)_(\d+)_(\d+)(?:_B_(\d+))?(?=_|$)")
 
-_VALIDATOR: Final = "Validator,"
-"""The beginning of lines with the versions of the libraries."""
-
 
 def _read_tunable_op(command: re.Match[str]) -> Product:
     """Read a line `OPERATION_TYPE_LETTERS,LETTERS_SIZES`."""
@@ -386,11 +372,6 @@ _BLAS_NAMES: Final = _names(
     "r=precision B=batch_count transposeA=transA transposeB=transB function=f rocblas_function=f "
     "M=m N=n K=k sizem=m sizen=n sizek=k"
 )
-_FUNCTION: Final = re.compile(r"matmul|(?:rocblas_)?gemm(?:_strided)?(?:_batched)?(?:_ex)?(?:_64)?")
-
-_SCALES_OF_RESULTS: Final = dict.fromkeys(("0", "1", "2", "s", "v"))
-"""The scales of `hipblaslt-bench` for none, a scalar and a vector, in new and old releases. They are those of whole
-matrices and of rows, which are applied after the product."""
 
 
 def _read_blas(tool: str, command: re.Match[str]) -> Product:
@@ -398,14 +379,17 @@ def _read_blas(tool: str, command: re.Match[str]) -> Product:
     flags = (MappingEntries if tool == "log" else CommandFlags)(command, _BLAS_NAMES)
     function = flags.text("f", "")
     if tool == "hipblaslt-bench":
+        # None, a scalar and a vector, in new and old releases: scales of whole matrices and of rows, which are applied
+        # after the product.
         for name in ("scaleA", "scaleB"):
-            flags.choice(name, _SCALES_OF_RESULTS, "0", noun="scale")
+            flags.choice(name, dict.fromkeys("012sv"), "0", noun="scale")
         is_single = "grouped_gemm" not in flags.switches
         flags.check("grouped_gemm", is_single, "grouped products are not supported")
     else:
         form = "expected gemm, gemm_ex or another product"
         message = f"function '{function}' is not supported: {form}"
-        flags.check("f", _FUNCTION.fullmatch(function), message)
+        product = r"matmul|(?:rocblas_)?gemm(?:_strided)?(?:_batched)?(?:_ex)?(?:_64)?"
+        flags.check("f", re.fullmatch(product, function), message)
     letters = {"N": False, "T": True}
     names = ("transA", "transB")
     first, second = (flags.choice(name, letters, "N", noun=f"--{name}") for name in names)
@@ -417,9 +401,6 @@ def _read_blas(tool: str, command: re.Match[str]) -> Product:
 
 
 # --- Operations of PyTorch with the shapes of their operands, in the form of BOO's driver and of profiles
-
-_ATEN: Final = re.compile(r"(?<!\S)aten::(?P<operation>[\w.]+)(?=\s|$)")
-"""An operation of PyTorch, anywhere in a line."""
 
 _ATEN_TYPES: Final = _types("float=f32 c10::Half=f16 c10::BFloat16=bf16")
 
@@ -453,9 +434,6 @@ class _Tensor:
         return math.prod(self.shape[:first]), math.prod(self.shape[first:])
 
 
-_MOST_ARGUMENTS: Final = 9
-
-
 class _Call:
     """The arguments of an operation; None for those that are absent."""
 
@@ -480,7 +458,7 @@ class _Call:
         if len(set(elements)) > 1:
             raise UnsupportedError(_DIFFERENT_TYPES)
         self.element = elements[0]
-        self.values += [None] * (_MOST_ARGUMENTS - len(self.values))
+        self.values += [None] * (9 - len(self.values))  # at most 9 are read
 
     def tensors(self, *positions: int) -> list[_Tensor]:
         """Return the tensors at the given positions."""
@@ -594,19 +572,19 @@ _ATEN_READERS: Final[dict[str, Callable[[_Call], Problem]]] = {
 
 _Read: TypeAlias = Callable[[re.Match[str]], Problem | tuple[Problem, ...]]
 
-_COMMANDS: Final[Sequence[tuple[re.Pattern[str], _Read]]] = (
-    (re.compile(r"^\s*(\w+TunableOp)_"), _read_tunable_op),
-    (
-        re.compile(r"^\s*-\s*\{(?=.*\bfunction\s*:|.*\brocblas_function\s*:)"),
-        partial(_read_blas, "log"),
-    ),
-    (_ATEN, _read_aten),
-    (re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)"), partial(_read_blas, "hipblaslt-bench")),
-    (re.compile(r"(?<![\w-])rocblas-bench(?=\s)"), partial(_read_blas, "rocblas-bench")),
-    (_MIOPEN, _read_miopen),
-    (_FUSILLI, _read_fusilli),
-)
-"""The beginnings of commands and entries, some of them anywhere in a line, and their readers."""
+_COMMANDS: Final[dict[str, _Read]] = {
+    r"^\s*(\w+TunableOp)_": _read_tunable_op,
+    r"^\s*-\s*\{(?=.*\bfunction\s*:|.*\brocblas_function\s*:)": partial(_read_blas, "log"),
+    r"(?<!\S)aten::(?P<operation>[\w.]+)(?=\s|$)": _read_aten,
+    r"(?<![\w-])hipblaslt-bench(?=\s)": partial(_read_blas, "hipblaslt-bench"),
+    r"(?<![\w-])rocblas-bench(?=\s)": partial(_read_blas, "rocblas-bench"),
+    # The operation of MIOpen's driver follows its name, or stands alone, unless its type is one of Fusilli.
+    r"MIOpenDriver(?:\.exe)?\s+(?P<driver>\S+)"
+    r"|(?<!\S)(?!layernorm\s(?:.*\s)?(?:-t|--type)[\s=]+b?f\d)"
+    r"(?P<alone>(?:conv|gemm|layernorm)(?:fp16|bfp16|int8)?)(?=\s+-)": _read_miopen,
+    r"(?:^|\s)(?P<operation>matmul|sdpa|layernorm)(?=\s+-)": _read_fusilli,
+}
+"""Patterns of the beginnings of commands and entries, some of them anywhere in a line, and their readers."""
 
 
 # --- Lines and files in any of the supported forms
@@ -617,7 +595,7 @@ _OTHER_COMMAND: Final = re.compile(
 """The operation of a command that is not supported."""
 
 _NO_PROBLEM: Final = re.compile(
-    rf"\s*(?:$|#|{_VALIDATOR}|\[SKIP\]|MIOpen\((?!.*MIOpenDriver(?:\.exe)?\s))"
+    r"\s*(?:$|#|Validator,|\[SKIP\]|MIOpen\((?!.*MIOpenDriver(?:\.exe)?\s))"
 )
 """The beginnings of lines without a problem; few lines of MIOpen's log are commands."""
 
@@ -634,8 +612,8 @@ def read_problems(line: str) -> tuple[Problem, ...]:
     """
     if _NO_PROBLEM.match(line):
         return ()
-    for pattern, read in _COMMANDS:
-        if command := pattern.search(line):
+    for pattern, read in _COMMANDS.items():
+        if command := re.search(pattern, line):
             problems = read(command)
             return problems if isinstance(problems, tuple) else (problems,)
     if command := _OTHER_COMMAND.search(line):

@@ -440,11 +440,7 @@ class ModelSearch(Search):
             len(self._measured) + 4
         )  # they may differ from this problem
 
-        def correct(described: Sequence[Mapping[str, float]]) -> Values:
-            mean: Values = guess(_table(described, columns)).mean(axis=0)
-            return weight * mean
-
-        return correct
+        return lambda described: weight * guess(_table(described, columns)).mean(axis=0)
 
 
 # --- Searches, which choose the next candidates, by name: built-in ones, and those of plug-ins ---
