@@ -5,7 +5,7 @@
     python benchmarks/models.py --suite cpu --budget 5m --device local-sync -- --iree-hal-target-device=local \
         --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
 
-The suite `fresh` has models that the tuner was not made with. Each model is exported and run with its framework
+The suites `fresh`, `mixed` and `mixed-cpu` have models that the tuner was not made with. Each model is exported and run with its framework
 (PyTorch, ONNX or JAX), compiled as it is and under each set of flags of `--flag-sets`, tuned by `tuninglink tune`, and
 compiled with the resulting spec and flags. All programs are then timed with `iree-benchmark-module`, in turn, and
 their outputs are compared with the framework's in f32: all that is printed is measured outside the tuner. A set counts
@@ -67,6 +67,12 @@ SUITES: Final = {
     "fresh": Suite(
         *("f16", "cuda", "cuda"),
         ("decoder_step", "dit", "convnext_tiny", "vae_decoder", "clip_image", "experts"),
+    ),
+    "mixed": Suite(
+        *("f16", "cuda", "cuda"), ("prompt", "windows", "conformer", "regnet", "relative")
+    ),
+    "mixed-cpu": Suite(
+        *("f32", "cpu", "llvm-cpu"), ("conformer_small", "regnet_small", "relative_small")
     ),
     "cpu": Suite(
         *("f32", "cpu", "llvm-cpu"),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 from fresh_torch_models import FRESH
 from iree.turbine import aot
+from mixed_torch_models import MIXED
 from program_files import FrameworkRun, largest_error, median_milliseconds, write_runs
 from small_torch_models import ONNX_MODELS, SMALL_MODELS
 from torch_models import HELD_OUT, MODELS, SHORTENED, build
@@ -107,7 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    models = {**MODELS, **SHORTENED, **HELD_OUT, **SMALL_MODELS, **ONNX_MODELS, **FRESH}
+    models = {**MODELS, **SHORTENED, **HELD_OUT, **SMALL_MODELS, **ONNX_MODELS, **FRESH, **MIXED}
     parser.add_argument("model", choices=sorted(models))
     parser.add_argument("--dtype", choices=sorted(TYPES), default="f16")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cpu")
@@ -122,7 +123,7 @@ def main() -> None:
     functions = build(models[arguments.model], dtype)
     if arguments.model in ONNX_MODELS:
         export_onnx(functions["main"], directory / "program.mlir")
-    elif arguments.model in FRESH:
+    elif arguments.model in {**FRESH, **MIXED}:
         main = functions["main"]
         content = tuninglink.torch.export(main.module, main.inputs)
         (directory / "program.mlirbc").write_bytes(content)

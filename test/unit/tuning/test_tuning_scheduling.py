@@ -167,7 +167,7 @@ def test_races_with_slow_defaults_are_cheap() -> None:
 def test_races_of_dynamic_tasks_run_at_all_sizes() -> None:
     """Four sizes take 175 ms a round, and their mean is 10 ms; all finalists are compared at each size before."""
     times, weights = [1_000.0, 4_000.0, 20_000.0, 150_000.0], [1, 1, 1, 1]
-    mean, repeated = weighted_mean(times, weights), repetition(times, weights, 0.003)
+    mean, repeated = weighted_mean(times, weights), repetition(times, weights)
     assert repeated.counts == (3, 1, 1, 1)
     assert mean * repeated.stretch == pytest.approx(177_000.0)
     layout = BufferLayout((), 0, 0)
@@ -182,7 +182,7 @@ def test_races_of_dynamic_tasks_run_at_all_sizes() -> None:
 
 
 def test_short_sizes_are_repeated_and_a_sample_stays_short() -> None:
-    repeated = repetition([10.0, 1_000.0], [1, 1], 0.003)
+    repeated = repetition([10.0, 1_000.0], [1, 1])
     assert repeated.counts == (100, 1)
     assert weighted_mean([10.0, 1_000.0], [1, 1]) * repeated.stretch == pytest.approx(2_000.0)
 

@@ -67,8 +67,8 @@ _SLOW_PART: Final = 0.25
 """The largest fractions of the budget for comparing sets of flags before tuning, unless there is no other work: usually, and
 on a CPU if no set compiles in that time. There, sets gain most, and nothing compiles while dispatches are measured."""
 
-_SAFE_PART: Final = 0.2
-"""The fraction of the budget by which a set that avoids wrong defaults is compiled, to be compared before tuning."""
+_AWAITED_PART: Final = 0.15
+"""The fraction of the budget by which forms, and sets that avoid wrong defaults, are compiled for the first comparison."""
 
 _UNLIMITED: Final = 1e7
 """The seconds of a comparison without a time limit."""
@@ -373,19 +373,16 @@ def _compare(
                 judge.reference = opened.enter_context(reference)
                 if not is_local:
                     reference.begin()
-            compiled = began + _COMPILING * seconds
+            # Forms, and sets that avoid wrong defaults, are worth waiting for: tuning begins under them, or without.
+            awaited = [
+                job for each, job in jobs.items() if each.forms or compiler.avoided(each) > 0
+            ]
+            if awaited and not is_local:
+                wait(awaited, max(0.0, began + _AWAITED_PART * left - time.monotonic()))
+                end = max(end, time.monotonic() + seconds / 2)
+            compiled = max(time.monotonic(), began + _COMPILING * seconds)
             comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
             result = comparison.run(jobs)
-            # A set that avoids wrong defaults is worth waiting for: tuning begins under it, or without it.
-            waiting = [flag_set for flag_set in sets if not jobs[flag_set].done()]
-            safest = max(waiting, key=compiler.avoided, default=DEFAULT)
-            if not is_local and result.best is None and compiler.avoided(safest) > 0:
-                wait([jobs[safest]], max(0.0, began + _SAFE_PART * left - time.monotonic()))
-                if jobs[safest].done():
-                    end = time.monotonic() + seconds / 2
-                    comparison = FlagComparison(device, judge, settings, end, compiled_by=end)
-                    pair = {flag_set: jobs[flag_set] for flag_set in (DEFAULT, safest)}
-                    result = result.with_later(comparison.run(pair))
     except DeviceError as failure:
         return unable(failure.diagnostics[0].message)
     # Other devices are measured while sets compile on.

@@ -118,11 +118,6 @@ class FlagsResult:
     final_ms: float | None = None
     finding: str = ""
 
-    def with_later(self, later: FlagsResult) -> FlagsResult:
-        """Return the result with that of a later comparison of some of the sets."""
-        results = {result.flag_set: result for result in (*self.results, *later.results)}
-        return replace(self, results=tuple(results.values()), best=later.best or self.best)
-
     @property
     def flags(self) -> tuple[str, ...]:
         """The flags of the best set."""

@@ -279,7 +279,7 @@ class Scheduler:
                 task.compile_ahead(budget, self._first_trials(task))
                 self._compile_ahead(task)
             task.repair(budget, is_over, self._work_aside)
-        elif self._choice.is_first(task) and not self._context.is_local:
+        elif task.is_new and not self._context.is_local:
             # Try the first candidates, and compile those of the next task as soon as processes are free.
             before, first = len(task.trials), self._first_trials(task)
 
@@ -568,10 +568,11 @@ class Pace:
             seconds = self.start_seconds + FIRST_TRIALS * self.trial_seconds
             return calls * potential * self.first_saving * progress.best_us / seconds
         seconds = self.turn_seconds(progress)
-        # The best time goes on falling by the same factor, not by the same time: the first good candidate after a poor
-        # default saves more than is left.
+        # The best time goes on falling by the same factor, not by the same time. What the first candidates saved after a
+        # poor default says nothing on the next ones.
         window = max(_recent_trials(progress), turn)
-        factor = min(1.0, progress.best_us / progress.best_after(past - window))
+        before = max(past - window, min(past, FIRST_TRIALS))
+        factor = min(1.0, progress.best_us / progress.best_after(before))
         trend = progress.best_us * (1 - math.pow(factor, turn / window))
         return calls * (promise + trend) / seconds / 2
 
