@@ -5,12 +5,13 @@
     python benchmarks/models.py --suite cpu --budget 5m --device local-sync -- --iree-hal-target-device=local \
         --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
 
-The suites `fresh`, `mixed` and `mixed-cpu` have models that the tuner was not made with. Each model is exported and run with its framework
-(PyTorch, ONNX or JAX), compiled as it is and under each set of flags of `--flag-sets`, tuned by `tuninglink tune`, and
-compiled with the resulting spec and flags. All programs are then timed with `iree-benchmark-module`, in turn, and
-their outputs are compared with the framework's in f32: all that is printed is measured outside the tuner. A set counts
-as the best only if its error is at most twice that of the default, or 1e-4; sets under which the program does not
-compile, fails or does not end are left out. Needs the extras `tune`, `torch`, `onnx`, `jax`, `transformers` and `torchvision`.
+The suites `fresh`, `mixed` and `mixed-cpu` have models that the tuner was not made with. Each model is exported and
+run with its framework (PyTorch, ONNX or JAX), compiled as it is and under each set of flags of `--flag-sets`, tuned by
+`tuninglink tune`, and compiled with the resulting spec and flags. All programs are then timed with
+`iree-benchmark-module`, in turn, and their outputs are compared with the framework's in f32: all that is printed is
+measured outside the tuner. A set counts as the best only if its error is at most twice that of the default, or 1e-4;
+sets under which the program does not compile, fails or does not end are left out. Needs the extras `tune`, `torch`,
+`onnx`, `jax`, `transformers` and `torchvision`.
 Not part of `make bench`: it takes minutes for each model, and a quiet device.
 """
 
