@@ -196,8 +196,9 @@ def test_candidates_are_judged_by_the_reference_where_the_default_is_wrong(
     default, candidate = images
 
     def checks(*benchmarks: Benchmark) -> JudgedOutputs:
-        wrong_images = {benchmark.image for benchmark in benchmarks}
-        return JudgedOutputs(WrongDefault(device, wrong_images), default, 96, gpu, references)
+        computing = WrongDefault(device, {benchmark.image for benchmark in benchmarks})
+        judgement = references.judge(gpu, computing.outputs(default))
+        return JudgedOutputs(computing, default, 96, gpu, references, judgement)
 
     right = checks()
     assert not right.default_is_wrong

@@ -45,7 +45,7 @@ from tuninglink.tuning.devices import (
 )
 from tuninglink.tuning.programs import Failure, FailureKind
 from tuninglink.tuning.scheduling import TuningContext, tune_task
-from tuninglink.tuning.scheduling.exploration import TaskTrials
+from tuninglink.tuning.scheduling.task_run import TaskRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -355,12 +355,12 @@ def test_a_rejected_candidate_may_have_lost_its_image() -> None:
         compiled = compiler.submit_program(task.task.source, "", PATIENCE).result()
         assert isinstance(compiled, Compiled), compiled
         default = MeasuredTask(task.task, task.task.benchmark(compiled.image), 200.0, 0.1)
-        devices.measure_default(default.benchmark)
-        trials = TaskTrials(TuningContext(SETTINGS, compiler, devices), task, default, 200.0)
-        trials.explore(Budget(trials=3))
-    measured = trials.all[0]
-    trials.all[0] = replace(measured, benchmark=None)
-    trials.reject(measured, Failure(FailureKind.WRONG, "it is wrong"))
-    assert trials.all[0].candidate == measured.candidate
-    assert trials.all[0].failure is not None
-    assert [trial.failure for trial in trials.all[1:]] == [None, None]
+        run = TaskRun(TuningContext(SETTINGS, compiler, devices), default)
+        run.begin(task)
+        run.explore(Budget(trials=3))
+    measured, trials = run.trials[0], run.exploration.trials
+    trials[0] = replace(measured, benchmark=None)
+    run.exploration.reject(measured, Failure(FailureKind.WRONG, "it is wrong"))
+    assert trials[0].candidate == measured.candidate
+    assert trials[0].failure is not None
+    assert [trial.failure for trial in trials[1:]] == [None, None]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,12 +19,16 @@ from tuninglink.tuning.deciding import (
     ModelRunError,
     Outcome,
     TrialResult,
+    TuningSettings,
     harmless,
     judge_entries,
 )
 from tuninglink.tuning.devices import Measurement, Timing
 from tuninglink.tuning.programs import Benchmark, BufferLayout, Failure, FailureKind
-from tuninglink.tuning.scheduling import Exploration, Schedule
+from tuninglink.tuning.scheduling import Exploration, TuningContext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LAYOUT = BufferLayout((), 0, 0)
 TEMPLATE = BenchmarkTemplate(b"", "f", LAYOUT)
@@ -38,9 +44,19 @@ def candidate(number: int) -> Candidate:
 class Machine:
     """A compiler and a device whose jobs end when they are polled, and a log of both."""
 
+    is_local: bool = True
     log: list[str] = field(default_factory=list)
     at_once: int = 1
+    jobs: int = 2
     spills: dict[int, Spills] = field(default_factory=dict)
+
+    @property
+    def first(self) -> Machine:
+        return self
+
+    @property
+    def description(self) -> Machine:
+        return self
 
     def submit(self, *arguments: object) -> Future:
         if len(arguments) == 3:
@@ -95,35 +111,26 @@ class InOrder:
 def explore(
     machine: Machine,
     search: InOrder,
-    schedule: Schedule,
     budget: Budget,
     known: dict[str, TrialResult] | None = None,
-) -> list[TrialResult]:
-    seen: list[TrialResult] = []
-    exploration_of(machine, search, schedule, known or {}, seen).run(budget)
-    return seen
+) -> Sequence[TrialResult]:
+    exploration = exploration_of(machine, search, known)
+    exploration.run(budget)
+    return exploration.trials
 
 
 def exploration_of(
-    machine: Machine,
-    search: InOrder,
-    schedule: Schedule,
-    known: dict[str, TrialResult],
-    seen: list[TrialResult],
+    machine: Machine, search: InOrder, known: dict[str, TrialResult] | None = None
 ) -> Exploration:
-    return Exploration(
-        *(TEMPLATE, machine, machine, search, schedule),
-        compile_seconds=1.0,
-        default_us=100.0,
-        recorded=known,
-        report=seen.append,
-    )
+    context = TuningContext(TuningSettings(), machine, machine)
+    task = SimpleNamespace(template=TEMPLATE)
+    return Exploration(context, task, search, 100.0, 1.0, recorded=known)
 
 
-@pytest.mark.parametrize("schedule", [Schedule(4, overlaps=False), Schedule(4, overlaps=True)])
-def test_all_candidates_are_tried_and_told(schedule: Schedule) -> None:
-    machine, search = Machine(), InOrder(10)
-    results = explore(machine, search, schedule, Budget())
+@pytest.mark.parametrize("is_local", [True, False])
+def test_all_candidates_are_tried_and_told(*, is_local: bool) -> None:
+    machine, search = Machine(is_local), InOrder(10)
+    results = explore(machine, search, Budget())
     assert sorted(each.candidate.knobs["tile"] for each in results) == list(range(10))
     expected = {each: 100.0 - each for each in range(10)} | {BROKEN: None}
     assert search.told == expected
@@ -134,25 +141,26 @@ def test_all_candidates_are_tried_and_told(schedule: Schedule) -> None:
 
 def test_a_cpu_does_not_compile_while_it_measures() -> None:
     machine = Machine()
-    explore(machine, InOrder(8), Schedule(4, overlaps=False), Budget())
+    explore(machine, InOrder(16), Budget())
     words = [each.partition(" ")[0] for each in machine.log]
-    assert words == ["compile"] * 4 + ["measure"] * 3 + ["compile"] * 4 + ["measure"] * 4
+    assert words == ["compile"] * 8 + ["measure"] * 7 + ["compile"] * 8 + ["measure"] * 8
 
 
-@pytest.mark.parametrize("schedule", [Schedule(4, overlaps=False), Schedule(4, overlaps=True)])
-def test_turns_go_on_where_the_last_one_ended(schedule: Schedule) -> None:
-    machine, search, seen = Machine(), InOrder(10), []
-    exploration = exploration_of(machine, search, schedule, {}, seen)
-    for enough in (3, 7, 100):
-        exploration.run(Budget(), lambda enough=enough: len(seen) >= enough)
-        assert len(seen) >= min(enough, 10)
+@pytest.mark.parametrize("is_local", [True, False])
+def test_turns_go_on_where_the_last_one_ended(*, is_local: bool) -> None:
+    machine, search = Machine(is_local), InOrder(20)
+    exploration = exploration_of(machine, search)
+    trials = exploration.trials
+    for enough in (3, 11, 100):
+        exploration.run(Budget(), lambda enough=enough: len(trials) >= enough)
+        assert len(trials) >= min(enough, 20)
     assert exploration.is_exhausted
-    assert sorted(each.candidate.knobs["tile"] for each in seen) == list(range(10))
-    assert len([each for each in machine.log if each.startswith("compile")]) == 10
+    assert sorted(each.candidate.knobs["tile"] for each in trials) == list(range(20))
+    assert len([each for each in machine.log if each.startswith("compile")]) == 20
 
 
 def test_the_device_goes_on_while_the_search_chooses() -> None:
-    machine, seen = Machine(), []
+    machine = Machine(is_local=False)
 
     class Waiting(InOrder):
         """Chooses more only when all that it has chosen before is measured."""
@@ -163,13 +171,12 @@ def test_the_device_goes_on_while_the_search_chooses() -> None:
             )
             return super().ask(count)
 
-    exploration_of(machine, Waiting(8), Schedule(4, overlaps=True), {}, seen).run(Budget())
-    assert len(seen) == 8
+    assert len(explore(machine, Waiting(8), Budget())) == 8
 
 
-@pytest.mark.parametrize("schedule", [Schedule(4, overlaps=False), Schedule(4, overlaps=True)])
-def test_the_number_of_trials_is_a_limit(schedule: Schedule) -> None:
-    results = explore(Machine(), InOrder(100), schedule, Budget(trials=6))
+@pytest.mark.parametrize("is_local", [True, False])
+def test_the_number_of_trials_is_a_limit(*, is_local: bool) -> None:
+    results = explore(Machine(is_local), InOrder(100), Budget(trials=6))
     assert len(results) == 6
 
 
@@ -183,7 +190,7 @@ def test_a_budget_that_is_stopped_ends_it() -> None:
         budget.stop()
 
     search.tell = stop
-    assert 1 <= len(explore(machine, search, Schedule(4, overlaps=False), budget)) <= 5
+    assert 1 <= len(explore(machine, search, budget)) <= 8
 
 
 def test_what_is_known_is_neither_compiled_nor_measured() -> None:
@@ -192,7 +199,7 @@ def test_what_is_known_is_neither_compiled_nor_measured() -> None:
         candidate(0).key: TrialResult(candidate(0), 50.0, None, 0.0),
         candidate(1).key: TrialResult(candidate(1), None, Failure(FailureKind.CRASH, ""), 0.0),
     }
-    results = explore(machine, search, Schedule(4, overlaps=False), Budget(), known)
+    results = explore(machine, search, Budget(), known)
     assert len(results) == 4
     assert search.told == {0: 50.0, 1: None, 2: 98.0, BROKEN: None}
     assert machine.log == ["compile 2", "compile 3", "measure 2"]
@@ -200,7 +207,7 @@ def test_what_is_known_is_neither_compiled_nor_measured() -> None:
 
 def test_candidates_that_spill_are_measured_after_the_others() -> None:
     machine, search = Machine(spills={0: Spills(4), 1: Spills(), 2: Spills(0, 0, 16)}), InOrder(8)
-    results = explore(machine, search, Schedule(8, overlaps=False), Budget())
+    results = explore(machine, search, Budget())
     measured = [int(each.removeprefix("measure ")) for each in machine.log if "measure" in each]
     assert measured == [1, 4, 5, 6, 7, 0, 2]
     assert search.spilled == machine.spills
@@ -216,7 +223,7 @@ def test_wrong_results_of_earlier_runs_are_rejected() -> None:
         for number, kind in enumerate(kinds)
     }
     search = InOrder(3)
-    explore(Machine(), search, Schedule(4, overlaps=False), Budget(), known)
+    explore(Machine(), search, Budget(), known)
     assert search.rejected == [0, 1]
     assert search.told == {2: None}
 
@@ -224,7 +231,7 @@ def test_wrong_results_of_earlier_runs_are_rejected() -> None:
 def test_recorded_spills_are_told() -> None:
     search = InOrder(1)
     recorded = TrialResult(candidate(0), 50.0, None, 0.0, spills=Spills(7))
-    explore(Machine(), search, Schedule(4, overlaps=False), Budget(), {candidate(0).key: recorded})
+    explore(Machine(), search, Budget(), {candidate(0).key: recorded})
     assert search.spilled == {0: Spills(7)}
 
 

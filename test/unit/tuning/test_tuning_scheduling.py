@@ -41,14 +41,14 @@ def test_what_is_reserved_is_not_for_tasks() -> None:
     assert ledger.reserve(Account.GUARD, 100.0)
     assert ledger.reserve(Account.RANGES, 300.0)
     end = ledger.whole.deadline
-    assert ledger.budget(Account.TASKS).deadline == pytest.approx(end - 400.0, abs=1e-3)
+    assert ledger.budget().deadline == pytest.approx(end - 400.0, abs=1e-3)
     assert ledger.budget(Account.GUARD).deadline == pytest.approx(end - 300.0, abs=1e-3)
     with ledger.spending(Account.RANGES) as budget:
         assert budget.deadline == pytest.approx(end - 100.0, abs=1e-3)
-    assert ledger.budget(Account.TASKS).deadline == pytest.approx(end - 100.0, abs=1e-3)
+    assert ledger.budget().deadline == pytest.approx(end - 100.0, abs=1e-3)
 
 
-@pytest.mark.parametrize("account", [each for each in Account if each is not Account.TASKS])
+@pytest.mark.parametrize("account", list(Account))
 def test_an_account_has_a_largest_part(account: Account) -> None:
     ledger = Ledger(1000.0)
     most = ledger.limit(account)
@@ -60,12 +60,12 @@ def test_an_account_has_a_largest_part(account: Account) -> None:
 def test_without_a_limit_nothing_is_reserved() -> None:
     ledger = Ledger()
     assert ledger.reserve(Account.RANGES, math.inf)
-    assert math.isinf(ledger.budget(Account.TASKS).remaining)
+    assert math.isinf(ledger.budget().remaining)
 
 
 def test_stopping_the_whole_stops_every_account() -> None:
     ledger = Ledger(1000.0)
-    budget = ledger.budget(Account.TASKS)
+    budget = ledger.budget()
     ledger.whole.stop()
     assert budget.is_over
     assert ledger.budget(Account.GUARD).is_stopped

@@ -78,13 +78,7 @@ class Budget:
 
 
 class Account(Enum):
-    """A use of the time of a run."""
-
-    TASKS = "tasks"
-    """Trials and races of candidates. Gets all time that is not reserved."""
-
-    FLAGS = "flags"
-    """Comparison of sets of compiler flags."""
+    """A use of the time of a run that is reserved. The tasks get the rest."""
 
     REFERENCE = "reference"
     """Comparison of the outputs of defaults with a reference."""
@@ -97,7 +91,6 @@ class Account(Enum):
 
 
 _MOST: Final = {
-    Account.FLAGS: 0.25,
     Account.REFERENCE: 0.10,
     Account.RANGES: 0.40,
     Account.GUARD: 0.40,
@@ -155,8 +148,8 @@ class Ledger:
         """Return the seconds reserved for an account."""
         return self._reserved.get(account, 0.0)
 
-    def budget(self, account: Account) -> Budget:
-        """Return the budget of an account: all time that other accounts have not reserved."""
+    def budget(self, account: Account | None = None) -> Budget:
+        """Return the budget of an account, or of the tasks: all time that other accounts have not reserved."""
         others = sum(seconds for key, seconds in self._reserved.items() if key is not account)
         return self.whole.until(self.whole.deadline - others)
 

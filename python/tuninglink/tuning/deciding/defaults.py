@@ -184,14 +184,9 @@ class DefaultJudgements:
         self._is_awaited = Event()
         self._kept_bytes = 0
         self._jobs: dict[str, Future[OutputVerdict]] = {}
-        self._by_points: set[str] = set()
+        self._unknown: set[str] = set()
         self._failing: set[str] = set()
         self._news: list[tuple[TuningTask, OutputVerdict]] = []
-
-    @property
-    def is_in_background(self) -> bool:
-        """Whether verdicts are computed while other work goes on."""
-        return self._threads is not None
 
     @property
     def is_busy(self) -> bool:
@@ -204,9 +199,26 @@ class DefaultJudgements:
             self._references.begin(task)
 
     def begin(self, task: TuningTask, default: Benchmark) -> None:
-        """Start to judge a default, unless it has been started."""
-        if self._threads is not None and task.key not in self._jobs:
+        """Start to judge a default, unless it has been started. A CPU that is measured judges what takes milliseconds."""
+        if task.key in self._jobs or task.key in self._unknown:
+            return
+        if self._threads is not None:
             self._jobs[task.key] = self._threads.submit(self._judge, task, default, is_paced=True)
+            return
+        # Judge it here if NumPy can evaluate it.
+        self._unknown.add(task.key)
+        try:
+            outputs = self._device.outputs(default)
+            verdict = None
+            if not isinstance(outputs, Failure):
+                verdict = self._references.judge_by_points(task, outputs)
+        except FatalError:
+            raise
+        except Exception:  # noqa: BLE001 - its race judges it again
+            return
+        if verdict is not None:
+            self._jobs[task.key] = finished(verdict)
+            self._tell(task, verdict)
 
     def judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
         """Wait for the verdict on a default and return it.
@@ -231,23 +243,6 @@ class DefaultJudgements:
     def fails(self, task: TuningTask) -> bool:
         """Return whether the default of a task fails."""
         return task.key in self._failing
-
-    def judge_by_points(self, task: TuningTask, default: Benchmark) -> None:
-        """Judge a default in this thread if NumPy can evaluate it, which takes milliseconds.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
-        if task.key in self._by_points:
-            return
-        self._by_points.add(task.key)
-        outputs = self._device.outputs(default)
-        if isinstance(outputs, Failure):
-            return
-        verdict = self._references.judge_by_points(task, outputs)
-        if verdict is not None:
-            self._jobs[task.key] = finished(verdict)
-            self._tell(task, verdict)
 
     def verdict(self, task: TuningTask) -> OutputVerdict | None:
         """Return the verdict on the default of a task; None until it is computed.
@@ -311,7 +306,10 @@ class DefaultJudgements:
                     self._due = end + _OTHERS * (end - began)
             else:
                 outputs = self._device.outputs(default)
-            verdict = verdict_on(outputs, task, self._references)
+            if isinstance(outputs, Failure):
+                verdict = OutputVerdict(Correctness.UNCHECKED, outputs.message)
+            else:
+                verdict = self._references.judge(task, outputs)
         except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one verdict only
@@ -337,15 +335,6 @@ class DefaultJudgements:
 # --- Checks of candidates' outputs with a reference for the dispatch -----------------------------
 
 
-def verdict_on(
-    outputs: Outputs | Failure, task: TuningTask, references: References
-) -> OutputVerdict:
-    """Return the verdict of a task's reference on the outputs of the compiler's choice."""
-    if isinstance(outputs, Failure):
-        return OutputVerdict(Correctness.UNCHECKED, outputs.message)
-    return references.judge(task, outputs)
-
-
 @dataclass
 class JudgedOutputs:
     """Compares candidates, each once, with the compiler's choice if that is right, else with the reference.
@@ -356,7 +345,7 @@ class JudgedOutputs:
         reduction: the number of products summed in an element of an output.
         task: the task.
         references: the references; None compares with the compiler's choice only.
-        judgement: the verdict of the reference on the compiler's choice, if already computed.
+        judgement: the verdict of the reference on the compiler's choice; None without references.
         numerics: the acceptance policy for outputs.
     """
 
@@ -369,22 +358,10 @@ class JudgedOutputs:
     numerics: Numerics = Numerics.ROUNDING
     _checked: dict[Benchmark, Failure | None] = field(default_factory=dict)
 
-    @cached_property
-    def default_judgement(self) -> OutputVerdict | None:
-        """The verdict of the reference on the compiler's choice; None without references.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
-        if self.judgement is not None or self.references is None:
-            return self.judgement
-        return verdict_on(self.device.outputs(self.default), self.task, self.references)
-
     @property
     def default_is_wrong(self) -> bool:
         """Whether the compiler's choice computes a wrong result."""
-        judgement = self.default_judgement
-        return judgement is not None and judgement.correctness is Correctness.WRONG
+        return self.judgement is not None and self.judgement.correctness is Correctness.WRONG
 
     def failure(self, benchmark: Benchmark) -> Failure | None:
         """Return the failure of a candidate: wrong outputs or a failed run; None if it is right.

@@ -40,7 +40,6 @@ with lazy_imports(globals()):
         DeviceProcess as DeviceProcess,
         Devices as Devices,
         DeviceSet as DeviceSet,
-        Feed as Feed,
         Job as Job,
         Measurement as Measurement,
         Request as Request,

@@ -10,9 +10,8 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from operator import attrgetter
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
@@ -36,8 +35,6 @@ from tuninglink.tuning.programs import Benchmark, CompiledProgram, Failure, Fail
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.candidates import Candidate
-
     Job: TypeAlias = "Future[Measurement | Failure]"
 
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
@@ -524,66 +521,3 @@ class Devices(DeviceSet):
         except BaseException:
             self.close()
             raise
-
-
-# --- The feed of compiled candidates
-
-
-@dataclass
-class Feed:
-    """The queue of compiled candidates for the devices: those that spill come last. Thread-safe.
-
-    Attributes:
-        devices: measure them.
-        best: the best time so far; at first that of the compiler's choice, infinite if slower candidates may win.
-        done: receives each candidate with the job that measured it, from any thread.
-        is_open: whether candidates are handed to devices. Running measurements continue after it is closed.
-        measuring: the number of candidates being measured.
-        ready: the candidates waiting for a device.
-    """
-
-    devices: DeviceSet
-    best: BestTime
-    done: Callable[[Candidate, Benchmark, Job], None]
-    is_open: bool = False
-    measuring: int = 0
-    ready: list[tuple[Candidate, Benchmark]] = field(default_factory=list)
-    _lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
-    _is_pumping: bool = False
-
-    def open(self) -> None:
-        """Start to hand candidates to devices."""
-        self.is_open = True
-        self._pump()
-
-    def put(self, candidate: Candidate, benchmark: Benchmark) -> None:
-        """Add a candidate, and hand it to a device if one is free."""
-        with self._lock:
-            self.ready.append((candidate, benchmark))
-            self.ready.sort(key=lambda ready: bool((spills := ready[1].spills) and spills.words))
-        self._pump()
-
-    def clear(self) -> None:
-        """Drop the waiting candidates."""
-        with self._lock:
-            self.ready.clear()
-
-    def _pump(self) -> None:
-        with self._lock:
-            if self._is_pumping:
-                return  # a job was already done
-            self._is_pumping = True
-            try:
-                while self.is_open and self.ready and self.measuring < self.devices.at_once:
-                    candidate, benchmark = self.ready.pop(0)
-                    self.measuring += 1
-                    job = self.devices.submit(benchmark, self.best)
-                    job.add_done_callback(partial(self._finish, candidate, benchmark))
-            finally:
-                self._is_pumping = False
-
-    def _finish(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
-        with self._lock:
-            self.measuring -= 1
-        self.done(candidate, benchmark, job)
-        self._pump()

@@ -13,7 +13,6 @@ with lazy_imports(globals()):
     from tuninglink.tuning.scheduling.exploration import (
         Exploration as Exploration,
         Progress as Progress,
-        Schedule as Schedule,
     )
     from tuninglink.tuning.scheduling.scheduler import Pace as Pace, Scheduler as Scheduler
     from tuninglink.tuning.scheduling.task_run import (

@@ -13,7 +13,6 @@ from tuninglink.tuning.deciding import (
     JudgedOutputs,
     RaceRules,
     TrialResult,
-    WinnerVerification,
 )
 from tuninglink.tuning.devices import Stage, Timeline
 from tuninglink.tuning.flag_sets import Listener
@@ -93,14 +92,16 @@ class TuningContext:
         result = job.result()
         return None if isinstance(result, Failure) else replace(trial, benchmark=result)
 
-    def checks(self, prepared: TunableTask, default: Benchmark) -> JudgedOutputs:
-        """Return the checks of candidates' outputs, once the default is judged.
+    def checks(
+        self, prepared: TunableTask, default: Benchmark, *, has_reference: bool = True
+    ) -> JudgedOutputs:
+        """Return the checks of candidates' outputs: with the reference, once it has judged the default, or the default only.
 
         Raises:
             DeviceError: the device is lost.
         """
         judgement = None
-        if self.judgements:
+        if self.judgements and has_reference:
             with self.timeline.stage(Stage.REFERENCE):
                 judgement = self.judgements.judge(prepared.task, default)
             self.announce_wrong_defaults()
@@ -109,7 +110,7 @@ class TuningContext:
             default,
             prepared.spaces.problem.reduction,
             prepared.task,
-            self.references,
+            self.references if has_reference else None,
             judgement,
             self.settings.numerics,
         )
@@ -127,7 +128,3 @@ class TuningContext:
         if self.reproducers:
             uri = self.devices.first.description.uri
             self.reproducers.keep_candidate(prepared, candidate, failure, uri)
-
-    def verification(self, prepared: TunableTask) -> WinnerVerification:
-        """Return a verification of the winner of a task."""
-        return WinnerVerification(prepared, self.compiler, self.settings.timeout)

@@ -6,7 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from itertools import islice
 from statistics import median
@@ -28,8 +28,6 @@ from tuninglink.tuning.programs import (
 )
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from tuninglink.tuning.candidates import Compiled
     from tuninglink.tuning.deciding import Budget
     from tuninglink.tuning.scheduling.context import TuningContext
@@ -96,8 +94,14 @@ def estimated_work(task: TuningTask) -> float:
     return task.calls * iterations
 
 
+_PART: Final = 0.25
+"""The fraction of the time for measuring defaults before the first task is tuned."""
+
+_JUDGING: Final = 0.05
+"""The fraction of the run for judging defaults, unless the background does it."""
+
 _SAMPLING: Final = 0.2
-"""The fraction of the time for samples: a rough time orders tasks, and each is measured again before its first turn."""
+"""The fraction of that time for samples: a rough time orders tasks, and each is measured again before its first turn."""
 
 _MOST: Final = 0.4
 _HEAVY: Final = 0.8
@@ -129,8 +133,8 @@ class DefaultQueue:
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         devices = context.devices
         self._at_once = _AHEAD if devices.at_once > len(devices.descriptions) else 1
-        self._measuring: dict[str, Future[MeasuredTask | Failure]] = {}
         self._failure: Failure | None = None
+        self._judged = 0.0  # the seconds of judgements so far
         self._costs: dict[str, DispatchCost] = {}
         self.measured: list[MeasuredTask] = []
 
@@ -151,102 +155,104 @@ class DefaultQueue:
 
     def submit(self) -> None:
         """Start to compile defaults: all of them, or one batch where the CPU is also the device."""
-        ahead = self._context.compiler.jobs if self._context.is_local else len(self._waiting)
-        for task in list(self._waiting)[:ahead]:
+        context = self._context
+        ahead = context.compiler.jobs if context.is_local else len(self._waiting)
+        for task in islice(self._waiting, ahead):
             if task.key not in self._jobs:
-                seconds = self._context.settings.timeout
-                self._jobs[task.key] = self._context.compiler.submit_program(
-                    task.source, "", seconds
-                )
-                if self._context.judgements:
-                    self._context.judgements.expect(task)
+                job = context.compiler.submit_program(task.source, "", context.settings.timeout)
+                self._jobs[task.key] = job
+                if context.judgements:
+                    context.judgements.expect(task)
 
     def measure(self, budget: Budget, *, only_called: bool = False) -> None:
-        """Measure defaults until the time is over, or most of the time if only light ones remain.
+        """Measure and judge defaults, for a part of the time, and less if only light ones remain.
 
         Args:
-            budget: the time limit.
+            budget: the time of the tasks.
             only_called: whether to postpone dispatches that only the initialization of the program calls.
 
         Raises:
             TuninglinkError: none of the program's dispatches runs on the devices.
         """
-        most = budget.part(_MOST)
+        part = budget.part(_PART)
+        most = part.part(_MOST)
 
         def is_enough() -> bool:
             is_rest = only_called and not self._waiting[0].calls
             is_light = most.is_over and sum(self.shares().values()) > _HEAVY
-            return bool(self.measured) and (budget.is_over or is_rest or is_light)
+            return bool(self.measured) and (part.is_over or is_rest or is_light)
 
-        sampling = _SAMPLING * budget.remaining / max(1, len(self._waiting))
-        seconds = min(DEFAULT_SECONDS, sampling)
-        self._threads = ThreadPoolExecutor(self._at_once)
+        seconds = min(DEFAULT_SECONDS, _SAMPLING * part.remaining / max(1, len(self._waiting)))
+        threads = ThreadPoolExecutor(self._at_once)
         try:
             while self._waiting and not is_enough():
                 self.submit()
-                for _ in range(len(self._jobs)):
+                batch = [*islice(self._waiting, len(self._jobs))]
+                measuring: deque[Future[MeasuredTask | Failure]] = deque()
+                if self._context.is_local:
+                    wait(self._jobs.values())
+                for number, task in enumerate(batch):
                     if is_enough():
                         break
-                    self._measure_next(seconds)
-                if budget.is_over:
+                    # Measure it; the next one is loaded meanwhile.
+                    for ahead in batch[number + len(measuring) : number + self._at_once]:
+                        job = self._jobs.pop(ahead.key)
+                        measuring.append(
+                            threads.submit(self._measure_compiled, ahead, job, seconds)
+                        )
+                    self._waiting.popleft()
+                    self._take(task, measuring.popleft())
+                if part.is_over:
                     break
         finally:
-            self._threads.shutdown(wait=False, cancel_futures=True)
-        # Drop the work begun for waiting tasks, then judge the measured defaults on the device.
-        for job in self._jobs.values():
-            job.cancel()
-        self._measuring.clear()
+            threads.shutdown(wait=False, cancel_futures=True)
+        # Drop the work begun for waiting tasks, then judge the measured defaults.
+        for compilation in self._jobs.values():
+            compilation.cancel()
         self._jobs.clear()
-        if self._context.judgements:
-            for measured in self.weighed():
-                self._context.judgements.begin(measured.task, measured.benchmark)
+        self._judge(budget)
         if self._failure is not None and not self.measured and not self._waiting:
             raise nothing_runs(self._context.devices, self._failure)
 
-    def _measure_next(self, seconds: float) -> None:
-        """Measure the default of the heaviest waiting task."""
-        task = self._waiting.popleft()
-        with self._context.timeline.stage(Stage.DEFAULTS):
+    def _judge(self, budget: Budget) -> None:
+        """Judge the measured defaults, heaviest first, in a part of the time where the background does not do it."""
+        judgements, began = self._context.judgements, time.monotonic()
+        end = began + min(
+            _JUDGING * self._context.settings.seconds - self._judged, budget.remaining
+        )
+        with self._context.timeline.stage(Stage.REFERENCE):
+            for measured in self.weighed() if judgements else ():
+                if judgements and (not self._context.is_local or time.monotonic() <= end):
+                    judgements.begin(measured.task, measured.benchmark)
+        self._judged += time.monotonic() - began
+
+    def _take(self, task: TuningTask, job: Future[MeasuredTask | Failure]) -> None:
+        """Wait for the default of a task: it is measured, or its failure is reported."""
+        context, judgements = self._context, self._context.judgements
+        with context.timeline.stage(Stage.DEFAULTS):
             try:
-                measured = self._measured(task, seconds)
+                measured = job.result()
             except FatalError:
                 raise
             except Exception as failure:  # noqa: BLE001 - an error loses one task only
                 self._omit(Omission(task.dispatches, reason_of(failure)))
                 return
-        if not isinstance(measured, Failure):
-            self._costs[task.key] = task_cost(task)
-            self.measured.append(measured)
-            return
-        if self._context.reproducers:
-            uri = self._context.devices.first.description.uri
-            self._context.reproducers.keep_dispatch(task, measured, uri)
-        judgements = self._context.judgements
-        if judgements is None or measured.kind is FailureKind.LOAD:
-            self._failure = self._failure or measured
-            reason = f"the compiler's own choice fails: {measured.message}"
-            self._omit(Omission(task.dispatches, reason))
-            return
-        # Any right candidate replaces a default that fails.
-        judgements.reject(task, measured)
-        judgements.expect(task)
+        if isinstance(measured, Failure):
+            if context.reproducers:
+                uri = context.devices.first.description.uri
+                context.reproducers.keep_dispatch(task, measured, uri)
+            if judgements is None or measured.kind is FailureKind.LOAD:
+                self._failure = self._failure or measured
+                reason = f"the compiler's own choice fails: {measured.message}"
+                self._omit(Omission(task.dispatches, reason))
+                return
+            # Any right candidate replaces a default that fails.
+            judgements.reject(task, measured)
+            judgements.expect(task)
+            context.listener.default_fails(task, measured)
+            measured = MeasuredTask(task, task.benchmark(b""), 0.0, 0.0, failure=measured)
         self._costs[task.key] = task_cost(task)
-        self.measured.append(MeasuredTask(task, task.benchmark(b""), 0.0, 0.0, failure=measured))
-        self._context.listener.default_fails(task, measured)
-
-    def _measured(self, task: TuningTask, seconds: float) -> MeasuredTask | Failure:
-        """Return the measured default of a task; the next ones are loaded meanwhile."""
-        if self._context.is_local:
-            for compilation in self._jobs.values():
-                compilation.exception()  # wait for it
-        for begun in (task, *islice(self._waiting, self._at_once - 1)):
-            if begun.key not in self._measuring:
-                job = self._jobs[begun.key]
-                self._measuring[begun.key] = self._threads.submit(
-                    self._measure_compiled, begun, job, seconds
-                )
-        del self._jobs[task.key]
-        return self._measuring.pop(task.key).result()
+        self.measured.append(measured)
 
     def _measure_compiled(
         self, task: TuningTask, job: Future[Compiled | Failure], seconds: float
@@ -291,26 +297,3 @@ class DefaultQueue:
 
     def _rank(self, task: TuningTask) -> tuple[float, float, bool]:
         return -(task.profiled_us or 0.0), -self._work[task.key], not task.calls
-
-    def judge(self, seconds: float) -> None:
-        """Judge defaults in this thread, heaviest first, unless the background does it.
-
-        Args:
-            seconds: the time limit for starting another judgement.
-        """
-        judgements = self._context.judgements
-        if judgements is None or judgements.is_in_background:
-            return
-        end = time.monotonic() + seconds
-        with self._context.timeline.stage(Stage.REFERENCE):
-            for measured in self.weighed():
-                if time.monotonic() > end:
-                    return
-                if measured.failure is not None:
-                    continue
-                try:
-                    judgements.judge_by_points(measured.task, measured.benchmark)
-                except FatalError:
-                    raise
-                except Exception:  # noqa: BLE001, S112 - its race judges it again
-                    continue

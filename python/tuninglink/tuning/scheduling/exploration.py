@@ -4,105 +4,96 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from queue import Empty, SimpleQueue
+from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.candidates import CandidateOrigin
-from tuninglink.tuning.deciding import FINALISTS, Budget, Ending, MeasuredTask, TrialResult
-from tuninglink.tuning.devices import BestTime, Feed, Stage, Timeline
+from tuninglink.tuning.deciding import FINALISTS, Budget, Ending, TrialResult
+from tuninglink.tuning.devices import BestTime, Stage
 from tuninglink.tuning.programs import WRONG_RESULTS, Failure
-from tuninglink.tuning.search import Search, search_named
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from tuninglink.tuning.candidates import (
-        BenchmarkTemplate,
-        Candidate,
-        CandidateCompiler,
-        Outcome,
-        TunableTask,
-    )
-    from tuninglink.tuning.devices import DeviceSet, Job
+    from tuninglink.tuning.candidates import Candidate, Outcome, TunableTask
+    from tuninglink.tuning.devices import Job
     from tuninglink.tuning.programs import Benchmark
     from tuninglink.tuning.scheduling.context import TuningContext
+    from tuninglink.tuning.search import Search
 
 
 _PATIENCE: Final = 0.5
 """Interval for checking the budget while waiting, in seconds."""
 
+_LEAST_BATCH: Final = 8
+"""The batch size where measurements wait for compilations."""
 
-@dataclass(frozen=True)
-class Schedule:
-    """How compilation and measurement share a machine.
-
-    Attributes:
-        most: the limit on candidates that wait for the device; without overlap, the size of a batch.
-        overlaps: whether candidates are compiled while others are measured. The CPU that compiles is measured alone.
-    """
-
-    most: int
-    overlaps: bool
-
-    def room(self, compiling: int, ready: int, measuring: int) -> int:
-        """Return the number of compilations that may start."""
-        if not self.overlaps:
-            return 0 if compiling or ready or measuring else self.most
-        # Once half of the places are free: searches propose better candidates in batches.
-        free = self.most - compiling - ready
-        return free if 2 * free >= self.most else 0
-
-    def may_measure(self, compiling: int) -> bool:
-        """Return whether measurements may start."""
-        return self.overlaps or not compiling
+_IMAGES: Final = 2 * FINALISTS
+"""The number of trials that keep their images: the best ones, as spares for failures in the race."""
 
 
 class Exploration:
-    """Tries candidates of one task, in turns. Candidates compiled at the end of a turn are measured in the next one.
+    """Tries candidates of a task, in turns: the search chooses, the compiler builds, and the devices run them.
+
+    Candidates compiled at the end of a turn are measured in the next one. A CPU that compiles is measured alone: there, a
+    batch of candidates is compiled, then measured.
 
     Args:
-        schedule: the policy for overlapping compilation and measurement.
+        context: what the tasks of the run share.
+        prepared: the task.
+        search: chooses the candidates.
+        default_us: the time of the compiler's choice.
         compile_seconds: the time limit for compiling a candidate.
-        default_us: the time of the compiler's choice; infinity if slower candidates may win.
+        at_any_speed: whether slower candidates than the compiler's choice may win.
         recorded: the results of earlier runs, by the keys of candidates.
-        report: receives each trial.
+        always_race: the keys of the candidates that race at any speed.
 
     Attributes:
+        search: the search.
+        trials: the trials, in order.
+        progress: the progress of the best time.
         is_exhausted: whether the search has run out of candidates.
     """
 
     def __init__(
         self,
-        template: BenchmarkTemplate,
-        compiler: CandidateCompiler,
-        measure: DeviceSet,
+        context: TuningContext,
+        prepared: TunableTask,
         search: Search,
-        schedule: Schedule,
-        *,
-        compile_seconds: float,
         default_us: float,
-        recorded: Mapping[str, TrialResult],
-        report: Callable[[TrialResult], None],
-        timeline: Timeline | None = None,
+        compile_seconds: float,
+        *,
+        at_any_speed: bool = False,
+        recorded: Mapping[str, TrialResult] | None = None,
+        always_race: Collection[str] = (),
     ) -> None:
-        self._template = template
-        self._compiler = compiler
-        self.search = search
-        self._schedule = schedule
+        self._context = context
+        self._prepared = prepared
+        self._default_us = default_us
         self._compile_seconds = compile_seconds
-        self._recorded = recorded
-        self._report = report
-        self._timeline = timeline or Timeline()
-        self._compiling: dict[Future[Outcome], Candidate] = {}
-        self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._feed = Feed(measure, BestTime(default_us), self._measured)
+        self._recorded = recorded or {}
+        self._always_race = always_race
+        self._overlaps = not context.is_local
+        jobs = context.compiler.jobs
+        self._most = 2 * jobs if self._overlaps else max(_LEAST_BATCH, jobs)
+        self._best = BestTime(math.inf if at_any_speed else default_us)
+        self._budget, self._since = Budget(), 0.0
         self._deferred: list[Candidate] = []
-        self._asked = 0
-        self._pending = 0
+        self._compiling: dict[Future[Outcome], Candidate] = {}
+        self._pending = 0  # the chosen candidates that have no result
+        self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._lock = RLock()  # of what the callbacks of jobs use, from any thread
+        self._ready: list[tuple[Candidate, Benchmark]] = []
+        self._measuring = 0
+        self._is_open = False
+        self.search = search
+        self.trials: list[TrialResult] = []
+        self.progress = Progress(default_us)
         self.is_exhausted = False
 
     @property
@@ -110,78 +101,86 @@ class Exploration:
         """The number of candidates that are being compiled."""
         return sum(not job.done() for job in self._compiling)
 
-    @property
-    def is_between_batches(self) -> bool:
-        """Whether a turn may end without losing compilations."""
-        return not self._pending or self._schedule.may_measure(len(self._compiling) or 1)
-
     def run(
         self,
         budget: Budget,
-        is_done: Callable[[], bool] = lambda: False,
+        is_over: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Try candidates until the budget is over, they run out, or enough were tried.
+        """Try candidates until the budget is over, they run out, or the turn is over between two batches.
 
         Args:
             budget: the time of this turn, and the trials of all turns.
-            is_done: returns whether enough were tried.
+            is_over: returns whether the turn is over.
             meanwhile: does a piece of other work while devices are in use; returns whether there was any.
         """
+        self._budget, self._since = budget, time.monotonic()
         try:
-            while not budget.is_over and not is_done():
-                self._ask(budget)
+            while not (budget.is_over or self.progress.has_converged):
+                if is_over() and (self._overlaps or not self._pending):
+                    break
+                self.compile_ahead(budget)
                 if not self._pending:
-                    if self.is_exhausted or (
-                        budget.trials is not None and self._asked >= budget.trials
-                    ):
+                    if self.ending(budget) is not None:
                         break
                     continue
-                if self._schedule.may_measure(len(self._compiling)):
-                    self._feed.open()
-                is_idle = not (self._feed.measuring and meanwhile())
+                if self._may_measure:
+                    self._is_open = True
+                    self._measure_next()
+                is_idle = not (self._measuring and meanwhile())
                 self._await(min(_PATIENCE, budget.remaining) if is_idle else 0.0)
         finally:
-            self._feed.is_open = False
-        if not self._schedule.may_measure(len(self._compiling)):
-            self._cancel()  # running compilations would disturb the next task
+            self._is_open = False
+        # Running measurements end; running compilations would disturb the next task on a CPU that is measured.
+        if not self._may_measure:
+            self._cancel()
             while self._compiling:
                 self._await(_PATIENCE)
-        while self._feed.measuring or not self._events.empty():
+        while self._has_results:
             self._await(_PATIENCE)
-
-    def begin(self, budget: Budget) -> None:
-        """Start to compile candidates of the next turn. The budget limits the trials of all turns."""
-        self._ask(budget)
+        self._spend()
 
     def close(self) -> None:
         """Cancel compilations and drop candidates waiting for a device."""
         self._cancel()
-        self._feed.clear()
+        with self._lock:
+            self._ready.clear()
 
-    def _cancel(self) -> None:
-        for job in list(self._compiling):
-            job.cancel()
+    def ending(self, budget: Budget) -> Ending | None:
+        """Return the reason for trying no further candidates; None if more may be tried."""
+        if self.is_exhausted:
+            if not self.trials:
+                return Ending.NO_CANDIDATES
+            failed = all(trial.failure is not None for trial in self.trials)
+            return Ending.ALL_FAILED if failed else Ending.EXHAUSTED
+        if self.progress.has_converged:
+            return Ending.CONVERGED
+        if budget.trials is not None and len(self.trials) >= budget.trials:
+            return Ending.TRIALS
+        return None
 
     # --- Choosing and compiling ------------------------------------------------------------------------------
 
-    def _ask(self, budget: Budget) -> None:
-        feed = self._feed
-        room = self._schedule.room(len(self._compiling), len(feed.ready), feed.measuring)
+    def compile_ahead(self, budget: Budget) -> None:
+        """Choose candidates and start to compile them. The budget limits the trials of all turns."""
+        # Searches propose better candidates in batches: choose once half of the places are free.
+        waiting = len(self._compiling) + len(self._ready)
+        room = self._most - waiting
+        if 2 * room < self._most or (not self._overlaps and (waiting or self._measuring)):
+            return
         if budget.trials is not None:
-            room = min(room, budget.trials - self._asked)
+            room = min(room, budget.trials - len(self.trials) - self._pending)
         if room <= 0 or self.is_exhausted:
             return
         # Take deferred candidates, then new ones of the search.
+        timeline, is_measuring = self._context.timeline, self._measuring > 0
         candidates, self._deferred = self._deferred[:room], self._deferred[room:]
-        with self._timeline.stage(Stage.MEASUREMENT if feed.measuring else Stage.SEARCH):
+        with timeline.stage(Stage.MEASUREMENT if is_measuring else Stage.SEARCH):
             candidates += self.search.ask(room - len(candidates))
         # The search may need the pending results before it proposes more.
         self.is_exhausted = not candidates and not self._pending
-        self._asked += len(candidates)
         self._pending += len(candidates)
-        if not self._schedule.may_measure(len(candidates)):
-            feed.is_open = False
+        self._is_open = self._is_open and (self._overlaps or not candidates)
         # Add recorded results, and compile the other candidates.
         for candidate in candidates:
             recorded = self._recorded.get(candidate.key)
@@ -189,26 +188,36 @@ class Exploration:
                 self.search.compiled(candidate, recorded.spills)
                 self._add(replace(recorded, candidate=candidate))
                 continue
-            job = self._compiler.submit(self._template, candidate, self._compile_seconds)
+            job = self._context.compiler.submit(
+                self._prepared.template, candidate, self._compile_seconds
+            )
             self._compiling[job] = candidate
             job.add_done_callback(partial(self._compiled, candidate))
-        if feed.measuring:
-            with self._timeline.stage(Stage.MEASUREMENT):
+        if self._measuring:
+            with timeline.stage(Stage.MEASUREMENT):
                 self.search.draw_ahead()
+
+    def _cancel(self) -> None:
+        for job in list(self._compiling):
+            job.cancel()
 
     def _compiled(self, candidate: Candidate, job: Future[Outcome]) -> None:
         """Hand a compiled candidate to the devices. Called from any thread."""
         if not job.cancelled() and job.exception() is None:
             outcome = job.result()
             if not isinstance(outcome, Failure):
-                self._feed.put(candidate, outcome)
+                with self._lock:  # those that spill come last
+                    self._ready.append((candidate, outcome))
+                    self._ready.sort(
+                        key=lambda ready: bool((spills := ready[1].spills) and spills.words)
+                    )
+                self._measure_next()
         self._events.put(partial(self._take_compiled, job))
 
     def _take_compiled(self, job: Future[Outcome]) -> None:
         candidate = self._compiling.pop(job)
         if job.cancelled():
             self._pending -= 1
-            self._asked -= 1
             self._deferred.append(candidate)
             return
         outcome = job.result()
@@ -219,8 +228,33 @@ class Exploration:
 
     # --- Measuring -------------------------------------------------------------------------------------------
 
+    @property
+    def _may_measure(self) -> bool:
+        return self._overlaps or not self._compiling
+
+    @property
+    def _has_results(self) -> bool:
+        """Whether there are results that are not yet processed, or measurements that will have some."""
+        with self._lock:
+            return self._measuring > 0 or not self._events.empty()
+
+    def _measure_next(self) -> None:
+        """Hand compiled candidates to the devices that are free. Called from any thread."""
+        devices = self._context.devices
+        with self._lock:
+            while self._is_open and self._ready and self._measuring < devices.at_once:
+                candidate, benchmark = self._ready.pop(0)
+                self._measuring += 1
+                job = devices.submit(benchmark, self._best)
+                job.add_done_callback(partial(self._measured, candidate, benchmark))
+
     def _measured(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
-        self._events.put(partial(self._take_measured, candidate, benchmark, job, time.monotonic()))
+        """Hand over a measured candidate, and measure the next one. Called from any thread."""
+        taken = partial(self._take_measured, candidate, benchmark, job, time.monotonic())
+        with self._lock:
+            self._measuring -= 1
+            self._events.put(taken)
+        self._measure_next()
 
     def _take_measured(
         self, candidate: Candidate, benchmark: Benchmark, job: Job, seconds: float
@@ -234,32 +268,69 @@ class Exploration:
 
     def _await(self, seconds: float) -> None:
         """Wait for the next event, then process all pending events."""
-        stage = Stage.MEASUREMENT if self._feed.measuring else Stage.COMPILATION
+        stage = Stage.MEASUREMENT if self._measuring else Stage.COMPILATION
         event: Callable[[], None] | None = None
-        with self._timeline.stage(stage), suppress(Empty):
+        with self._context.timeline.stage(stage), suppress(Empty):
             event = self._events.get(timeout=seconds) if seconds > 0 else self._events.get_nowait()
         while event is not None:
             event()
-            try:
+            event = None
+            with suppress(Empty):
                 event = self._events.get_nowait()
-            except Empty:
-                event = None
 
-    def _add(self, result: TrialResult) -> None:
+    # --- Results ---------------------------------------------------------------------------------------------
+
+    def _add(self, trial: TrialResult) -> None:
+        """Add a trial: let the search know, and record and report it."""
+        context, candidate = self._context, trial.candidate
+        is_given = candidate.origin in (CandidateOrigin.SPEC, CandidateOrigin.REWRITING)
+        trial = replace(trial, always_races=is_given or candidate.key in self._always_race)
         self._pending -= 1
-        tell_result(self.search, result)
-        self._report(result)
+        self._tell(trial)
+        self._spend()
+        self.progress.add(trial.microseconds)
+        self.trials.append(trial)
+        # Keep the images of the fastest trials only.
+        with_image = [
+            position
+            for position, other in enumerate(self.trials)
+            if other.benchmark is not None and not other.always_races
+        ]
+        if len(with_image) > _IMAGES:
+            slowest = max(
+                with_image, key=lambda position: self.trials[position].microseconds or math.inf
+            )
+            self.trials[slowest] = replace(self.trials[slowest], benchmark=None)
+        is_new = trial.seconds > 0
+        if is_new and context.journal:
+            context.journal.record(self._prepared, trial)
+        context.listener.tried(self._prepared, trial, self._budget)
+        if is_new and trial.failure:
+            context.keep_failure(self._prepared, candidate, trial.failure)
 
+    def reject(self, trial: TrialResult, failure: Failure) -> None:
+        """Mark a measured candidate as failed."""
+        rejected = replace(trial, microseconds=None, failure=failure, benchmark=None, timing=None)
+        # Its image may have been dropped here, or compiled again there.
+        keys = [other.candidate.key for other in self.trials]
+        self.trials[keys.index(trial.candidate.key)] = rejected
+        if self._context.journal:
+            self._context.journal.record(self._prepared, rejected)
+        self._tell(rejected)
+        times = [other.microseconds for other in self.trials if other.microseconds is not None]
+        self.progress.withdraw(min([self._default_us, *times]))
 
-def tell_result(search: Search, result: TrialResult) -> None:
-    """Let a search know the result of a trial."""
-    if result.failure is not None and result.failure.kind in WRONG_RESULTS:
-        search.reject(result.candidate)
-    else:
-        search.tell(result.candidate, result.microseconds)
+    def _tell(self, trial: TrialResult) -> None:
+        if trial.failure is not None and trial.failure.kind in WRONG_RESULTS:
+            self.search.reject(trial.candidate)
+        else:
+            self.search.tell(trial.candidate, trial.microseconds)
 
+    def _spend(self) -> None:
+        now = time.monotonic()
+        self.progress.seconds += now - self._since
+        self._since = now
 
-# --- The trials of one task: its search, its turns and its progress ------------------------------
 
 _GAIN: Final = 0.01
 """The least gain over the best time that counts."""
@@ -318,153 +389,3 @@ class Progress:
     def seconds_after(self, trials: int) -> float:
         """Return the time spent on a number of trials."""
         return self._curve[trials][0]
-
-
-FIRST_TRIALS: Final = 8
-"""The trials before which a task counts as new."""
-
-_COMPILE_FACTOR: Final = 10.0
-_LEAST_COMPILE_SECONDS: Final = 5.0
-"""The time limit for compiling a candidate: a multiple of the default's time, but at least this number of seconds."""
-
-_LEAST_BATCH: Final = 8
-"""The batch size where measurements wait for compilations."""
-
-_IMAGES: Final = 2 * FINALISTS
-"""The number of trials that keep their images: the best ones, as spares for failures in the race."""
-
-
-class TaskTrials:
-    """The trials of a task, in turns.
-
-    Attributes:
-        all: the trials, in order.
-        progress: the progress of the best time.
-        search: chooses the candidates.
-        exploration: builds and runs them.
-    """
-
-    def __init__(
-        self,
-        context: TuningContext,
-        prepared: TunableTask,
-        measured: MeasuredTask,
-        default_us: float,
-        *,
-        at_any_speed: bool = False,
-    ) -> None:
-        self._context = context
-        self._measured = measured
-        self._prepared = prepared
-        self._default_us = default_us
-        self.all: list[TrialResult] = []
-        self.progress = Progress(default_us)
-        self._budget = Budget()
-        self._winners: set[str] = set()
-        self._since = 0.0
-        seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * measured.compile_seconds)
-        # The search begins with records of this task in other environments, and of similar tasks.
-        spaces, prior = prepared.spaces, None
-        if context.journal:
-            prior = context.journal.prior(prepared)
-        if prior:
-            self._winners = {winner.key for winner in prior.winners_elsewhere(spaces)}
-        self.search = search_named(context.settings.search)(
-            spaces,
-            context.settings.seed,
-            None if measured.failure else default_us,
-            prior.winners(spaces) if prior else [],
-            prior.measured() if prior else [],
-        )
-        if at_any_speed and measured.failure is None:
-            self.search.reject(prepared.spaces.default)
-        jobs, overlaps = context.compiler.jobs, not context.is_local
-        most = 2 * jobs if overlaps else max(_LEAST_BATCH, jobs)
-        self.exploration = Exploration(
-            prepared.template,
-            context.compiler,
-            context.devices,
-            self.search,
-            Schedule(most, overlaps),
-            compile_seconds=min(seconds, context.settings.timeout),
-            default_us=math.inf if at_any_speed else default_us,
-            recorded=context.journal.known(prepared) if context.journal else {},
-            report=self._report,
-            timeline=context.timeline,
-        )
-
-    def __len__(self) -> int:
-        return len(self.all)
-
-    def explore(
-        self,
-        budget: Budget,
-        is_over: Callable[[], bool] = lambda: False,
-        meanwhile: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Try candidates for one turn, which ends with the budget or between two batches."""
-        self._budget, self._since = budget, time.monotonic()
-
-        def is_done() -> bool:
-            return self.progress.has_converged or (
-                is_over() and self.exploration.is_between_batches
-            )
-
-        self.exploration.run(budget, is_done, meanwhile)
-        self._spend()
-
-    def ending(self, budget: Budget) -> Ending | None:
-        """Return the reason for trying no further candidates; None if more may be tried."""
-        if self.exploration.is_exhausted:
-            if not self.all:
-                return Ending.NO_CANDIDATES
-            failed = all(trial.failure is not None for trial in self.all)
-            return Ending.ALL_FAILED if failed else Ending.EXHAUSTED
-        if self.progress.has_converged:
-            return Ending.CONVERGED
-        if budget.trials is not None and len(self.all) >= budget.trials:
-            return Ending.TRIALS
-        return None
-
-    def reject(self, trial: TrialResult, failure: Failure) -> None:
-        """Mark a measured candidate as failed."""
-        rejected = replace(trial, microseconds=None, failure=failure, benchmark=None, timing=None)
-        # Its image may have been dropped here, or compiled again there.
-        keys = [other.candidate.key for other in self.all]
-        self.all[keys.index(trial.candidate.key)] = rejected
-        if self._context.journal:
-            self._context.journal.record(self._prepared, rejected)
-        tell_result(self.search, rejected)
-        times = [other.microseconds for other in self.all if other.microseconds is not None]
-        self.progress.withdraw(min([self._default_us, *times]))
-
-    def _report(self, trial: TrialResult) -> None:
-        context, prepared = self._context, self._prepared
-        is_new = trial.seconds > 0
-        origin = trial.candidate.origin
-        is_given = origin in (CandidateOrigin.SPEC, CandidateOrigin.REWRITING)
-        trial = replace(trial, always_races=is_given or trial.candidate.key in self._winners)
-        self._spend()
-        self.progress.add(trial.microseconds)
-        self.all.append(trial)
-        # Keep the images of the fastest trials only.
-        with_image = [
-            position
-            for position, other in enumerate(self.all)
-            if other.benchmark is not None and not other.always_races
-        ]
-        if len(with_image) > _IMAGES:
-            slowest = max(
-                with_image, key=lambda position: self.all[position].microseconds or math.inf
-            )
-            self.all[slowest] = replace(self.all[slowest], benchmark=None)
-        if is_new and context.journal:
-            context.journal.record(prepared, trial)
-        context.listener.tried(prepared, trial, self._budget)
-        if is_new and trial.failure:
-            context.keep_failure(prepared, trial.candidate, trial.failure)
-
-    def _spend(self) -> None:
-        now = time.monotonic()
-        self.progress.seconds += now - self._since
-        self._since = now

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding import (
+    FAILING_DEFAULT,
     SMALL,
     WRONG_DEFAULT,
     Account,
@@ -20,8 +21,7 @@ from tuninglink.tuning.deciding import (
 from tuninglink.tuning.devices import Stage
 from tuninglink.tuning.programs import FatalError, Omission, reason_of
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-from tuninglink.tuning.scheduling.exploration import FIRST_TRIALS
-from tuninglink.tuning.scheduling.task_run import NOT_RACED, TaskRun
+from tuninglink.tuning.scheduling.task_run import FIRST_TRIALS, NOT_RACED, TaskRun
 from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
 
 if TYPE_CHECKING:
@@ -32,20 +32,11 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.exploration import Progress
 
 
-_DEFAULTS: Final = 0.25
-"""The fraction of the time for measuring defaults before the first task is tuned."""
-
-_JUDGING: Final = 0.05
-"""The fraction of the time for judging defaults, unless the background does it."""
-
 _OVERRUN: Final = 0.02
 """The fraction of the run by which a turn exceeds its time: pending measurements, and other work."""
 
 _AHEAD: Final = 4
 """The number of the most promising tasks that are prepared ahead of their turns."""
-
-_MOST_FIRST: Final = 0.75
-"""The fraction of the candidates of a first turn that it waits for; stragglers are measured later."""
 
 _LATEST: Final = 2.0
 """The multiple of its time after which a turn ends although it had few trials."""
@@ -89,10 +80,7 @@ class Scheduler:
         self._prepare = prepare
         self._omit = omit
         self._keep = keep
-        self._judgements = context.judgements
         self._choice = TaskChoice()
-        self._defaults = DefaultQueue(context, (), omit)
-        self._judging_seconds = 0.0
         self._admitted: set[str] = set()
         self._drawn: set[str] = set()
         self._by_matcher: dict[str, TaskRun] = {}
@@ -104,7 +92,8 @@ class Scheduler:
     @property
     def repair_seconds(self) -> float:
         """The time of the search for one right candidate, as measured; an estimate before the first one."""
-        return self._choice.repair_seconds
+        repairs = self._choice.repairs
+        return sum(repairs) / len(repairs) if repairs else _REPAIR_SECONDS
 
     def run(
         self,
@@ -126,7 +115,7 @@ class Scheduler:
             DatabaseError: a result cannot be stored.
             TuninglinkError: none of the program's dispatches runs on the devices.
         """
-        defaults = self._defaults = DefaultQueue(self._context, tasks, self._omit)
+        defaults = DefaultQueue(self._context, tasks, self._omit)
         defaults.submit()
         # Draw candidates of the heaviest tasks while the first defaults compile.
         with self._context.timeline.stage(Stage.SPACES):
@@ -135,45 +124,51 @@ class Scheduler:
                 if defaults.is_ready or self._budget().is_over:
                     break
                 self._draw(task)
-        self._measure_defaults(only_called=True)
+        defaults.measure(self._budget(), only_called=True)
         reserve(defaults)
         decided = -1
         while len(self.results) > decided:  # unused time may suffice for other tasks
             decided = len(self.results)
-            self._give_turns(between_turns)
+            self._give_turns(defaults, between_turns)
             if standing := self._standing:
                 self._keep(standing)
             deciding(standing)
             self._decide_all()
         self._omit_rest(defaults.waiting)
 
-    def _measure_defaults(self, *, only_called: bool = False) -> None:
-        """Measure defaults, and judge them here unless the background does it."""
-        self._defaults.measure(self._budget().part(_DEFAULTS), only_called=only_called)
-        seconds = _JUDGING * self._ledger.seconds - self._judging_seconds
-        began = time.monotonic()
-        self._defaults.judge(min(seconds, self._budget().remaining))
-        self._judging_seconds += time.monotonic() - began
-
     def _budget(self) -> Budget:
         """Return the budget for trials: the time without reservations and pending races."""
-        budget = self._ledger.budget(Account.TASKS)
+        budget = self._ledger.budget()
         kept = self._racing_seconds(self.open)
         if math.isfinite(self._ledger.seconds):
             kept += _OVERRUN * self._ledger.seconds
         return budget.until(budget.deadline - kept)
 
+    @contextmanager
+    def _losing(self, task: TaskRun) -> Iterator[None]:
+        """Omit a task if a block raises an error, unless the devices or the database are lost."""
+        try:
+            yield
+        except FatalError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one task only
+            self._lose(task, reason_of(failure))
+
     # --- Turns -----------------------------------------------------------------------------------------------
 
-    def _give_turns(self, between_turns: Callable[[], None]) -> None:
+    def _give_turns(self, defaults: DefaultQueue, between_turns: Callable[[], None]) -> None:
         """Give turns to tasks until all have converged or the time for turns is over."""
-        defaults, judgements = self._defaults, self._judgements
+        judgements = self._context.judgements
         while not self._budget().is_over:
+            # Do what is due: races, and checks that the background has ended. Open the tasks with measured defaults.
             between_turns()
             self._advance_races()
-            self._go_on_checking()
+            for task in [task for task in self.open if task.is_checked]:
+                with self._losing(task):
+                    self._check(task)
             self._context.announce_wrong_defaults()
-            self._admit()
+            self._admit(defaults)
+            # Choose a task, and give it a turn.
             self._choice.seconds = self._budget().remaining
             is_late = self._choice.seconds < _LEAST_SECONDS
             tasks = [task for task in self.open if task.is_begun or not is_late]
@@ -181,7 +176,7 @@ class Scheduler:
             if chosen is not None:
                 self._give_turn(chosen)
             elif defaults.waiting and not self._is_complete:
-                self._measure_defaults()
+                defaults.measure(self._budget())
             elif self.racing:
                 self._await_race()
             elif judgements and judgements.is_busy:
@@ -191,16 +186,15 @@ class Scheduler:
         if judgements:
             judgements.close()
 
-    def _admit(self) -> None:
+    def _admit(self, defaults: DefaultQueue) -> None:
         """Open the tasks with measured defaults that are to be tuned, heaviest first."""
-        for measured in self._defaults.weighed():
+        for measured in defaults.weighed():
             if self._is_complete:
                 return
-            if measured.task.key in self._admitted:
-                continue
             task = TaskRun(self._context, measured)
             is_heavy = measured.share >= self._context.settings.min_share
-            if is_heavy or task.default_is_wrong:
+            is_new = measured.task.key not in self._admitted
+            if is_new and (is_heavy or task.default_is_wrong):
                 self._admitted.add(measured.task.key)
                 self.open.append(task)
 
@@ -212,8 +206,8 @@ class Scheduler:
     def _give_turn(self, task: TaskRun) -> None:
         """Give a task a turn; decide it after its last one."""
         began, is_repair = time.monotonic(), task.needs_repair
-        is_first = not is_repair and not task.progress.trials
-        try:
+        is_first = not is_repair and not task.trials
+        with self._losing(task):
             self._begin(task)
             if task in self.open:
                 # Explore candidates, then make sure that the best one is right and fast.
@@ -221,33 +215,21 @@ class Scheduler:
                 if is_first:
                     self._choice.count_first(task)
                 self._check(task)
-                if task.trials.ending(self._budget()) is not None:
+                if task.exploration.ending(self._budget()) is not None:
                     self._decide(task)
-        except FatalError:
-            raise
-        except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self._lose(task, reason_of(failure))
-        self._choice.count_turn(time.monotonic() - began, is_repair=is_repair)
+        seconds = time.monotonic() - began
+        self._choice.turn_seconds += seconds
+        self._choice.repairs += [seconds] if is_repair else []
 
     def _check(self, task: TaskRun) -> None:
         """Make sure that the best candidate of a task is right and fast, and keep it then."""
         standing = task.standing
-        task.check_best(self._ledger.budget(Account.TASKS))
+        task.check_best(self._ledger.budget())
         if task.standing is not standing and time.monotonic() >= self._keep_due:
             start = time.monotonic()
             self._keep(self._standing)
             end = time.monotonic()
             self._keep_due = end + (end - start) / _KEEPING
-
-    def _go_on_checking(self) -> None:
-        """Go on with the tasks whose best candidates were compared in the background."""
-        for task in [task for task in self.open if task.is_checked]:
-            try:
-                self._check(task)
-            except FatalError:
-                raise
-            except Exception as failure:  # noqa: BLE001 - an error loses one task only
-                self._lose(task, reason_of(failure))
 
     @property
     def _standing(self) -> list[TaskResult]:
@@ -269,43 +251,35 @@ class Scheduler:
             self._lose(task, f"it is configured by the same entry as {name}, which is heavier")
             return
         task.begin(prepared)
-        self._choice.count_start(task.progress, time.monotonic() - began)
+        self._choice.starts.append((task.progress, time.monotonic() - began))
 
     def _explore(self, task: TaskRun) -> None:
         """Try candidates of a task until its turn is over."""
-        budget, is_over = self._budget(), self._turn_end(task)
-        if task.default_is_wrong:
-            if task.needs_repair:
-                task.compile_ahead(budget, self._first_trials(task))
-                self._compile_ahead(task)
-            task.repair(budget, is_over, self._work_aside)
-        elif task.is_new and not self._context.is_local:
-            # Try the first candidates, and compile those of the next task as soon as processes are free.
-            before, first = len(task.trials), self._first_trials(task)
-
-            def is_enough() -> bool:
-                return len(task.trials) >= before + _MOST_FIRST * first or is_over()
-
-            limit = budget.limited(before + first)
-            task.trials.explore(
-                limit, is_enough, lambda: self._compile_ahead(task) or self._work_aside()
-            )
-        else:
-            task.trials.explore(budget, is_over, self._work_aside)
-
-    def _turn_end(self, task: TaskRun) -> Callable[[], bool]:
-        """Return a function that tests whether the turn of a task is over or a race is due."""
         # A task that is tuned alone has turns, too: after each of them, its best candidate is compared with the default.
-        trials, seconds = task.progress.trials + turn_trials(task.progress), math.inf
+        budget, progress, seconds = self._budget(), task.progress, math.inf
+        trials = progress.trials + turn_trials(progress)
         if len(self.open) > 1:
-            seconds = self._choice.pace.turn_seconds(task.progress)
+            seconds = self._choice.pace.turn_seconds(progress)
         if task.is_new:
             new = sum(map(self._choice.is_first, self.open))
-            seconds = min(seconds, self._budget().remaining / (new + 1))
-        limit = _LATEST * seconds if task.is_new else seconds
-        due = min((racing.due for racing in self.racing), default=math.inf)
-        end = min(time.monotonic() + limit, due)
-        return lambda: time.monotonic() > end or task.progress.trials >= trials
+            seconds = _LATEST * min(seconds, self._budget().remaining / (new + 1))
+        # A race may be due before.
+        due = [task.due for task in self.racing]
+        end = min([time.monotonic() + seconds, *due])
+
+        def is_over() -> bool:
+            return time.monotonic() > end or progress.trials >= trials
+
+        def work_aside() -> bool:
+            # Compile the first candidates of the next task as soon as processes are free, or draw candidates of others.
+            self._context.announce_wrong_defaults()
+            is_first = count is not None or task.needs_repair
+            is_local = self._context.is_local  # the CPU is being measured
+            return not is_local and ((is_first and self._compile_ahead(task)) or self._draw_next())
+
+        is_first = task.is_new and not self._context.is_local
+        count = self._first_trials(task) if is_first else None
+        task.explore(budget, count, is_over, work_aside)
 
     def _first_trials(self, task: TaskRun) -> int:
         """Return the candidates of a first turn: the few best guesses for a task of little weight."""
@@ -314,9 +288,7 @@ class Scheduler:
 
     def _compile_ahead(self, current: TaskRun) -> bool:
         """Start to compile the first candidates of the next task once processes are free; return whether there was one."""
-        if self._context.is_local:
-            return False  # the CPU is being measured
-        compiling = sum(task.trials.exploration.compiling for task in self.open if task.is_begun)
+        compiling = sum(task.exploration.compiling for task in self.open if task.is_begun)
         others = self._choice.ranked([task for task in self.open if task is not current])
         following = next(
             (
@@ -328,27 +300,20 @@ class Scheduler:
         )
         if following is None or compiling >= self._context.compiler.jobs:
             return False
-        has_drawn, task, seed = False, following.measured.task, self._context.settings.seed
+        has_drawn, task = False, following.measured.task
         if task.key in self._drawn:
             with suppress(Exception):  # its turn reports the error
-                has_drawn = self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, seed)
+                has_drawn = self._begin_sample(task)
         if not (has_drawn or self._context.related):
             return False  # others would wait for its draw
-        try:
+        with self._losing(following):
             self._begin(following)
             if following.is_begun:
                 following.compile_ahead(self._budget(), self._first_trials(following))
-        except FatalError:
-            raise
-        except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self._lose(following, reason_of(failure))
         return True
 
-    def _work_aside(self) -> bool:
+    def _draw_next(self) -> bool:
         """Draw candidates of the first of the promising tasks without a turn; return whether there was one."""
-        self._context.announce_wrong_defaults()
-        if self._context.is_local:
-            return False  # the CPU is being measured
         for task in self._choice.ranked(self.open)[:_AHEAD]:
             if not task.is_begun:
                 is_new = task.measured.task.key not in self._drawn
@@ -360,7 +325,12 @@ class Scheduler:
     def _draw(self, task: TuningTask) -> None:
         self._drawn.add(task.key)
         with suppress(Exception):  # its turn reports the error
-            self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, self._context.settings.seed)
+            self._begin_sample(task)
+
+    def _begin_sample(self, task: TuningTask) -> bool:
+        """Begin to draw the first candidates of a task; return whether they are drawn."""
+        seed = self._context.settings.seed
+        return self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, seed)
 
     # --- Races and ends of tasks -----------------------------------------------------------------------------
 
@@ -376,8 +346,8 @@ class Scheduler:
         unfinished = sum(
             max(0.0, slowdown * task.race_price - task.race_taken) for task in self.racing
         )
-        undecided = sum(task.race_seconds for task in begun if task.standing is None)
         # The race of a task with a standing winner may only find a slightly better one.
+        undecided = sum(task.race_seconds for task in begun if task.standing is None)
         standing = sum(task.race_seconds for task in begun if task.standing is not None)
         standing = min(standing, _STANDING_PART * self._ledger.seconds)
         # The pauses of several races overlap.
@@ -392,7 +362,7 @@ class Scheduler:
         for position, task in enumerate(waiting):
             if not task.is_begun:
                 continue
-            left = self._ledger.budget(Account.TASKS).remaining
+            left = self._ledger.budget().remaining
             if not (self._has_winner or self.racing) and left < task.race_seconds:
                 self._ledger.release(Account.GUARD)  # a comparison needs a winner
             # A race of many finalists does not take the time of tasks that gain, too.
@@ -403,12 +373,12 @@ class Scheduler:
                 reserved = self._racing_seconds(())
             else:
                 reserved += surplus * len(others) / (len(others) + 1)
-            self._decide(task, reserved=reserved, is_last=False)
+            self._decide(task, reserved, is_last=False)
             self._advance_races()
         self._end_races()
         # Races may take less than their price: tasks without a race get the remaining time.
         for task in [task for task in self.open if task.is_begun]:
-            self._decide(task, reserved=self._racing_seconds(()))
+            self._decide(task, self._racing_seconds(()))
         self._end_races()
         if not self._has_winner:
             self._ledger.release(Account.GUARD)
@@ -419,16 +389,16 @@ class Scheduler:
         return is_won or any(task.standing for task in [*self.open, *self.racing])
 
     def _decide(
-        self, task: TaskRun, *, reserved: float | None = None, is_last: bool = True
+        self, task: TaskRun, reserved: float | None = None, *, is_last: bool = True
     ) -> None:
         """Start the race of a task's best candidates, or take its result without one."""
-        budget = self._ledger.budget(Account.TASKS)
-        if not len(task.trials) and task.trials.ending(budget) is None:
+        budget = self._ledger.budget()
+        if not task.trials and task.exploration.ending(budget) is None:
             return  # it counts as a task without a turn
         self.open.remove(task)
         if reserved is None:
             reserved = self._racing_seconds(self.open)
-        try:
+        with self._losing(task):
             result = task.decide(budget.until(budget.deadline - reserved))
             if result is None:
                 self.racing.append(task)
@@ -436,28 +406,17 @@ class Scheduler:
                 self.open.append(task)
             else:
                 self._end(task, result)
-        except FatalError:
-            raise
-        except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self._lose(task, reason_of(failure))
 
     def _advance_races(self) -> None:
         """Run the steps of races that are due. Pauses between the blocks of a race leave room for other work."""
-        while due := [task for task in self.racing if task.due <= time.monotonic()]:
-            task = due[0]
-            try:
+        while task := next((task for task in self.racing if task.due <= time.monotonic()), None):
+            with self._losing(task):
                 result = task.advance_race()
-            except FatalError:
-                raise
-            except Exception as failure:  # noqa: BLE001 - an error loses one task only
-                self.racing.remove(task)
-                self._lose(task, reason_of(failure))
-                continue
-            if result is not None:
-                self.racing.remove(task)
-                self._raced_seconds += task.race_taken
-                self._priced_seconds += task.race_price
-                self._end(task, result)
+                if result is not None:
+                    self.racing.remove(task)
+                    self._raced_seconds += task.race_taken
+                    self._priced_seconds += task.race_price
+                    self._end(task, result)
 
     def _await_race(self) -> None:
         with self._context.timeline.stage(Stage.CONFIRMATION):
@@ -481,13 +440,12 @@ class Scheduler:
 
     def _lose(self, task: TaskRun, reason: str) -> None:
         """Omit a task for a reason."""
-        if task in self.open:
-            self.open.remove(task)
+        for tasks in (self.open, self.racing):
+            if task in tasks:
+                tasks.remove(task)
         measured, wrong = task.measured, ""
         if task.default_is_wrong:
-            wrong = (
-                "; the compiler's own choice fails" if measured.failure else f"; {WRONG_DEFAULT}"
-            )
+            wrong = f"; {FAILING_DEFAULT if measured.failure else WRONG_DEFAULT}"
         self._omit(Omission(measured.task.dispatches, reason + _part(measured.share) + wrong))
 
     def _omit_rest(self, waiting: Sequence[TuningTask]) -> None:
@@ -546,8 +504,12 @@ class Pace:
     trial_seconds: float = 0.15
 
     def turn_seconds(self, progress: Progress) -> float:
-        """Return the time of the next turn of a task: a fraction of its past trials, but at least some."""
-        return turn_trials(progress) * self._recent_seconds(progress)
+        """Return the time of the next turn of a task, by that of its recent trials."""
+        recent = min(progress.trials, _window(progress))
+        if not recent:
+            return turn_trials(progress) * self.trial_seconds
+        taken = progress.seconds - progress.seconds_after(progress.trials - recent)
+        return turn_trials(progress) * max(_LEAST_TRIAL_SECONDS, taken / recent)
 
     def expected_gain(self, calls: float, progress: Progress, potential: float = 1.0) -> float:
         """Return the microseconds that a program gains in each second of a task's next turn.
@@ -570,19 +532,11 @@ class Pace:
         seconds = self.turn_seconds(progress)
         # The best time goes on falling by the same factor, not by the same time. What the first candidates saved after a
         # poor default says nothing on the next ones.
-        window = max(_recent_trials(progress), turn)
+        window = _window(progress)
         before = max(past - window, min(past, FIRST_TRIALS))
         factor = min(1.0, progress.best_us / progress.best_after(before))
         trend = progress.best_us * (1 - math.pow(factor, turn / window))
         return calls * (promise + trend) / seconds / 2
-
-    def _recent_seconds(self, progress: Progress) -> float:
-        """Return the time of a recent trial of a task."""
-        recent = _recent_trials(progress)
-        if not recent:
-            return self.trial_seconds
-        taken = progress.seconds - progress.seconds_after(progress.trials - recent)
-        return max(_LEAST_TRIAL_SECONDS, taken / recent)
 
 
 _TURN: Final = 0.25
@@ -595,8 +549,9 @@ def turn_trials(progress: Progress) -> float:
     return max(TURN_TRIALS, _TURN * progress.trials)
 
 
-def _recent_trials(progress: Progress) -> int:
-    return min(progress.trials, max(TURN_TRIALS, math.ceil(_RECENT * progress.trials)))
+def _window(progress: Progress) -> int:
+    """Return the number of trials that count as recent, at least those of a turn."""
+    return max(TURN_TRIALS, math.ceil(_RECENT * progress.trials))
 
 
 _FEWEST_TRIALS: Final = 16
@@ -622,15 +577,16 @@ class TaskChoice:
 
     Attributes:
         seconds: the remaining time for turns.
+        starts: the progress of each begun task, and the seconds before its first trial.
+        turn_seconds: the time of all turns.
+        repairs: the time of each turn that searched for a right candidate.
     """
 
     def __init__(self) -> None:
         self.seconds = math.inf
-        self._progress: list[Progress] = []
-        self._start_seconds = 0.0
-        self._turn_seconds = 0.0
-        self._repair_seconds = 0.0
-        self._repair_turns = 0
+        self.starts: list[tuple[Progress, float]] = []
+        self.turn_seconds = 0.0
+        self.repairs: list[float] = []
         self._first_savings = [_FIRST_SAVING] * _EXPECTED_AS
 
     def count_first(self, task: TaskRun) -> None:
@@ -640,32 +596,14 @@ class TaskChoice:
             saved = 1.0 - task.progress.best_us / default_us
             self._first_savings.append(saved / task.measured.potential)
 
-    def count_start(self, progress: Progress, seconds: float) -> None:
-        """Record the start of a task."""
-        self._progress.append(progress)
-        self._start_seconds += seconds
-
-    def count_turn(self, seconds: float, *, is_repair: bool) -> None:
-        """Record the time of a turn, and whether it searched for a right candidate."""
-        self._turn_seconds += seconds
-        if is_repair:
-            self._repair_seconds += seconds
-            self._repair_turns += 1
-
-    @property
-    def repair_seconds(self) -> float:
-        if not self._repair_turns:
-            return _REPAIR_SECONDS
-        return self._repair_seconds / self._repair_turns
-
     @property
     def pace(self) -> Pace:
         """The pace of tuning so far."""
-        trials = sum(progress.trials for progress in self._progress)
+        trials = sum(progress.trials for progress, _ in self.starts)
         if trials < _FEWEST_TRIALS:
             return Pace()
-        seconds = sum(progress.seconds for progress in self._progress)
-        starts = self._start_seconds / len(self._progress)
+        seconds = sum(progress.seconds for progress, _ in self.starts)
+        starts = sum(start for _, start in self.starts) / len(self.starts)
         first = sum(self._first_savings) / len(self._first_savings)
         return Pace(starts + _RACE_SECONDS, min(1.0, first), seconds / trials)
 
@@ -681,7 +619,7 @@ class TaskChoice:
     def ranked(self, tasks: Sequence[TaskRun]) -> list[TaskRun]:
         """Return tasks, most promising first."""
         pace = self.pace
-        has_repaired_enough = self._repair_seconds > _REPAIR_SHARE * self._turn_seconds
+        has_repaired_enough = sum(self.repairs) > _REPAIR_SHARE * self.turn_seconds
 
         def promise(task: TaskRun) -> tuple[bool, bool, bool, bool, float]:
             measured, progress = task.measured, task.progress

@@ -26,6 +26,7 @@ from tuninglink.tuning.deciding import (
     TaskOutcome,
     TaskResult,
     TrialResult,
+    WinnerVerification,
     best_trials,
     contestant,
     decide,
@@ -34,19 +35,25 @@ from tuninglink.tuning.deciding import (
 )
 from tuninglink.tuning.devices import Rounds, Stage
 from tuninglink.tuning.programs import Correctness, Failure, FailureKind, OutputVerdict
-from tuninglink.tuning.scheduling.exploration import FIRST_TRIALS, Progress, TaskTrials
-from tuninglink.tuning.search import FIRST_CANDIDATES
+from tuninglink.tuning.scheduling.exploration import Exploration, Progress
+from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
 from tuninglink.workers import finished
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tuninglink.tuning.candidates import Candidate, TunableTask
-    from tuninglink.tuning.deciding import WinnerVerification
     from tuninglink.tuning.devices import Timing
     from tuninglink.tuning.programs import Benchmark
     from tuninglink.tuning.scheduling.context import TuningContext
 
+
+FIRST_TRIALS: Final = 8
+"""The trials before which a task counts as new."""
+
+_COMPILE_FACTOR: Final = 10.0
+_LEAST_COMPILE_SECONDS: Final = 5.0
+"""The time limit for compiling a candidate: a multiple of the default's time, but at least this number of seconds."""
 
 _RACING: Final = 0.3
 """The fraction of the time kept for the race if a task is tuned alone."""
@@ -60,11 +67,11 @@ _RESERVED: Final = 3
 _REPAIR_TRIALS: Final = 16
 """The candidates of a first turn that searches for a right one."""
 
-_AWAITED_PART: Final = 0.75
-"""The part of them that such a turn waits for."""
-
 _MOST_REPAIR_TURNS: Final = 4
 """The limit on such turns; after them, a task is tuned like any other."""
+
+_AWAITED_PART: Final = 0.75
+"""The part of the candidates of a first turn that it waits for; stragglers are measured later."""
 
 _LEAD: Final = 1.3
 """The speedup in a candidate's own samples from which it is compared with the default at once, not only in the race."""
@@ -84,8 +91,6 @@ _STANDING_PART: Final = 0.02
 
 NOT_RACED: Final = "the budget was over before the race"
 
-NO_RACE: Final = "the run ends after measurement"
-
 _LOST: Final = Failure(FailureKind.COMPILE, "it does not compile again")
 
 _VERDICTS: Final = {
@@ -98,8 +103,9 @@ _VERDICTS: Final = {
 class TaskRun:
     """All that is known of one task, and the steps of its tuning.
 
-    A task begins with its spaces, gets candidates in turns, and is decided in the end. Where the compiler's choice
-    computes a wrong result or fails, any right candidate wins, and `repair` looks for one first.
+    A task begins with its spaces, gets candidates in turns, and is decided in the end. After each turn, its best candidate
+    is checked, so that the end of the time does not lose it. Where the compiler's choice computes a wrong result or fails,
+    any right candidate wins.
 
     Args:
         context: what the tasks of the run share.
@@ -110,7 +116,6 @@ class TaskRun:
         standing: the result if the run ended now: with a right candidate that was faster in a short race, or that replaces
             a wrong default; None without one.
         is_repaired: whether a right candidate replaces a wrong default.
-        due: the earliest time of the next step of the race, in seconds of `time.monotonic()`.
         race_taken: the seconds that the race has taken.
         race_price: the seconds that the race was expected to take.
     """
@@ -123,41 +128,53 @@ class TaskRun:
         self.race_taken = self.race_price = 0.0
         self._default_us = measured.default_us
         self._prepared: TunableTask | None = None
-        self._trials: TaskTrials | None = None
-        self._verification: WinnerVerification | None = None
-        self._race: Race | None = None
-        self._finalists: list[TrialResult] = []
-        self._pending: TaskResult | None = None
-        self._sizes: SizeChecks | None = None
+        self._exploration: Exploration | None = None
+        self._related: list[Candidate] = []
         self._repair_turns = 0
         self._right: set[str] = set()
         self._rejected: list[tuple[Candidate, Failure]] = []
         self._undecided: set[str] = set()
         self._check: tuple[TrialResult, Future[Failure | None]] | None = None
+        self._race: Race | None = None
+        self._finish: Callable[[RaceResult], TaskResult]
 
     def begin(self, prepared: TunableTask) -> None:
         """Begin with the spaces of the task: measure its default again, and open its search."""
-        context, measured = self._context, self.measured
+        context, measured, spaces = self._context, self.measured, prepared.spaces
+        settings, journal, is_wrong = context.settings, context.journal, self.default_is_wrong
         self._prepared = prepared
-        if not self.default_is_wrong:
+        if not is_wrong:
             with context.timeline.stage(Stage.DEFAULTS):
                 microseconds = context.devices.measure_default(measured.benchmark)
             if not isinstance(microseconds, Failure):
                 self._default_us = microseconds
-        self._verification = context.verification(prepared)
-        if context.journal and measured.failure is None:
-            context.journal.record_default(prepared, self._default_us)
-        self._trials = TaskTrials(
+        if journal and measured.failure is None:
+            journal.record_default(prepared, self._default_us)
+        # The search begins with what is right and fast on related tasks, which most likely is so here, too, and with records
+        # of this task in other environments, and of similar tasks.
+        prior = journal.prior(prepared) if journal else None
+        search = search_named(settings.search)(
+            spaces,
+            settings.seed,
+            None if measured.failure else self._default_us,
+            prior.winners(spaces) if prior else [],
+            prior.measured() if prior else [],
+        )
+        if is_wrong and measured.failure is None:
+            search.reject(spaces.default)
+        self._related = context.related.candidates(spaces.problem, spaces)
+        search.prefer(self._related)
+        compile_seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * measured.compile_seconds)
+        self._exploration = Exploration(
             context,
             prepared,
-            measured,
+            search,
             self._default_us,
-            at_any_speed=self.default_is_wrong,
+            min(compile_seconds, settings.timeout),
+            at_any_speed=is_wrong,
+            recorded=journal.known(prepared) if journal else None,
+            always_race={winner.key for winner in prior.winners_elsewhere(spaces)} if prior else (),
         )
-        # Begin with what is right and fast on related tasks, which most likely is so here, too.
-        spaces = prepared.spaces
-        self._related = context.related.candidates(spaces.problem, spaces)
-        self._trials.search.prefer(self._related)
         if context.judgements:
             context.judgements.expect(prepared.task)
         shown_us = math.inf if measured.failure else self._default_us
@@ -165,7 +182,7 @@ class TaskRun:
 
     @property
     def is_begun(self) -> bool:
-        return self._trials is not None
+        return self._exploration is not None
 
     @property
     def prepared(self) -> TunableTask:
@@ -173,17 +190,21 @@ class TaskRun:
         return self._prepared
 
     @property
-    def trials(self) -> TaskTrials:
-        assert self._trials is not None
-        return self._trials
+    def exploration(self) -> Exploration:
+        assert self._exploration is not None
+        return self._exploration
+
+    @property
+    def trials(self) -> Sequence[TrialResult]:
+        return self._exploration.trials if self._exploration else ()
 
     @property
     def progress(self) -> Progress:
-        return self._trials.progress if self._trials else Progress(self._default_us)
+        return self._exploration.progress if self._exploration else Progress(self._default_us)
 
     @property
     def is_new(self) -> bool:
-        return self._trials is None or len(self._trials) < FIRST_TRIALS
+        return len(self.trials) < FIRST_TRIALS
 
     @property
     def promise(self) -> float:
@@ -196,7 +217,7 @@ class TaskRun:
         best_us = 0.0 if self.is_repaired else self.progress.best_us
         return self.measured.weight * (self.measured.default_us - best_us)
 
-    # --- A default that is wrong or fails --------------------------------------------------------------------
+    # --- Turns -------------------------------------------------------------------------------------------------
 
     @property
     def _judgement(self) -> OutputVerdict | None:
@@ -227,89 +248,48 @@ class TaskRun:
         is_drawn = spaces.is_drawn(FIRST_CANDIDATES, self._context.settings.seed)
         return is_drawn or len(self._related) >= MOST_RELATED
 
-    @property
-    def _repair_trials(self) -> int:
+    def _turn_trials(self, count: int | None) -> int | None:
+        """Return the candidates of the next turn: a few of a turn that searches for a right one, or else the given count."""
+        if not self.needs_repair:
+            return count
         is_short = len(self._related) >= MOST_RELATED and not self._repair_turns
         return MOST_RELATED if is_short else _REPAIR_TRIALS
 
     def compile_ahead(self, budget: Budget, count: int) -> None:
-        """Start to compile the candidates of the next turn.
+        """Start to compile the candidates of the next turn; see `explore`."""
+        ahead = self._turn_trials(count) or count
+        self.exploration.compile_ahead(budget.limited(len(self.trials) + ahead))
 
-        Args:
-            budget: the trials of all turns.
-            count: the candidates of a turn that does not repair.
-        """
-        ahead = self._repair_trials if self.needs_repair else count
-        self.trials.exploration.begin(budget.limited(len(self.trials) + ahead))
-
-    def repair(
+    def explore(
         self,
         budget: Budget,
+        count: int | None = None,
         is_over: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Try candidates, and check the best ones until one is right."""
-        if self.needs_repair:
-            if self.is_first_repair and self.measured.failure is None:
-                # The search takes a default for right until then.
-                self.trials.search.reject(self.prepared.spaces.default)
-            before, count = len(self.trials), self._repair_trials
-            self._repair_turns += 1
-            few = budget.limited(before + count)
-            enough = before + _AWAITED_PART * count
-            self.trials.explore(few, lambda: len(self.trials) >= enough, meanwhile)
-        else:
-            self.trials.explore(budget, is_over, meanwhile)
-        while not budget.is_over and (ranked := self._ranked()):
-            best = ranked[0]
-            failure = None if best.candidate.key in self._right else self._failure(best)
-            if failure is not None:
-                self._reject(best, failure)
-                continue
-            self._right.add(best.candidate.key)
-            self.trials.search.confirm(best.candidate)
-            self.is_repaired = True
-            assert best.microseconds is not None
-            # The time of a wrong default does not count.
-            self.trials.progress.withdraw(best.microseconds)
-            self.standing = self._repaired(self._result(budget), best)
-            self._share_best(ranked)
-            if not self._context.is_local:
-                self._winner_verification.begin(best.candidate)
+        """Try candidates for a turn.
+
+        Args:
+            budget: the time of this turn, and the trials of all turns.
+            count: the candidates of a first turn; None without a limit.
+            is_over: returns whether the turn is over.
+            meanwhile: does a piece of other work while devices are in use; returns whether there was any.
+        """
+        count, is_repair = self._turn_trials(count), self.needs_repair
+        if self.is_first_repair and self.measured.failure is None:
+            # The search takes a default for right until then.
+            self.exploration.search.reject(self.prepared.spaces.default)
+        self._repair_turns += is_repair
+        if count is None:
+            self.exploration.run(budget, is_over, meanwhile)
             return
+        trials, before = self.exploration.trials, len(self.trials)
 
-    def _share_best(self, ranked: Sequence[TrialResult]) -> None:
-        """Let related tasks begin with the best candidates of this one."""
-        fast = [trial.candidate for trial in ranked[:MOST_RELATED]]
-        self._context.related.add(self.prepared.spaces.problem, fast)
+        def is_enough() -> bool:
+            is_tried = len(trials) >= before + _AWAITED_PART * count
+            return is_tried or (not is_repair and is_over())
 
-    def _reject(self, trial: TrialResult, failure: Failure) -> None:
-        """Drop a measured candidate that fails or computes a wrong result, and let the search know."""
-        self._rejected.append((trial.candidate, failure))
-        self._context.keep_failure(self.prepared, trial.candidate, failure)
-        self.trials.reject(trial, failure)
-
-    def _failure(self, trial: TrialResult) -> Failure | None:
-        """Return the failure of a candidate's outputs, once the reference is computed; None if they are right."""
-        with self._context.timeline.stage(Stage.REFERENCE):
-            compiled = self._context.compiled(self.prepared, trial)
-            if compiled is None or compiled.benchmark is None:
-                return _LOST
-            return self._checks.failure(compiled.benchmark)
-
-    @cached_property
-    def _checks(self) -> JudgedOutputs:
-        return self._context.checks(self.prepared, self.measured.benchmark)
-
-    @cached_property
-    def _checks_against_default(self) -> JudgedOutputs:
-        return JudgedOutputs(
-            self._context.devices.first,
-            self.measured.benchmark,
-            self.prepared.spaces.problem.reduction,
-            self.prepared.task,
-            numerics=self._context.settings.numerics,
-        )
+        self.exploration.run(budget.limited(before + count), is_enough, meanwhile)
 
     # --- The standing winner -----------------------------------------------------------------------------------
 
@@ -324,6 +304,7 @@ class TaskRun:
         Wrong candidates would lead the search astray: they are dropped until the best one is right. A right one that is
         clearly faster in a few interleaved rounds becomes the standing winner, which `decide` returns where there is no
         time for a race. Where the CPU is not the device, outputs are compared in the background, and the next call goes on.
+        A right one that replaces a wrong default stands at any speed.
 
         Args:
             budget: the time limit for starting another comparison.
@@ -333,10 +314,14 @@ class TaskRun:
             DeviceError: the device is lost.
             DatabaseError: a result cannot be stored.
         """
-        # `repair` checks candidates against the reference, and the race compares times at all sizes.
-        if self.default_is_wrong or self._ends_after_trials or self.prepared.task.is_dynamic:
+        if self.default_is_wrong:
+            self._end_check()
+            self._find_right(budget)
             return
-        rules, context = self._rules, self._context
+        # The race compares times at all sizes.
+        if self._ends_after_trials or self.prepared.task.is_dynamic:
+            return
+        rules, context = self._rules(), self._context
         rules = replace(rules, places=1, blocks=1, passes=1, gap_seconds=0.0)
         while not budget.is_over:
             # Begin to compare the outputs of the best candidate, if it leads.
@@ -357,7 +342,7 @@ class TaskRun:
                 self._reject(best, failure)
                 continue
             # Compare its time in a few rounds.
-            self.trials.search.confirm(best.candidate)
+            self.exploration.search.confirm(best.candidate)
             result = self._result(budget)
             compiled = context.compiled(self.prepared, best)
             if compiled is not None and compiled.benchmark is not None:
@@ -365,14 +350,60 @@ class TaskRun:
                 device = context.devices.first
                 race = Race(device, self._default, rivals, lambda _: None, rules, timeline=timeline)
                 result = raced(context, result, [compiled], race.run())
-            if result.verdict is not TaskOutcome.WON:
+            if result.verdict is TaskOutcome.WON:
+                self._stand(best, result)
+            else:
                 self._undecided.add(best.candidate.key)
-                return
-            self.standing = result
-            self._share_best(self._ranked())
-            if not self._context.is_local:
-                self._winner_verification.begin(best.candidate)
             return
+
+    def _find_right(self, budget: Budget) -> None:
+        """Check the best candidates against the reference until one is right, which replaces a wrong default."""
+        while not budget.is_over and (ranked := self._ranked()):
+            best = ranked[0]
+            is_known = best.candidate.key in self._right
+            failure = None if is_known else self._failure(best)
+            if failure is not None:
+                self._reject(best, failure)
+                continue
+            # The time of a wrong default does not count.
+            assert best.microseconds is not None
+            self.progress.withdraw(best.microseconds)
+            if not is_known:
+                self._right.add(best.candidate.key)
+                self.exploration.search.confirm(best.candidate)
+                self.is_repaired = True
+                self._stand(best, self._repaired(self._result(budget), best))
+            return
+
+    def _stand(self, best: TrialResult, result: TaskResult) -> None:
+        """Let a candidate win unless a better one is found, and let related tasks begin with the best ones of this task."""
+        self.standing = result
+        fast = [trial.candidate for trial in self._ranked()[:MOST_RELATED]]
+        self._context.related.add(self.prepared.spaces.problem, fast)
+        if not self._context.is_local:
+            self._verification.begin(best.candidate)
+
+    def _reject(self, trial: TrialResult, failure: Failure) -> None:
+        """Drop a measured candidate that fails or computes a wrong result, and let the search know."""
+        self._rejected.append((trial.candidate, failure))
+        self._context.keep_failure(self.prepared, trial.candidate, failure)
+        self.exploration.reject(trial, failure)
+
+    def _failure(self, trial: TrialResult) -> Failure | None:
+        """Return the failure of a candidate's outputs, once the reference is computed; None if they are right."""
+        with self._context.timeline.stage(Stage.REFERENCE):
+            compiled = self._context.compiled(self.prepared, trial)
+            if compiled is None or compiled.benchmark is None:
+                return _LOST
+            return self._checks.failure(compiled.benchmark)
+
+    @cached_property
+    def _checks(self) -> JudgedOutputs:
+        return self._context.checks(self.prepared, self.measured.benchmark)
+
+    @cached_property
+    def _checks_against_default(self) -> JudgedOutputs:
+        return self._context.checks(self.prepared, self.measured.benchmark, has_reference=False)
 
     def _begin_check(self, trial: TrialResult, *, waits: bool) -> Future[Failure | None]:
         """Compare the outputs of a candidate, here or in the background: with the default's until the reference is computed."""
@@ -403,8 +434,7 @@ class TaskRun:
         if self.standing is not None and self.standing.winner is not None:
             assert self.standing.winner.microseconds is not None
             best_us = self.standing.winner.microseconds / _NEW_LEAD
-        ranked = best_trials(self.trials.all, best_us)
-        best = ranked[0] if ranked else None
+        best = next(iter(best_trials(self.trials, best_us)), None)
         if best is None or best.microseconds is None or best.microseconds > best_us:
             return None
         # Results of earlier runs have their race in the database, if there was one.
@@ -418,7 +448,7 @@ class TaskRun:
 
     def _ranked(self) -> list[TrialResult]:
         is_wrong = self.default_is_wrong
-        return best_trials(self.trials.all, self._default_us, at_any_speed=is_wrong)
+        return best_trials(self.trials, self._default_us, at_any_speed=is_wrong)
 
     @property
     def race_seconds(self) -> float:
@@ -426,7 +456,7 @@ class TaskRun:
         if self._ends_after_trials or self._needs_no_race:
             return 0.0
         if len(self.trials) < _RESERVED:
-            seconds = least_race_seconds(self.measured, self._rules)
+            seconds = least_race_seconds(self.measured, self._rules())
         else:
             seconds = self._race_seconds(self._ranked()[:_RESERVED])
         is_long = seconds > _LONG_RACE * self._context.settings.seconds
@@ -441,42 +471,42 @@ class TaskRun:
 
     def _race_seconds(self, ranked: Sequence[TrialResult]) -> float:
         finalists = [contestant(trial, self._default) for trial in ranked]
-        return task_race_seconds(self._default, finalists, self._rules)
+        return task_race_seconds(self._default, finalists, self._rules())
 
     @property
     def _default(self) -> Contestant:
         return Contestant(self.measured.benchmark, self._default_us, stretch=self.measured.stretch)
 
-    @property
-    def _rules(self) -> RaceRules:
-        return self._rules_for(Budget(), FINALISTS)
-
-    def _rules_for(self, budget: Budget, places: int) -> RaceRules:
+    def _rules(self, budget: Budget | None = None, places: int = FINALISTS) -> RaceRules:
         """Return the rules of a race: one block of rounds is enough if the standing winner leads clearly."""
-        rules = self._context.rules(budget, places, default_is_wrong=self.default_is_wrong)
+        is_wrong = self.default_is_wrong
+        rules = self._context.rules(budget or Budget(), places, default_is_wrong=is_wrong)
         return replace(rules, blocks=1, passes=1) if self._leads_clearly else rules
 
     @property
     def pause_seconds(self) -> float:
         """The pauses between the blocks of its race, in which other work is done."""
-        return (self._rules.blocks - 1) * self._rules.gap_seconds
+        rules = self._rules()
+        return (rules.blocks - 1) * rules.gap_seconds
 
-    @property
-    def _winner_verification(self) -> WinnerVerification:
-        assert self._verification is not None
-        return self._verification
+    @cached_property
+    def _verification(self) -> WinnerVerification:
+        context = self._context
+        return WinnerVerification(self.prepared, context.compiler, context.settings.timeout)
 
     @property
     def due(self) -> float:
+        """The earliest time of the next step of the race, in seconds of `time.monotonic()`."""
         return 0.0 if self._race is None else self._race.due
 
     def decide(self, budget: Budget) -> TaskResult | None:
         """Return the result, or begin the race of the best candidates that yields it, and return None."""
-        self.trials.exploration.close()
+        self.exploration.close()
         self._end_check()
         result = self._result(budget)
+        undecided = replace(result, verdict=TaskOutcome.UNDECIDED)
         if self._ends_after_trials:
-            return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NO_RACE)
+            return replace(undecided, reason="the run ends after measurement")
         # A winner of an earlier run is taken without a race.
         if (recorded := self._recorded(result)) is not None:
             return recorded
@@ -485,15 +515,14 @@ class TaskRun:
             # Its outputs may have been compared with the default's only. Elsewhere, it is verified in time for another.
             failure = self._failure(standing)
             if failure is None and not self._context.is_local and standing.benchmark is not None:
-                verification = self._winner_verification
-                failure = verification.failure(standing.candidate, standing.benchmark)
+                failure = self._verification.failure(standing.candidate, standing.benchmark)
             if failure is not None:
                 self._reject(standing, failure)
                 self.standing = None
             elif self._leads_clearly:  # the check has not shown that the default is wrong
-                judged = replace(result, judgement=self._checks.default_judgement)
                 self._release_reference()
-                return self._or_standing(replace(judged, verdict=TaskOutcome.UNDECIDED))
+                judgement = self._checks.judgement
+                return self._or_standing(replace(undecided, judgement=judgement))
         ranked = self._ranked()
         if not ranked:
             return result
@@ -515,12 +544,11 @@ class TaskRun:
                 self._context.journal.record_race(self.prepared, [right], race, result.judgement)
             return self._verify(result)
         if self.measured.failure is not None:
-            return replace(result, verdict=TaskOutcome.UNDECIDED, reason="no candidate is right")
+            return replace(undecided, reason="no candidate is right")
         if is_short:
             if self.standing is None:
                 self.check_best(budget, is_last=True)
-            not_raced = replace(result, verdict=TaskOutcome.UNDECIDED, reason=NOT_RACED)
-            return self._or_standing(not_raced)
+            return self._or_standing(replace(undecided, reason=NOT_RACED))
         self._begin_race(result, ranked, budget, places)
         return None
 
@@ -532,47 +560,46 @@ class TaskRun:
         places += sum(trial.always_races for trial in ranked[places:])
         context.listener.racing(self.prepared, places)
         self.race_price = self.race_seconds
-        verification = self._winner_verification
-        result = replace(result, judgement=checks.default_judgement)
+        result = replace(result, judgement=checks.judgement)
         sizes = SizeChecks(checks.device, checks.default, context.settings.seed, checks.failure)
+        check = checks.failure if result.default_is_wrong else sizes.failure
+        finalists: list[TrialResult] = []
 
         def draw() -> Iterator[Contestant]:
             for trial in ranked:
                 compiled = context.compiled(self.prepared, trial)
                 if compiled is not None and compiled.benchmark is not None:
-                    self._finalists.append(compiled)
+                    finalists.append(compiled)
                     yield contestant(compiled, default)
 
         def failure(benchmark: Benchmark) -> Failure | None:
-            trial = next(trial for trial in self._finalists if trial.benchmark is benchmark)
+            trial = next(trial for trial in finalists if trial.benchmark is benchmark)
             # On a CPU, which is being measured, only the winner is verified, at the end.
-            lost = None if context.is_local else verification.failure(trial.candidate, benchmark)
+            is_late = context.is_local
+            lost = None if is_late else self._verification.failure(trial.candidate, benchmark)
             return lost or check(benchmark)
 
-        check = checks.failure if result.default_is_wrong else sizes.failure
+        def finish(race: RaceResult) -> TaskResult:
+            self._release_reference()
+            outcome = raced(context, result, finalists, race)
+            winner = outcome.winner.benchmark if outcome.winner else None
+            compared = replace(outcome, sizes=sizes.comparisons(winner))
+            return self._or_standing(self._verify(compared))
+
         # Elsewhere, verification does not disturb the race, and begins at once.
         for trial in () if context.is_local else ranked[:places]:
-            verification.begin(trial.candidate)
-        rules = self._rules_for(budget, places)
-        self._race = Race(checks.device, default, draw(), failure, rules, timeline=context.timeline)
-        self._pending, self._sizes = result, sizes
+            self._verification.begin(trial.candidate)
+        rules, timeline = self._rules(budget, places), context.timeline
+        self._race = Race(checks.device, default, draw(), failure, rules, timeline=timeline)
+        self._finish = finish
 
     def advance_race(self) -> TaskResult | None:
         """Run the next step of the race; return the result of the task after the last one."""
-        race, pending, sizes = self._race, self._pending, self._sizes
-        assert race is not None
-        assert pending is not None
-        assert sizes is not None
+        assert self._race is not None
         began = time.monotonic()
-        race.advance()
+        self._race.advance()
         self.race_taken += time.monotonic() - began
-        if race.result is None:
-            return None
-        self._release_reference()
-        result = raced(self._context, pending, self._finalists, race.result)
-        winner = result.winner.benchmark if result.winner else None
-        result = self._verify(replace(result, sizes=sizes.comparisons(winner)))
-        return self._or_standing(result)
+        return None if self._race.result is None else self._finish(self._race.result)
 
     def _repaired(self, result: TaskResult, best: TrialResult) -> TaskResult:
         """Return the result with a right candidate, by the samples of its trial if there is a default to compare with."""
@@ -604,7 +631,7 @@ class TaskRun:
         if winner is None or winner.benchmark is None:  # verified in an earlier run
             return replace(result, winner=None, verdict=TaskOutcome.UNDECIDED)
         with self._context.timeline.stage(Stage.VERIFICATION):
-            self._winner_verification.finish(winner.candidate, winner.benchmark)
+            self._verification.finish(winner.candidate, winner.benchmark)
         return replace(result, winner=winner)
 
     def _result(self, budget: Budget) -> TaskResult:
@@ -614,9 +641,9 @@ class TaskRun:
             self.prepared,
             self.measured.share,
             self._default_us,
-            tuple(self.trials.all),
+            tuple(self.trials),
             TaskOutcome.DEFAULT,
-            ending=self.trials.ending(budget) or over,
+            ending=self.exploration.ending(budget) or over,
             failures=tuple(self._rejected),
             judgement=self._judgement,
             default_failure=self.measured.failure,
@@ -698,7 +725,7 @@ def tune_task(
     """
     run = TaskRun(context, measured)
     run.begin(prepared)
-    run.trials.explore(budget.part(1 - _RACING))
+    run.exploration.run(budget.part(1 - _RACING))
     result = run.decide(budget)
     while result is None:  # its race goes on
         time.sleep(max(0.0, run.due - time.monotonic()))
@@ -721,7 +748,7 @@ def compare_candidate(
     """
     journal, settings = context.journal, context.settings
     checks = context.checks(result.prepared, default)
-    result = replace(result, judgement=checks.default_judgement)
+    result = replace(result, judgement=checks.judgement)
     recorded = journal.race(result.prepared, trial.candidate.key) if journal else None
     if recorded is not None:
         return decided(result, trial, decide(recorded.blocks, settings.min_gain, settings.seed))
