@@ -139,8 +139,7 @@ class Tuner:
         results = sorted(scheduler.results, key=lambda result: -result.share)
         # Use the rest of the time for ranges of sizes.
         if self._is_dynamic and failure is None:
-            with self.ledger.spending(Account.RANGES) as budget:
-                results = self._with_ranges(results, budget)
+            results = self._with_ranges(results, self.ledger.spend(Account.RANGES))
         # Compare the whole program, and drop the winners that make it slower.
         with timeline.stage(Stage.MODEL):
             model = guard.run(results, configurations, failure)

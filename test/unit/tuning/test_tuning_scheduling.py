@@ -42,10 +42,9 @@ def test_what_is_reserved_is_not_for_tasks() -> None:
     assert ledger.reserve(Account.RANGES, 300.0)
     end = ledger.whole.deadline
     assert ledger.budget().deadline == pytest.approx(end - 400.0, abs=1e-3)
-    assert ledger.budget(Account.GUARD).deadline == pytest.approx(end - 300.0, abs=1e-3)
-    with ledger.spending(Account.RANGES) as budget:
-        assert budget.deadline == pytest.approx(end - 100.0, abs=1e-3)
+    assert ledger.spend(Account.RANGES).deadline == pytest.approx(end - 100.0, abs=1e-3)
     assert ledger.budget().deadline == pytest.approx(end - 100.0, abs=1e-3)
+    assert ledger.spend(Account.GUARD).deadline == pytest.approx(end, abs=1e-3)
 
 
 @pytest.mark.parametrize("account", list(Account))
@@ -68,7 +67,7 @@ def test_stopping_the_whole_stops_every_account() -> None:
     budget = ledger.budget()
     ledger.whole.stop()
     assert budget.is_over
-    assert ledger.budget(Account.GUARD).is_stopped
+    assert ledger.spend(Account.GUARD).is_stopped
 
 
 # --- Progress --------------------------------------------------------------------------------------------

@@ -38,7 +38,6 @@ with lazy_imports(globals()):
         JudgedOutputs as JudgedOutputs,
         MeasuredTask as MeasuredTask,
         measure_default as measure_default,
-        nothing_runs as nothing_runs,
     )
     from tuninglink.tuning.deciding.model_run import (
         DEFAULT_SOURCE as DEFAULT_SOURCE,

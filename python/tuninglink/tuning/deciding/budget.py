@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -148,18 +147,14 @@ class Ledger:
         """Return the seconds reserved for an account."""
         return self._reserved.get(account, 0.0)
 
-    def budget(self, account: Account | None = None) -> Budget:
-        """Return the budget of an account, or of the tasks: all time that other accounts have not reserved."""
-        others = sum(seconds for key, seconds in self._reserved.items() if key is not account)
-        return self.whole.until(self.whole.deadline - others)
+    def budget(self) -> Budget:
+        """Return the budget of the tasks: all time that no account has reserved."""
+        return self.whole.until(self.whole.deadline - sum(self._reserved.values()))
 
-    @contextmanager
-    def spending(self, account: Account) -> Iterator[Budget]:
-        """Yield the budget of an account for a block, then drop the reservation."""
-        try:
-            yield self.budget(account)
-        finally:
-            self.release(account)
+    def spend(self, account: Account) -> Budget:
+        """Drop the reservation of an account, and return the budget with it: all time that no other account has reserved."""
+        self.release(account)
+        return self.budget()
 
 
 _CHECK_SECONDS: Final = 0.2

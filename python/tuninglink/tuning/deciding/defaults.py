@@ -13,8 +13,6 @@ from functools import cached_property
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.errors import Diagnostic, TuninglinkError
-from tuninglink.mlir import error, note
 from tuninglink.tuning.deciding.tune_options import Numerics
 from tuninglink.tuning.devices import Outputs, difference, repetition
 from tuninglink.tuning.programs import (
@@ -133,22 +131,6 @@ def measure_default(
     weights = [function.weight for function in benchmark.measured]
     repeated = repetition(times, weights)
     return replace(measured, program_us=sum(times), stretch=repeated.stretch)
-
-
-def nothing_runs(devices: DeviceSet, failure: Failure) -> TuninglinkError:
-    """Return the error for a program without a dispatch that runs on the devices.
-
-    Args:
-        devices: the devices.
-        failure: the first failure.
-    """
-    device = devices.first.description
-    notes: list[Diagnostic] = [note(failure.message)]
-    if failure.kind is FailureKind.LOAD:
-        message = f"device '{device.uri}' ({device.name}) cannot run code for the program's target"
-    else:
-        message = f"no dispatch of the program runs on device '{device.uri}' ({device.name})"
-    return TuninglinkError(error(message, notes=notes))
 
 
 _AT_ONCE: Final = 2

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree import Spills
     from tuninglink.tuning.candidates import Candidate, CandidateCompiler, Compiled, TunableTask
-    from tuninglink.tuning.devices import Device, DeviceDescription, Rounds, Stage, Timing, UsedTime
+    from tuninglink.tuning.devices import Device, DeviceDescription, Stage, Timing, UsedTime
     from tuninglink.tuning.programs import Benchmark, Omission, SizedFunction, TuningTask
 
 
@@ -354,13 +354,18 @@ class SizeChecks:
         failure = self.check(benchmark)
         if failure is not None or len(benchmark.measured) < 2:  # noqa: PLR2004 - the race decides for one size
             return failure
-        comparisons = compare_sizes(self.device, self.default, benchmark, self.seed)
-        if isinstance(comparisons, Failure):
-            return comparisons
-        self._comparisons[benchmark] = comparisons
+        device, default, seed = self.device, self.default, self.seed
+        comparisons: list[SizeComparison] = []
+        for function in benchmark.measured:
+            pair = default.at(function), benchmark.at(function)
+            comparison = compare_at(device, *pair, function, seed)
+            if isinstance(comparison, Failure):
+                return comparison
+            comparisons.append(comparison)
+        self._comparisons[benchmark] = tuple(comparisons)
         slower = [comparison for comparison in comparisons if comparison.is_slower]
         if not slower:
-            slow = first_slow(self.device, self.default, benchmark, benchmark.between, self.seed)
+            slow = first_slow(device, default, benchmark, benchmark.between, seed)
             if slow is None or isinstance(slow, Failure):
                 return slow
             slower = [slow[1]]
@@ -370,21 +375,6 @@ class SizeChecks:
     def comparisons(self, benchmark: Benchmark | None) -> tuple[SizeComparison, ...]:
         """Return the comparisons of a checked candidate; empty for others and for static dispatches."""
         return () if benchmark is None else self._comparisons.get(benchmark, ())
-
-
-def compare_sizes(
-    device: Device, default: Benchmark, benchmark: Benchmark, seed: int
-) -> tuple[SizeComparison, ...] | Failure:
-    """Compare a benchmark of a dynamic dispatch with the default at each size, up to the first failure."""
-    comparisons: list[SizeComparison] = []
-    for function in benchmark.measured:
-        comparison = compare_at(
-            device, default.at(function), benchmark.at(function), function, seed
-        )
-        if isinstance(comparison, Failure):
-            return comparison
-        comparisons.append(comparison)
-    return tuple(comparisons)
 
 
 def first_slow(
@@ -406,19 +396,25 @@ def first_slow(
     Raises:
         DeviceError: the device is lost.
     """
+    limits = _BETWEEN_ROUNDS, _BETWEEN_SECONDS
     for function in functions:
-        pair = [default.at(function), benchmark.at(function)]
-        rounds = device.rounds(pair, _BETWEEN_ROUNDS, seed, _BETWEEN_SECONDS)
-        if isinstance(rounds, Failure):
-            return rounds
-        comparison = _comparison(rounds, function, seed)
+        pair = default.at(function), benchmark.at(function)
+        comparison = compare_at(device, *pair, function, seed, *limits)
+        if isinstance(comparison, Failure):
+            return comparison
         if comparison.speedup.high < _MUCH_SLOWER:
             return function, comparison
     return None
 
 
 def compare_at(
-    device: Device, default: Benchmark, benchmark: Benchmark, function: SizedFunction, seed: int
+    device: Device,
+    default: Benchmark,
+    benchmark: Benchmark,
+    function: SizedFunction,
+    seed: int,
+    count: int = SIZE_ROUNDS,
+    seconds: float = SIZE_SECONDS,
 ) -> SizeComparison | Failure:
     """Compare two static benchmarks.
 
@@ -428,22 +424,18 @@ def compare_at(
         benchmark: the benchmark to compare.
         function: the function for the sizes of both.
         seed: the seed of orders and resamples.
+        count: the number of rounds.
+        seconds: the time for them, unless they would be too few.
 
     Raises:
         DeviceError: the device is lost.
     """
-    rounds = device.rounds([default, benchmark], SIZE_ROUNDS, seed, SIZE_SECONDS)
+    rounds = device.rounds([default, benchmark], count, seed, seconds)
     if isinstance(rounds, Failure):
         return rounds
-    return _comparison(rounds, function, seed)
-
-
-def _comparison(rounds: Rounds, function: SizedFunction, seed: int) -> SizeComparison:
-    """Return the comparison of two benchmarks by their times."""
     decision = decide([[(first, second) for first, second in rounds.samples]], 0.0, seed)
-    return SizeComparison(
-        function.sizes, function.weight, decision.default_us, decision.tuned_us, decision.speedup
-    )
+    times = decision.default_us, decision.tuned_us
+    return SizeComparison(function.sizes, function.weight, *times, decision.speedup)
 
 
 @dataclass(frozen=True)

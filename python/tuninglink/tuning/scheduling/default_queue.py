@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.errors import TuninglinkError
 from tuninglink.iree import DispatchCost, StructuredOp, cost_of
-from tuninglink.mlir import thread_context, visit
-from tuninglink.tuning.deciding import DEFAULT_SECONDS, MeasuredTask, measure_default, nothing_runs
+from tuninglink.mlir import error, note, thread_context, visit
+from tuninglink.tuning.deciding import DEFAULT_SECONDS, MeasuredTask, measure_default
 from tuninglink.tuning.devices import Stage
 from tuninglink.tuning.programs import (
     Failure,
@@ -212,7 +213,12 @@ class DefaultQueue:
         self._jobs.clear()
         self._judge(budget)
         if self._failure is not None and not self.measured and not self._waiting:
-            raise nothing_runs(self._context.devices, self._failure)
+            device = self._context.devices.first.description
+            named = f"device '{device.uri}' ({device.name})"
+            message = f"no dispatch of the program runs on {named}"
+            if self._failure.kind is FailureKind.LOAD:
+                message = f"{named} cannot run code for the program's target"
+            raise TuninglinkError(error(message, notes=[note(self._failure.message)]))
 
     def _judge(self, budget: Budget) -> None:
         """Judge the measured defaults, heaviest first, in a part of the time where the background does not do it."""
@@ -283,16 +289,12 @@ class DefaultQueue:
     def weighed(self) -> list[MeasuredTask]:
         """Return the measured tasks with their shares and potentials, heaviest first."""
         times, shares, parts = self._times(), self.shares(), potentials(self.measured, self._costs)
-        weighed = [
-            replace(default, share=shares[default.task.key], potential=parts[default.task.key])
-            if default.failure is None
-            else replace(
-                default,
-                default_us=times[default.task.key] / max(1, default.task.calls),
-                share=shares[default.task.key],
-            )
-            for default in self.measured
-        ]
+        weighed = []
+        for default in self.measured:
+            key, us = default.task.key, default.default_us
+            if default.failure is not None:
+                us = times[key] / max(1, default.task.calls)
+            weighed.append(replace(default, default_us=us, share=shares[key], potential=parts[key]))
         return sorted(weighed, key=lambda default: -default.share)
 
     def _rank(self, task: TuningTask) -> tuple[float, float, bool]:

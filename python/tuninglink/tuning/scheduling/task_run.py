@@ -131,7 +131,6 @@ class TaskRun:
         self._exploration: Exploration | None = None
         self._related: list[Candidate] = []
         self._repair_turns = 0
-        self._right: set[str] = set()
         self._rejected: list[tuple[Candidate, Failure]] = []
         self._undecided: set[str] = set()
         self._check: tuple[TrialResult, Future[Failure | None]] | None = None
@@ -360,7 +359,8 @@ class TaskRun:
         """Check the best candidates against the reference until one is right, which replaces a wrong default."""
         while not budget.is_over and (ranked := self._ranked()):
             best = ranked[0]
-            is_known = best.candidate.key in self._right
+            right = self.standing.winner if self.standing and self.is_repaired else None
+            is_known = right is not None and right.candidate.key == best.candidate.key
             failure = None if is_known else self._failure(best)
             if failure is not None:
                 self._reject(best, failure)
@@ -369,7 +369,6 @@ class TaskRun:
             assert best.microseconds is not None
             self.progress.withdraw(best.microseconds)
             if not is_known:
-                self._right.add(best.candidate.key)
                 self.exploration.search.confirm(best.candidate)
                 self.is_repaired = True
                 self._stand(best, self._repaired(self._result(budget), best))
@@ -531,17 +530,15 @@ class TaskRun:
         while places > 1 and self._race_seconds(ranked[:places]) > budget.remaining:
             places -= 1
         is_short = budget.remaining < _LEAST_PRICE * self._race_seconds(ranked[:places])
-        right = next(
-            (trial for trial in ranked if trial.candidate.key in self._right and trial.timing), None
-        )
-        if right is not None and (is_short or self._needs_no_race):
+        timing = standing.timing if standing else None
+        if self.is_repaired and standing and timing and (is_short or self._needs_no_race):
             # A right candidate wins without a race, by the samples of its trial.
             self._release_reference()
-            result, timing = self._repaired(result, right), right.timing
-            if result.decision is not None and timing is not None and self._context.journal:
+            result = self._repaired(result, standing)
+            if result.decision is not None and self._context.journal:
                 rounds = Rounds(_pairs(result, timing), (timing.batch, timing.batch))
                 race = RaceResult(0, result.decision, {}, {0: timing}, confirmation=(rounds,))
-                self._context.journal.record_race(self.prepared, [right], race, result.judgement)
+                self._context.journal.record_race(self.prepared, [standing], race, result.judgement)
             return self._verify(result)
         if self.measured.failure is not None:
             return replace(undecided, reason="no candidate is right")
