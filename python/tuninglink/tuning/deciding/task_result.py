@@ -399,7 +399,7 @@ def first_slow(
     limits = _BETWEEN_ROUNDS, _BETWEEN_SECONDS
     for function in functions:
         pair = default.at(function), benchmark.at(function)
-        comparison = compare_at(device, *pair, function, seed, *limits)
+        comparison = compare_at(device, *pair, function, seed, limits=limits)
         if isinstance(comparison, Failure):
             return comparison
         if comparison.speedup.high < _MUCH_SLOWER:
@@ -413,8 +413,8 @@ def compare_at(
     benchmark: Benchmark,
     function: SizedFunction,
     seed: int,
-    count: int = SIZE_ROUNDS,
-    seconds: float = SIZE_SECONDS,
+    *,
+    limits: tuple[int, float] = (SIZE_ROUNDS, SIZE_SECONDS),
 ) -> SizeComparison | Failure:
     """Compare two static benchmarks.
 
@@ -424,12 +424,12 @@ def compare_at(
         benchmark: the benchmark to compare.
         function: the function for the sizes of both.
         seed: the seed of orders and resamples.
-        count: the number of rounds.
-        seconds: the time for them, unless they would be too few.
+        limits: the number of rounds, and the seconds for them unless they would be too few.
 
     Raises:
         DeviceError: the device is lost.
     """
+    count, seconds = limits
     rounds = device.rounds([default, benchmark], count, seed, seconds)
     if isinstance(rounds, Failure):
         return rounds
