@@ -15,6 +15,7 @@ from tuninglink.tuning.deciding import (
     ConfidenceInterval,
     Numerics,
     OutputJudge,
+    TuneOptions,
     TuningSettings,
 )
 from tuninglink.tuning.devices import CallOutputs, DeviceDescription, Request, Rounds
@@ -22,15 +23,16 @@ from tuninglink.tuning.flag_sets import (
     DEFAULT,
     NOT_COMPILED,
     CompiledSource,
+    FlagChoice,
     FlagComparison,
     FlagSet,
     FlagsResult,
+    Listener,
     SetResult,
     TunedSet,
-    finalists,
-    tuning_bases,
 )
 from tuninglink.tuning.programs import Failure, FailureKind, FunctionCall, ProgramCalls
+from tuninglink.workers import finished
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +53,23 @@ TIMES = {
 }
 """The microseconds of both functions: 300, 300, 250, 150 and 30 in all, as a decode counts ten times."""
 
+OPTIONS = TuneOptions(input="", flags=())
+
 SETS = ["decodes fast", "prefills fast", "wrong", "default", "crash", "hang"]
+
+
+def choice(result: FlagsResult, seconds: float, compile_seconds: float = 0.0) -> FlagChoice:
+    """Return the choice after a comparison, with seconds for tuning and for a compilation of the program."""
+    jobs = {DEFAULT: finished(CompiledSource(b"", None, compile_seconds))}
+    return FlagChoice(OPTIONS, Listener(), result, seconds, jobs)
+
+
+def tuning_bases(result: FlagsResult, *seconds: float) -> list[FlagSet]:
+    return choice(result, *seconds).bases
+
+
+def finalists(result: FlagsResult, *seconds: float) -> list[FlagSet]:
+    return choice(result, *seconds).finalists
 
 
 def compiled(image: bytes, wrong_defaults: int = 0) -> CompiledSource:

@@ -8,9 +8,7 @@ with lazy_imports(globals()):
         Listener as Listener,
         TunedSet as TunedSet,
         choose_flags as choose_flags,
-        finalists as finalists,
         obstacle as obstacle,
-        tuning_bases as tuning_bases,
     )
     from tuninglink.tuning.flag_sets.comparison import (
         NO_TIME as NO_TIME,

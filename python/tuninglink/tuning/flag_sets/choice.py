@@ -173,6 +173,31 @@ class TunedSet:
     image: bytes | None = field(default=None, repr=False)
 
 
+_LEAST_SECONDS: Final = 45.0
+"""The least time, in seconds, that is divided between two sets."""
+
+_COMPILATIONS: Final = 40.0
+"""The least of that time in compilations of the program: reading it, the defaults, the run of the whole and the final
+comparison take about eight of each set."""
+
+_REACH: Final = 2.5
+"""The largest slowdown that tuning of dispatches is expected to make up for."""
+
+_ALIKE: Final = 1.02
+"""The largest slowdown for which a set without data tiling is tuned instead, as specs configure more of it."""
+
+_SURELY_ALIKE: Final = 1.05
+"""The largest slowdown by the lower bound of its speedup."""
+
+_SAME: Final[ConfidenceInterval] = ConfidenceInterval(1.0, 1.0, 1.0)
+"""The speedup of the user's flags over themselves."""
+
+_MOST_RIVALS: Final = 2
+
+_FINAL_COMPILATIONS: Final = 10.0
+"""The least time for another comparison at the end, in compilations of the program."""
+
+
 @dataclass(frozen=True)
 class FlagChoice:
     """The comparison of sets of flags, which can be repeated with the tuned specs.
@@ -199,8 +224,46 @@ class FlagChoice:
 
     @property
     def bases(self) -> list[FlagSet]:
-        """The sets under which dispatches are tuned, best first."""
-        return tuning_bases(self.result, self.seconds, self._compile_seconds)
+        """The sets under which dispatches are tuned, best first.
+
+        If the best set tiles data, specs configure little of the program. Then the best set without data tiling, perhaps
+        the default, is also a base, and whole-program times decide. If there is no time for both, the set without data
+        tiling is the only base, provided that it is as fast.
+        """
+        best = self.result.best
+        if best is None:
+            return [DEFAULT]
+        bases = [best.flag_set]
+        if not best.is_data_tiled or self.result.default_is_tiled:
+            return bases
+        # By lower bounds, as sets that left early have wide intervals and may have large medians by chance.
+        results = self.result.results
+        others = [other for other in results if not other.is_data_tiled and other.may_win(1.0)]
+        others.append(SetResult(DEFAULT, speedup=_SAME))
+        other = max(others, key=lambda other: other.low)
+        if self.seconds < max(_LEAST_SECONDS, _COMPILATIONS * self._compile_seconds):
+            is_alike = best.median <= min(_ALIKE * other.median, _SURELY_ALIKE * other.low)
+            return [other.flag_set] if is_alike else bases
+        if best.median <= _REACH * other.median:
+            bases.append(other.flag_set)
+        return bases
+
+    @property
+    def finalists(self) -> list[FlagSet]:
+        """The best set and sets that are nearly as fast, fastest first, if there is time to compare them again."""
+        best = self.result.best
+        least = max(_LEAST_SECONDS, _FINAL_COMPILATIONS * self._compile_seconds)
+        if best is None or self.seconds < least:
+            return []
+        near = [
+            other
+            for other in self.result.results
+            if other is not best
+            and other.may_win(NEAR * best.median)
+            and other.avoided >= best.avoided
+        ]
+        near.sort(key=lambda other: -other.median)
+        return [best.flag_set, *(other.flag_set for other in near[:_MOST_RIVALS])]
 
     def contestants(self, tuned: Sequence[TunedSet]) -> list[TunedSet]:
         """Return what is compared in the end: sets alone and with the specs tuned under them; empty for no comparison.
@@ -214,7 +277,7 @@ class FlagChoice:
         ]
         bases, alone = [base for base in self.bases if base.flags], late
         if not self.result.reason:
-            alone = [*finalists(self.result, self.seconds, self._compile_seconds), *late]
+            alone = [*self.finalists, *late]
         if not alone and (self.result.reason or not bases):
             return []
         specs = [pair for pair in tuned if pair.entries]
@@ -432,84 +495,3 @@ def obstacle(options: TuneOptions) -> str:
     if math.isinf(options.settings.seconds) and not (options.flag_sets or options.only_flags):
         return "there is no --budget to take a tenth of"
     return ""
-
-
-# --- The sets under which dispatches are tuned, and those that are compared in the end
-
-_LEAST_SECONDS: Final = 45.0
-"""The least time, in seconds, that is divided between two sets."""
-
-_COMPILATIONS: Final = 40.0
-"""The least of that time in compilations of the program: reading it, the defaults, the run of the whole and the final
-comparison take about eight of each set."""
-
-_REACH: Final = 2.5
-"""The largest slowdown that tuning of dispatches is expected to make up for."""
-
-_ALIKE: Final = 1.02
-"""The largest slowdown for which a set without data tiling is tuned instead, as specs configure more of it."""
-
-_SURELY_ALIKE: Final = 1.05
-"""The largest slowdown by the lower bound of its speedup."""
-
-_SAME: Final[ConfidenceInterval] = ConfidenceInterval(1.0, 1.0, 1.0)
-"""The speedup of the user's flags over themselves."""
-
-
-def tuning_bases(
-    result: FlagsResult, seconds: float, compile_seconds: float = 0.0
-) -> list[FlagSet]:
-    """Return the sets under which dispatches are tuned, the best one first.
-
-    If the best set tiles data, specs configure little of the program. Then the best set without data tiling, perhaps
-    the default, is also a base, and whole-program times decide. If there is no time for both, the set without data
-    tiling is the only base, provided that it is as fast.
-
-    Args:
-        result: the comparison of the sets.
-        seconds: the time for tuning.
-        compile_seconds: the time of a compilation of the program.
-    """
-    best = result.best
-    if best is None:
-        return [DEFAULT]
-    bases = [best.flag_set]
-    if not best.is_data_tiled or result.default_is_tiled:
-        return bases
-    # By lower bounds, as sets that left early have wide intervals and may have large medians by chance.
-    others = [other for other in result.results if not other.is_data_tiled and other.may_win(1.0)]
-    others.append(SetResult(DEFAULT, speedup=_SAME))
-    other = max(others, key=lambda other: other.low)
-    if seconds < max(_LEAST_SECONDS, _COMPILATIONS * compile_seconds):
-        is_alike = best.median <= min(_ALIKE * other.median, _SURELY_ALIKE * other.low)
-        return [other.flag_set] if is_alike else bases
-    if best.median <= _REACH * other.median:
-        bases.append(other.flag_set)
-    return bases
-
-
-_MOST_RIVALS: Final = 2
-
-_FINAL_COMPILATIONS: Final = 10.0
-"""The least time for another comparison at the end, in compilations of the program."""
-
-
-def finalists(result: FlagsResult, seconds: float, compile_seconds: float = 0.0) -> list[FlagSet]:
-    """Return the best set and sets that are nearly as fast, fastest first, if there is time to compare them again.
-
-    Args:
-        result: the comparison of the sets.
-        seconds: the time for tuning and for the comparison.
-        compile_seconds: the time of a compilation of the program.
-    """
-    best = result.best
-    if best is None or seconds < max(_LEAST_SECONDS, _FINAL_COMPILATIONS * compile_seconds):
-        return []
-    bar = NEAR * best.median
-    near = [
-        other
-        for other in result.results
-        if other is not best and other.may_win(bar) and other.avoided >= best.avoided
-    ]
-    near.sort(key=lambda other: -other.median)
-    return [best.flag_set, *(other.flag_set for other in near[:_MOST_RIVALS])]

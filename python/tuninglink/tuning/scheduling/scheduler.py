@@ -300,11 +300,7 @@ class Scheduler:
         )
         if following is None or compiling >= self._context.compiler.jobs:
             return False
-        has_drawn, task = False, following.measured.task
-        if task.key in self._drawn:
-            with suppress(Exception):  # its turn reports the error
-                has_drawn = self._begin_sample(task)
-        if not (has_drawn or self._context.related):
+        if not (self._draw(following.measured.task) or self._context.related):
             return False  # others would wait for its draw
         with self._losing(following):
             self._begin(following)
@@ -314,23 +310,20 @@ class Scheduler:
 
     def _draw_next(self) -> bool:
         """Draw candidates of the first of the promising tasks without a turn; return whether there was one."""
-        for task in self._choice.ranked(self.open)[:_AHEAD]:
-            if not task.is_begun:
-                is_new = task.measured.task.key not in self._drawn
-                if is_new:
-                    self._draw(task.measured.task)
-                return is_new
-        return False
+        promising = self._choice.ranked(self.open)[:_AHEAD]
+        following = next((task.measured.task for task in promising if not task.is_begun), None)
+        if following is None or following.key in self._drawn:
+            return False
+        self._draw(following)
+        return True
 
-    def _draw(self, task: TuningTask) -> None:
+    def _draw(self, task: TuningTask) -> bool:
+        """Begin to draw the first candidates of a task; return whether they are drawn."""
         self._drawn.add(task.key)
         with suppress(Exception):  # its turn reports the error
-            self._begin_sample(task)
-
-    def _begin_sample(self, task: TuningTask) -> bool:
-        """Begin to draw the first candidates of a task; return whether they are drawn."""
-        seed = self._context.settings.seed
-        return self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, seed)
+            spaces = self._prepare(task).spaces
+            return spaces.begin_sample(FIRST_CANDIDATES, self._context.settings.seed)
+        return False
 
     # --- Races and ends of tasks -----------------------------------------------------------------------------
 
