@@ -82,7 +82,7 @@ class Exploration:
         jobs = context.compiler.jobs
         self._most = 2 * jobs if self._overlaps else max(_LEAST_BATCH, jobs)
         self._best = BestTime(math.inf if at_any_speed else default_us)
-        self._budget, self._since = Budget(), 0.0
+        self._budget, self._since = Budget(), time.monotonic()
         self._deferred: list[Candidate] = []
         self._compiling: dict[Future[Outcome], Candidate] = {}
         self._pending = 0  # the chosen candidates that have no result
