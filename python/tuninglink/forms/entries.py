@@ -17,12 +17,12 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names, thread_context, to_text
 from tuninglink.payloads import Value, build, constant
-from tuninglink.specs import any_op, create, named_sequence, pair_attributes, yield_
+from tuninglink.specs import add_main, any_op, create, named_sequence, yield_
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
-    from tuninglink.specs import Handle
+    from tuninglink.specs import Pair
 
 _ANY_VALUE: Final = "!transform.any_value"
 _DIGITS: Final = 8
@@ -70,32 +70,12 @@ class Form(Protocol):
 
 def entry(form: Form) -> str:
     """Return the functions, matchers and replacing sequences of a form as a module without an entry point."""
-    with thread_context(), mlir.Location.unknown():
-        module = _new_library()
-        _add_entry(module, form)
-        module.verify()
-        return to_text(module)
+    return _library([form], has_main=False)
 
 
 def spec(forms: Sequence[Form]) -> str:
-    """Return a preprocessing spec that replaces ops by forms; where several replace the same op, the first does.
-
-    Dead code elimination removes the replaced ops. Inlining must follow: calls that are left until later phases copy
-    their operands.
-    """
-    with thread_context(), mlir.Location.unknown():
-        module = _new_library()
-        pairs = [pair for form in dict.fromkeys(forms) for pair in _add_entry(module, form)]
-        block = _add_sequence(module, names.TRANSFORM_MAIN, names.CONSUMED)
-        with mlir.InsertionPoint(block):
-            (root,) = block.arguments
-            _replace_in_functions(root, pairs)
-            create("transform.apply_dce", [root])
-            inline = mlir.StringAttr.get("inline")
-            create(names.RUN_REGISTERED, [root], [any_op()], pass_name=inline)
-            yield_([])
-        module.verify()
-        return to_text(module)
+    """Return a preprocessing spec that replaces ops by forms; where several replace the same op, the first does."""
+    return _library(forms, has_main=True)
 
 
 def comparison(form: Form) -> str:
@@ -125,25 +105,33 @@ def comparison(form: Form) -> str:
         return to_text(module)
 
 
-def _new_library() -> mlir.Operation:
-    module = mlir.Module.create().operation
-    module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
-    return module
-
-
-def _add_entry(module: mlir.Operation, form: Form) -> list[tuple[str, str]]:
-    """Add the entry of a form to a module, and return its pairs of matchers and replacing sequences."""
-    pairs = []
-    replacing: dict[str, str] = {}
-    for number, spelled in enumerate(form.spellings):
-        function = _add_form(module, spelled, known=replacing)
-        if function not in replacing:
-            replacing[function] = f"replace_{function}"
-            _add_replacing(module, replacing[function], function, spelled.passed)
-        matcher = f"match_{function}_{number}"
-        _add_matcher(module, matcher, spelled.problem)
-        pairs.append((matcher, replacing[function]))
-    return pairs
+def _library(forms: Sequence[Form], *, has_main: bool) -> str:
+    """Return the entries of forms, with an entry point or without one."""
+    with thread_context(), mlir.Location.unknown():
+        module = mlir.Module.create().operation
+        module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+        # Each spelling of a problem has one matcher, each function one sequence that calls it.
+        replacing: dict[str, str] = {}
+        matched: set[Spelled] = set()
+        pairs: list[Pair] = []
+        for form in forms:
+            for spelled in form.spellings:
+                if spelled.problem in matched:
+                    continue
+                matched.add(spelled.problem)
+                function = _add_form(module, spelled, replacing)
+                if function not in replacing:
+                    replacing[function] = f"replace_{function}"
+                    _add_replacing(module, replacing[function], function, spelled.passed)
+                matcher = f"match_{function}_{len(pairs)}"
+                _add_matcher(module, matcher, spelled.problem)
+                symbols = (matcher, replacing[function])
+                matching, action = (mlir.FlatSymbolRefAttr.get(symbol) for symbol in symbols)
+                pairs.append((matching, action))
+        if has_main:
+            add_main(module, pairs)
+        module.verify()
+        return to_text(module)
 
 
 def _add_form(module: mlir.Operation, form: Form, known: Container[str]) -> str:
@@ -244,17 +232,4 @@ def _add_replacing(module: mlir.Operation, name: str, function: str, passed: Seq
         )
         with mlir.InsertionPoint(call.regions[0].blocks.append()):
             create("transform.type_conversion.tensor.cast_shape_dynamic_dims", [])
-        yield_([])
-
-
-def _replace_in_functions(root: Handle, pairs: Sequence[tuple[str, str]]) -> None:
-    """Build the walk over the functions of a module, in which the first pair that matches an op replaces it."""
-    functions = mlir.ArrayAttr.get([mlir.StringAttr.get(names.UTIL_FUNCTION)])
-    (walked,) = create(names.STRUCTURED_MATCH, [root], [any_op()], ops=functions)
-    walk = mlir.Operation.create(names.FOREACH, operands=[walked], regions=1)
-    location = mlir.Location.unknown()
-    block = walk.regions[0].blocks.append(any_op(), arg_locs=[location])
-    with mlir.InsertionPoint(block):
-        if pairs:
-            create(names.FOREACH_MATCH, [*block.arguments], [any_op()], **pair_attributes(pairs))
         yield_([])

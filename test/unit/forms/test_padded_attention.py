@@ -141,6 +141,12 @@ def test_the_first_of_several_forms_of_a_problem_replaces_it_and_leaves_no_funct
     assert {*symbols(module)} == {"main"}
 
 
+def test_forms_of_problems_with_common_spellings_share_a_spec() -> None:
+    problems = [attention(4, 16, 17, 8, 8, 17), attention(64, 17, 8, 8, 17)]
+    library = spec([PaddedAttention(problem, (("m", 32), ("j", 32))) for problem in problems])
+    assert all(is_replaced(library, program_of(problem)) for problem in problems)
+
+
 def test_an_entry_is_deterministic_and_names_its_content() -> None:
     problem = attention(2, 17, 8, 8, 17)
     form, other = (PaddedAttention(problem, (("m", size),)) for size in (32, 48))
