@@ -423,7 +423,8 @@ def on_clock_of(
 ) -> FlagsResult:
     """Compare sets by a device's own clock, and end after a number of seconds."""
     clock = SimpleNamespace(monotonic=lambda: device.seconds)
-    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison.time", clock)
+    for module in ("flag_sets.comparison", "deciding.model_run"):
+        monkeypatch.setattr(f"tuninglink.tuning.{module}.time", clock)
     return comparison(device, deadline=seconds).run(jobs_of(*names))
 
 
@@ -626,7 +627,7 @@ def test_a_spec_that_may_be_behind_the_set_alone_is_not_taken(
     microseconds: float, entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(TIMES, b"scattered", (microseconds, microseconds / 5))
-    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison._MOST_ROUNDS", 30)
+    monkeypatch.setattr("tuninglink.tuning.deciding.model_run._MOST_ROUNDS", 30)
     flag_set = FlagSet("set", ("--both fast",))
     tuned = [TunedSet(flag_set), TunedSet(flag_set, "scattered", 3)]
     result = pairs_of(ScatteredDevice(), *tuned)

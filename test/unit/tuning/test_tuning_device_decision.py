@@ -15,14 +15,13 @@ from hypothesis import given, settings, strategies as st
 
 from tuninglink.tuning.deciding import (
     Contestant,
-    ModelSamples,
     Outcome,
     Race,
     RaceRules,
+    Standings,
     decide,
     interval,
     race_seconds,
-    survivors,
     undisturbed_speedup,
 )
 from tuninglink.tuning.devices import (
@@ -41,7 +40,6 @@ from tuninglink.tuning.programs import (
     BufferLayout,
     Failure,
     FailureKind,
-    FunctionCall,
     is_float,
 )
 
@@ -160,13 +158,25 @@ def test_an_interval_holds_the_median(ratios: list[float]) -> None:
 
 
 def test_survivors_are_the_fastest_ones() -> None:
-    ratios = {
-        position: [100 / (us + each) for each in range(8)]
-        for position, us in {5: 50.0, 6: 200.0, 7: 90.0, 8: 51.0}.items()
-    }
-    assert survivors(ratios, 4) == [5, 8]
-    assert survivors(ratios, 1) == [5]
-    assert survivors({}, 4) == []
+    standings = Standings()
+    assert standings.survivors(4) == []
+    us = {5: 50.0, 6: 200.0, 7: 90.0, 8: 51.0}
+    rounds = [(100.0, *(time + number for time in us.values())) for number in range(8)]
+    standings.add([*us], rounds)
+    assert standings.survivors(4) == [5, 8]
+    assert standings.survivors(1) == [5]
+    assert len(standings) == 8
+
+
+def test_rivals_of_one_race_may_have_rounds_of_their_own() -> None:
+    """Finalists that are too slow for one group race in several ones, each with the default."""
+    standings = Standings()
+    standings.add([0], [(100.0, 50.0)] * 8)
+    standings.add([1], [(200.0, 80.0)] * 8)
+    assert standings.rivals == [0, 1]
+    assert standings.survivors(2) == [1]
+    assert standings.speedup(0).median == pytest.approx(2.0)
+    assert standings.speedup(1).median == pytest.approx(2.5)
 
 
 @dataclass
@@ -470,10 +480,23 @@ def test_changes_of_a_long_input_are_counted_from_the_first() -> None:
 
 
 def test_the_whole_program_is_compared_with_itself() -> None:
-    samples = ModelSamples([FunctionCall("main", 1)], 0)
-    samples.add([(100.0, 50.0), (120.0, 50.0)] * 6)
-    noise = samples.comparison((), None).noise
+    standings = Standings()
+    standings.add([0], [(100.0, 50.0)])
+    assert standings.noise is None
+    standings = Standings()
+    standings.add([0], [(100.0, 50.0), (120.0, 50.0)] * 6)
+    noise = standings.noise
     assert noise is not None
     assert noise.median == pytest.approx(100 / 120)
-    samples.add([(100.0, 50.0)])
-    assert samples.comparison((), None).noise == noise
+    standings.add([0], [(100.0, 50.0)])
+    assert standings.noise == noise
+
+
+def test_a_default_with_copies_is_compared_with_its_copy() -> None:
+    standings = Standings((1, 10), copies=2)
+    standings.add([3], [(100.0, 20.0, 150.0, 30.0, 50.0, 10.0)] * 4)
+    assert standings.noise is not None
+    assert standings.noise.median == pytest.approx(300 / 450)
+    assert standings.default_ms() == pytest.approx(0.3)
+    assert standings.milliseconds(3) == pytest.approx(0.15)
+    assert standings.milliseconds(3, 1) == pytest.approx(0.01)

@@ -23,12 +23,9 @@ with lazy_imports(globals()):
         Decision as Decision,
         FunctionComparison as FunctionComparison,
         ModelComparison as ModelComparison,
-        ModelSamples as ModelSamples,
         Outcome as Outcome,
-        Standings as Standings,
         decide as decide,
         interval as interval,
-        survivors as survivors,
         undisturbed_speedup as undisturbed_speedup,
     )
     from tuninglink.tuning.deciding.defaults import (
@@ -40,12 +37,15 @@ with lazy_imports(globals()):
         measure_default as measure_default,
     )
     from tuninglink.tuning.deciding.model_run import (
+        CALLS_OF_FEWEST_ROUNDS as CALLS_OF_FEWEST_ROUNDS,
         DEFAULT_SOURCE as DEFAULT_SOURCE,
+        CallError as CallError,
         Expectation as Expectation,
         ModelRunError as ModelRunError,
         ModelRuns as ModelRuns,
         ModelVerdict as ModelVerdict,
         OutputJudge as OutputJudge,
+        ProgramVariants as ProgramVariants,
         ProgramVerdict as ProgramVerdict,
         are_identical as are_identical,
         harmless as harmless,
@@ -63,6 +63,7 @@ with lazy_imports(globals()):
         Race as Race,
         RaceResult as RaceResult,
         RaceRules as RaceRules,
+        Standings as Standings,
         best_trials as best_trials,
         contestant as contestant,
         race_seconds as race_seconds,

@@ -16,11 +16,11 @@ import numpy as np
 
 from tuninglink.plain_data import FLAT
 from tuninglink.tuning.deciding.decisions import (
-    NARROW_ROUNDS,
     ConfidenceInterval,
+    FunctionComparison,
     ModelComparison,
-    ModelSamples,
 )
+from tuninglink.tuning.deciding.race import Standings
 from tuninglink.tuning.deciding.task_result import TaskResult
 from tuninglink.tuning.deciding.tune_options import Numerics
 from tuninglink.tuning.devices import COMPILING_DRIVERS, FEWEST_ROUNDS
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates import CandidateCompiler, Compiled
     from tuninglink.tuning.devices import AheadLoader, Device
     from tuninglink.tuning.programs import (
-        CompiledProgram,
         DispatchedProgram,
         FunctionCall,
         ProgramCalls,
@@ -262,13 +261,177 @@ def _largest_error(actual: FunctionOutputs, expected: FunctionOutputs) -> float:
     return max(errors, default=0.0)
 
 
+# --- Variants of a program: their outputs, and their times in interleaved rounds ------------------
+
+_ROUNDS: Final = 25
+"""The least number of rounds of a later batch; there are half as many as before if these are more."""
+
+_MOST_ROUNDS: Final = 1000
+
+
+class ModelRunError(Exception):
+    """The program cannot be compared; the message is the reason."""
+
+
+class CallError(ModelRunError):
+    """A function of the program fails.
+
+    Attributes:
+        failure: the failure.
+    """
+
+    def __init__(self, label: str, failure: Failure) -> None:
+        super().__init__(f"function '{label}': {failure.message}")
+        self.failure = failure
+
+
+@dataclass(frozen=True)
+class CallDuration:
+    """The duration of a run of the program.
+
+    Attributes:
+        total: the seconds with loading.
+        calling: the seconds of the calls.
+    """
+
+    total: float
+    calling: float
+
+    def rounds(self, driver: str) -> float:
+        """Return the seconds of the fewest rounds. A driver that compiles has compiled the program now."""
+        reloading = 0.0 if driver in COMPILING_DRIVERS else self.total - self.calling
+        return reloading + CALLS_OF_FEWEST_ROUNDS * self.calling
+
+
+CALLS_OF_FEWEST_ROUNDS: Final = FEWEST_ROUNDS + 1
+"""The calls of a program in the fewest rounds: the first one finds the size of batches."""
+
+
+@dataclass
+class ProgramVariants:
+    """Runs variants of a program, with other flags or specs: for their outputs, and in interleaved rounds.
+
+    Attributes:
+        calls: the calls that make up the time of the program.
+        device: runs it.
+        judge: compares outputs with expected outputs.
+        seed: the seed of orders and resamples.
+        integers: the range of random integers among the inputs.
+        durations: the durations of runs, by the code of a variant.
+    """
+
+    calls: ProgramCalls
+    device: Device
+    judge: OutputJudge
+    seed: int
+    integers: tuple[int, int] = PLAIN_INTEGERS
+    durations: dict[bytes, CallDuration] = field(default_factory=dict)
+    _expectation: Expectation | None = None
+
+    @cached_property
+    def functions(self) -> list[FunctionCall]:
+        """The callable functions."""
+        return [function for function in self.calls.functions if not function.obstacle]
+
+    @property
+    def obstacles(self) -> list[str]:
+        """The functions that cannot be called, with the reasons."""
+        skipped = [function for function in self.calls.functions if function.obstacle]
+        return [f"function '{function.label}': {function.obstacle}" for function in skipped]
+
+    def outputs(self, image: bytes, most_seconds: float) -> CollectedOutputs:
+        """Return the outputs of each function.
+
+        Args:
+            image: the code of the variant.
+            most_seconds: the time limit of a call.
+
+        Raises:
+            CallError: a function fails.
+        """
+        outputs: CollectedOutputs = {}
+        began, calling = time.monotonic(), 0.0
+        for function in self.functions:
+            program = self.calls.compiled(function, image, self.integers)
+            computed = self.device.program_outputs(program, most_seconds)
+            if isinstance(computed, Failure):
+                raise CallError(function.label, computed)
+            outputs[function.label] = computed.arrays
+            calling += computed.seconds
+        self.durations[image] = CallDuration(time.monotonic() - began, calling)
+        return outputs
+
+    def compare_outputs(
+        self, default: FunctionOutputs, tuned: FunctionOutputs | None, *, is_brief: bool = False
+    ) -> OutputComparison:
+        """Return the errors of outputs.
+
+        Args:
+            default: the outputs of the default.
+            tuned: those of another variant, if there is one.
+            is_brief: whether outputs that are those of the default are compared only with what the user expects.
+        """
+        expectation = self._expectation
+        if is_brief and not any(function.expected for function in self.functions):
+            is_same = tuned is not None and all(
+                are_identical(default[label], tuned[label]) for label in default
+            )
+            expectation = Expectation({}, DEFAULT_SOURCE) if is_same else expectation
+        if expectation is None:
+            expectation = self.judge.expectation(self.calls, self.functions, self.integers)
+            self._expectation = expectation
+        tolerance = self.judge.tolerance(self.functions, default)
+        return self.judge.compare(expectation, default, tuned, tolerance)
+
+    def standings(self, copies: int) -> Standings:
+        """Return standings without rounds, with a number of copies of the default."""
+        weights = [function.weight for function in self.functions]
+        return Standings(weights, copies=copies, seed=self.seed)
+
+    def rounds(
+        self,
+        standings: Standings,
+        default: bytes,
+        running: Mapping[int, bytes],
+        first: int,
+        end: float,
+    ) -> Iterator[None]:
+        """Add batches of interleaved rounds to standings until no rival is left, or the time is over.
+
+        The caller drops rivals, or stops, after each batch.
+
+        Args:
+            standings: gets the times.
+            default: the code of the default.
+            running: the code of the rivals.
+            first: the number of rounds of the first batch.
+            end: the end, in seconds of `time.monotonic()`. The fewest rounds are run in any case.
+
+        Raises:
+            ModelRunError: the rounds fail.
+        """
+        while running:
+            programs = [
+                self.calls.compiled(function, image, self.integers)
+                for image in (*[default] * standings.copies, *running.values())
+                for function in self.functions
+            ]
+            count = len(standings)
+            more = max(_ROUNDS, count // 2) if count else first
+            left = max(0.0, end - time.monotonic())
+            rounds = self.device.rounds(programs, more, self.seed + count, left)
+            if isinstance(rounds, Failure):
+                raise ModelRunError(rounds.message)
+            standings.add([*running], rounds.samples)
+            yield
+            if len(standings) >= _MOST_ROUNDS or time.monotonic() >= end:
+                return
+
+
 # --- Runs of the whole program with and without a spec, which decide which entries stay ----------
 
 _COMPILE_SECONDS: Final = 1800.0
 """The time limit for compiling a whole program."""
-
-_ROUNDS: Final = NARROW_ROUNDS
-"""The rounds of a batch."""
 
 _FIRST_ROUNDS: Final = 6
 """The rounds of the first batch, which suffice if the interval of the ratio is clear."""
@@ -290,23 +453,6 @@ _NOTHING: Final[ConfidenceInterval] = ConfidenceInterval(0.0, 0.0, 0.0)
 
 _INTEGER_RANGES: Final = (PLAIN_INTEGERS, (0, 1), (1, 1))
 """Ranges of random integers, in the order in which they are tried: of indices, of masks, and of masks without zeros."""
-
-
-class ModelRunError(Exception):
-    """The program cannot be compared; the message is the reason."""
-
-
-@dataclass(frozen=True)
-class _Duration:
-    """The duration of a run of the program."""
-
-    total: float
-    calling: float
-    reloading: float
-
-    @property
-    def rounds(self) -> float:
-        return self.reloading + (1 + FEWEST_ROUNDS) * self.calling
 
 
 @dataclass
@@ -336,11 +482,18 @@ class ModelRuns:
     failure: str = ""
     loader: AheadLoader | None = None
     _images: dict[str, Future[Compiled | Failure]] = field(default_factory=dict)
-    _integers: tuple[int, int] | None = None
-    _durations: dict[bytes, _Duration] = field(default_factory=dict)
-    _default: CollectedOutputs = field(default_factory=dict)
-    _bases: dict[str, CollectedOutputs] = field(default_factory=dict)
-    _expectation: Expectation | None = None
+    _outputs: dict[str, CollectedOutputs] = field(default_factory=dict)
+
+    @cached_property
+    def _variants(self) -> ProgramVariants:
+        calls = self.program.calls
+        if calls is None:
+            raise ModelRunError("it is one dispatch, or its functions can no longer be read")
+        variants = ProgramVariants(calls, self.device, self.judge, self.seed)
+        if not variants.functions:
+            obstacles = "; ".join(variants.obstacles)
+            raise ModelRunError(obstacles or "it has no function that callers see")
+        return variants
 
     def rebase(self, repairs: str) -> None:
         """Compare with the program that has the repairs only if it does not run without a spec."""
@@ -361,33 +514,47 @@ class ModelRuns:
         Raises:
             ModelRunError: it cannot be compiled or run without the spec, or too little time is left.
         """
-        calls = self._calls()
+        variants, base, driver = self._variants, base or self.base, self.device.description.driver
         self.begin(*filter(None, (base, spec)))
-        integers = self.finite_integers()
-        default = self._image(base or self.base)
-        if base and base not in self._bases:
-            self._bases[base] = self.outputs(base)
-        expected = self._bases[base] if base else self._default
-        once = self._durations[default]
-        self._require(once.total + 2 * once.rounds)
+        self.finite_integers()
+        default = self._image(base)
+        if base not in self._outputs:
+            self._outputs[base] = self.outputs(base)
+        expected, once = self._outputs[base], variants.durations[default]
+        self._require(once.total + 2 * once.rounds(driver))
+        # The program with the spec must run, and be right.
         try:
-            tuned = self._image(spec)
-            computed = self._run(tuned, integers)
+            tuned, computed = self._image(spec), self.outputs(spec)
         except ModelRunError as failure:
             return ModelComparison(0.0, 0.0, _NOTHING, failure=str(failure))
-        outputs = self._judged(expected, computed)
+        outputs = variants.compare_outputs(expected, computed)
         rejection = self.judge.rejection(outputs, expected, computed)
         if rejection and not (is_repair and outputs.default_error is None):
             return ModelComparison(0.0, 0.0, _NOTHING, failure=rejection, outputs=outputs)
-        programs = [
-            calls.compiled(call, image, integers)
-            for call in self._functions()
-            for image in (default, tuned)
+        taken, began = variants.durations[tuned], time.monotonic()
+        self._require(once.rounds(driver) + taken.rounds(driver))
+        # Both are timed until the interval of the speedup is narrow enough.
+        end = min(began + max(self.seconds, _SLOW * taken.total), self.deadline)
+        end = max(end, began + _LEAST_SECONDS)
+        standings = variants.standings(copies=1)
+        for _ in variants.rounds(standings, default, {0: tuned}, _FIRST_ROUNDS, end):
+            if standings.is_decided(0):
+                break
+        functions: list[int | None] = [*range(len(variants.functions))]
+        whole, *single = [
+            (
+                standings.default_ms(number),
+                standings.milliseconds(0, number),
+                standings.speedup(0, number),
+            )
+            for number in (None, *functions)
         ]
-        taken = self._durations[tuned]
-        self._require(once.rounds + taken.rounds)
-        samples = self._samples(programs, max(self.seconds, _SLOW * taken.total))
-        return samples.comparison(tuple(self._notes()), outputs)
+        compared = tuple(
+            FunctionComparison(function.label, function.weight, *times)
+            for function, times in zip(variants.functions, single, strict=True)
+        )
+        notes = tuple(self._notes())
+        return ModelComparison(*whole, compared, notes, outputs=outputs, noise=standings.noise)
 
     def compared_outputs(self, spec: str = "") -> OutputComparison:
         """Return the errors of the program's outputs, without a spec and with one.
@@ -396,17 +563,8 @@ class ModelRuns:
             ModelRunError: it cannot be compiled or run.
         """
         self.finite_integers()
-        return self._judged(self._default, self.outputs(spec) if spec else None)
-
-    def _judged(
-        self, default: CollectedOutputs, tuned: CollectedOutputs | None
-    ) -> OutputComparison:
-        functions = self._functions()
-        if self._expectation is None:
-            integers = self.finite_integers()
-            self._expectation = self.judge.expectation(self._calls(), functions, integers)
-        tolerance = self.judge.tolerance(functions, self._default)
-        return self.judge.compare(self._expectation, default, tuned, tolerance)
+        tuned = self.outputs(spec) if spec else None
+        return self._variants.compare_outputs(self._outputs[self.base], tuned)
 
     def outputs(self, spec: str = "") -> CollectedOutputs:
         """Return the outputs of each function, with or without a spec, always from the same inputs.
@@ -414,22 +572,12 @@ class ModelRuns:
         Raises:
             ModelRunError: it cannot be compiled or run.
         """
-        integers = self.finite_integers()
-        return self._run(self._image(spec), integers)
+        self.finite_integers()
+        return self._run(self._image(spec))
 
-    def _calls(self) -> ProgramCalls:
-        if self.program.calls is None:
-            raise ModelRunError("it is one dispatch, or its functions can no longer be read")
-        return self.program.calls
-
-    def _functions(self) -> list[FunctionCall]:
-        """Return the callable functions."""
-        calls = self._calls()
-        callable_ = [function for function in calls.functions if not function.obstacle]
-        if not callable_:
-            reasons = "; ".join(_skipped(function) for function in calls.functions)
-            raise ModelRunError(reasons or "it has no function that callers see")
-        return callable_
+    def _run(self, image: bytes) -> CollectedOutputs:
+        limit = max(_LEAST_CALL_SECONDS, self.deadline - time.monotonic())
+        return self._variants.outputs(image, limit)
 
     def begin_ahead(self, spec: str) -> None:
         """Start to compile the program with a spec that a later comparison needs, unless this disturbs measurements."""
@@ -486,31 +634,33 @@ class ModelRuns:
         Raises:
             ModelRunError: the program cannot be compiled or run.
         """
-        if self._integers is None:
-            image = self._image(self.base)
-            usable: list[tuple[int, int]] = []
-            takes_integers = any(
-                argument.content is None and argument.element_type.startswith("i")
-                for function in self._functions()
-                for argument in function.inputs
-            )
-            for integers in _INTEGER_RANGES if takes_integers else _INTEGER_RANGES[:1]:
-                try:
-                    self._default = outputs = self._run(image, integers)
-                except ModelRunError as failure:
-                    error = failure
-                    continue
-                usable.append(integers)
-                if all(
-                    (array.dtype.kind in "iub" or bool(np.isfinite(array.astype(np.float64)).all()))
-                    for arrays in outputs.values()
-                    for array in arrays
-                ):
-                    break
-            if not usable:
-                raise error
-            self._integers = usable[-1]
-        return self._integers
+        variants = self._variants
+        if self.base in self._outputs:
+            return variants.integers
+        image = self._image(self.base)
+        usable: dict[tuple[int, int], CollectedOutputs] = {}
+        takes_integers = any(
+            argument.content is None and argument.element_type.startswith("i")
+            for function in variants.functions
+            for argument in function.inputs
+        )
+        for integers in _INTEGER_RANGES if takes_integers else _INTEGER_RANGES[:1]:
+            variants.integers = integers
+            try:
+                usable[integers] = outputs = self._run(image)
+            except ModelRunError as failure:
+                error = failure
+                continue
+            if all(
+                array.dtype.kind in "iub" or bool(np.isfinite(array.astype(np.float64)).all())
+                for arrays in outputs.values()
+                for array in arrays
+            ):
+                break
+        if not usable:
+            raise error
+        variants.integers, self._outputs[self.base] = usable.popitem()
+        return variants.integers
 
     def _require(self, seconds: float) -> None:
         """Check that enough time is left."""
@@ -518,55 +668,16 @@ class ModelRuns:
             reason = f"its runs take about {seconds:.0f} s, which the budget did not leave"
             raise ModelRunError(reason)
 
-    def _run(self, image: bytes, integers: tuple[int, int]) -> CollectedOutputs:
-        outputs: CollectedOutputs = {}
-        began, calling = time.monotonic(), 0.0
-        for function in self._functions():
-            program = self._calls().compiled(function, image, integers)
-            limit = max(_LEAST_CALL_SECONDS, self.deadline - time.monotonic())
-            computed = self.device.program_outputs(program, limit)
-            if isinstance(computed, Failure):
-                raise ModelRunError(f"function '{function.label}': {computed.message}")
-            outputs[function.label] = computed.arrays
-            calling += computed.seconds
-        total = time.monotonic() - began
-        # The driver has compiled the program now.
-        is_cached = self.device.description.driver in COMPILING_DRIVERS
-        reloading = 0.0 if is_cached else total - calling
-        self._durations[image] = _Duration(total, calling, reloading)
-        return outputs
-
-    def _samples(self, programs: Sequence[CompiledProgram], seconds: float) -> ModelSamples:
-        """Return the times of programs by round, until the interval of the weighted ratio is narrow enough."""
-        samples = ModelSamples(self._functions(), self.seed)
-        began = time.monotonic()
-        end = max(min(began + seconds, self.deadline), began + _LEAST_SECONDS)
-        while not samples.are_decided:
-            left = max(0.0, end - time.monotonic())
-            count = _ROUNDS if len(samples) else _FIRST_ROUNDS
-            rounds = self.device.rounds(programs, count, self.seed + len(samples), left)
-            if isinstance(rounds, Failure):
-                raise ModelRunError(rounds.message)
-            samples.add(rounds.samples)
-            if time.monotonic() > end:
-                break
-        return samples
-
     def _notes(self) -> Iterator[str]:
-        calls = self._calls()
+        variants = self._variants
         if self.failure:
             yield f"it does not run without the entries for defaults that fail, with which it is compared: {self.failure}"
-        for function in calls.functions:
-            if function.obstacle:
-                yield f"not compared: {_skipped(function)}"
-        if calls.parameters.is_synthetic:
+        for obstacle in variants.obstacles:
+            yield f"not compared: {obstacle}"
+        if variants.calls.parameters.is_synthetic:
             yield "the weights are random; --parameters names files with others"
-        if calls.is_stateful:
+        if variants.calls.is_stateful:
             yield "the program keeps state between calls; it was timed again from its first state"
-
-
-def _skipped(function: FunctionCall) -> str:
-    return f"function '{function.label}': {function.obstacle}"
 
 
 # --- Verdicts of whole-program runs: on the entries of a spec, and on the outputs of the program -

@@ -1,25 +1,211 @@
-"""The race of a dispatch's finalists, and the confirmation of its winner."""
+"""One race for dispatches and programs: the times of a default and its rivals, and the race of a dispatch's finalists."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.decisions import Decision, Outcome, decide, survivors
+import numpy as np
+
+from tuninglink.tuning.deciding.decisions import (
+    ConfidenceInterval,
+    Decision,
+    Outcome,
+    decide,
+    interval,
+    undisturbed_speedup,
+    undisturbed_us,
+)
 from tuninglink.tuning.devices import FEWEST_ROUNDS, SAMPLE_SECONDS, Stage, Timeline
 from tuninglink.tuning.programs import Failure
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tuninglink.tuning.deciding.task_result import TrialResult
     from tuninglink.tuning.devices import Device, Rounds, Timing
     from tuninglink.tuning.programs import Benchmark
 
 
+_NARROW: Final = 0.03
+"""The width of an interval that is narrow enough, of programs under sets of flags relative to the speedup."""
+
+_NARROW_ROUNDS: Final = 25
+"""The least number of rounds whose interval may be narrow enough for a single rival."""
+
+_CLEAR_PROGRAM: Final = 1.5
+"""Any number of rounds suffices if the interval of a single rival lies outside these bounds."""
+
+_FAR_FROM_NOISE: Final = 1.25
+"""The factor beyond the noise of the default from which the interval of a program need not be narrow."""
+
+_ALIKE: Final = 1.02
+"""The speedup over the leader up to which another program may prove to be faster without further rounds."""
+
+_QUIET: Final = 1.05
+"""The factor above its time on a quiet machine up to which the default shows that the machine is quiet."""
+
+
+class Standings:
+    """The times of a default and its rivals by round; rivals that left lack the last rounds.
+
+    Args:
+        weights: the weights of the functions that are called in a round; a dispatch is one.
+        copies: the number of copies of the default in a round. The default counts with the times of all.
+        seed: the seed of resamples.
+    """
+
+    def __init__(self, weights: Sequence[int] = (1,), *, copies: int = 1, seed: int = 0) -> None:
+        self.copies = copies
+        self._weights = np.array(weights)
+        self._seed = seed
+        self._default = np.empty((0, copies, len(weights)))
+        self._rounds: dict[int, NDArray[np.float64]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of rounds."""
+        return len(self._default)
+
+    @property
+    def rivals(self) -> list[int]:
+        """The rivals that took part, in order."""
+        return [*self._rounds]
+
+    def add(self, rivals: Sequence[int], samples: Sequence[Sequence[float]]) -> None:
+        """Add rounds.
+
+        Args:
+            rivals: the rivals that took part.
+            samples: the microseconds by round: of the functions of each copy of the default, then of each rival.
+        """
+        rounds = np.reshape(samples, (len(samples), -1, len(self._weights)))
+        self._default = np.concatenate([self._default, rounds[:, : self.copies]])
+        for position, rival in enumerate(rivals, self.copies):
+            # A rival keeps the times of the default in its own rounds.
+            times = rounds[:, [*range(self.copies), position]]
+            before = [self._rounds[rival]] if rival in self._rounds else []
+            self._rounds[rival] = np.concatenate([*before, times])
+
+    def default_ms(self, function: int | None = None) -> float:
+        """Return the time of the default without other work, of one function or of their weighted sum."""
+        return undisturbed_us(self._sum(self._default, function)[:, 0]) / 1000
+
+    def milliseconds(self, rival: int, function: int | None = None) -> float:
+        """Return the time of a rival without other work, of one function or of their weighted sum."""
+        return undisturbed_us(self._times(rival, function)) / 1000
+
+    @property
+    def noise(self) -> ConfidenceInterval | None:
+        """The speedup of the default over itself: of its copies, or of every other round; None for one round of one copy."""
+        times = self._sum(self._default)
+        pair = times.T if self.copies > 1 else times[: len(self) // 2 * 2].reshape(-1, 2).T
+        return undisturbed_speedup(pair[0], pair[1], self._seed) if pair.size else None
+
+    def speedup(self, rival: int, function: int | None = None) -> ConfidenceInterval:
+        """Return the speedup of a rival over the default, of one function or of their weighted sum."""
+        times = self._sum(self._rounds[rival], function)
+        return undisturbed_speedup(times[:, :-1].T, times[:, -1], self._seed)
+
+    def survivors(self, keep: int, least: float = 1.0) -> list[int]:
+        """Return the rivals that stay in a race of dispatches, fastest first.
+
+        A rival leaves if the upper bound of its speedup in the median round is below the lower bound of the leader's or
+        below the least speedup, or if `keep` others are faster.
+
+        Args:
+            keep: the number of rivals that may stay.
+            least: the least speedup.
+        """
+        speedups = {}
+        for rival, rounds in self._rounds.items():
+            times = self._sum(rounds)
+            speedups[rival] = interval(times[:, 0] / times[:, -1], self._seed)
+        order = sorted(speedups, key=lambda rival: -speedups[rival].median)
+        bar = max(least, *(speedups[rival].low for rival in order[:1]), 0.0)
+        return [rival for rival in order if speedups[rival].high >= bar][:keep]
+
+    def is_quiet(self, default_ms: float | None) -> bool:
+        """Return whether the machine was as quiet as before.
+
+        Args:
+            default_ms: the time of the default before; None if it was not measured.
+        """
+        return default_ms is None or self.default_ms() <= _QUIET * default_ms
+
+    def remaining(self, rivals: Sequence[int], eligible: Collection[int]) -> list[int]:
+        """Return the rivals that may be faster than the fastest eligible one.
+
+        The others are slower in the fastest rounds, and by the median of all: a few rounds may all have been disturbed.
+        """
+        leader = self._leader(rivals, eligible)
+        return [
+            rival
+            for rival in rivals
+            if leader is None
+            or rival == leader
+            or self._lead(leader, rival).high > 1.0
+            or interval(np.divide(*self._aligned(leader, rival)), self._seed).high > 1.0
+        ]
+
+    def are_decided(self, rivals: Sequence[int], eligible: Collection[int]) -> bool:
+        """Return whether further rounds of sets of flags are pointless.
+
+        The interval of the fastest eligible rival is narrow, or far from the noise of the default, and other eligible
+        rivals are hardly faster.
+        """
+        leader, noise = self._leader(rivals, eligible), self.noise
+        assert noise is not None
+        if leader is None:
+            return all(map(_is_narrow, (noise, *map(self.speedup, rivals))))
+        speedup = self.speedup(leader)
+        is_far = (
+            speedup.low > _FAR_FROM_NOISE * noise.high or _FAR_FROM_NOISE * speedup.high < noise.low
+        )
+        return (is_far or (_is_narrow(noise) and _is_narrow(speedup))) and all(
+            self._lead(leader, rival).high <= _ALIKE
+            for rival in rivals
+            if rival in eligible and rival != leader
+        )
+
+    def is_decided(self, rival: int) -> bool:
+        """Return whether further rounds of a single rival are pointless: its interval is narrow, or clear."""
+        speedup = self.speedup(rival)
+        is_narrow = speedup.high - speedup.low <= _NARROW and len(self) >= _NARROW_ROUNDS
+        return is_narrow or speedup.low > _CLEAR_PROGRAM or speedup.high < 1 / _CLEAR_PROGRAM
+
+    def _leader(self, rivals: Sequence[int], eligible: Collection[int]) -> int | None:
+        contenders = [rival for rival in rivals if rival in eligible]
+        return min(contenders, key=self.milliseconds, default=None)
+
+    def _lead(self, leader: int, rival: int) -> ConfidenceInterval:
+        """Return the speedup of a rival over the leader."""
+        times, others = self._aligned(leader, rival)
+        return undisturbed_speedup(times, others, self._seed)
+
+    def _aligned(self, leader: int, rival: int) -> list[NDArray[np.float64]]:
+        """Return the times of two rivals in the rounds of both."""
+        times = [self._times(number) for number in (leader, rival)]
+        return [one[: min(map(len, times))] for one in times]
+
+    def _times(self, rival: int, function: int | None = None) -> NDArray[np.float64]:
+        return self._sum(self._rounds[rival], function)[:, -1]
+
+    def _sum(self, times: NDArray[np.float64], function: int | None = None) -> NDArray[np.float64]:
+        sums: NDArray[np.float64] = times @ self._weights
+        return sums if function is None else times[..., function]
+
+
+def _is_narrow(speedup: ConfidenceInterval) -> bool:
+    return speedup.high - speedup.low <= _NARROW * speedup.median
+
+
+# --- The race of a dispatch's finalists ----------------------------------------------------------
+
 _SLACK: Final = 4.0
-"""The factor by which a heat may exceed the expected time before it is cut off."""
+"""The factor by which rounds may exceed the expected time before they are cut off."""
 
 _SLOW_SECONDS: Final = 0.3
 _NEAR_FINALIST: Final = 1.15
@@ -95,7 +281,7 @@ class Race:
         self._unmeasured: dict[int, Failure] = {}
         self._timings: dict[int, Timing] = {}
         self._default_timing: Timing | None = None
-        self._confirmation: Confirmation | None = None
+        self._blocks: list[list[Rounds]] = []
         self.due = 0.0
         self.result: RaceResult | None = None
 
@@ -111,7 +297,7 @@ class Race:
         return self.result
 
     def advance(self) -> None:
-        """Run the heats, or the next block of the confirmation.
+        """Run the heats, or the next block of the confirmation of the fastest remaining finalist.
 
         Raises:
             DeviceError: the device is lost.
@@ -121,28 +307,9 @@ class Race:
                 self._running = self._run_heats()
         else:
             with self._timeline.stage(Stage.CONFIRMATION):
-                winner = self._running[0]
-                confirmation = self._confirmation
-                assert confirmation is not None
-                assert self._running is not None
-                confirmation.advance()
-                self.due = confirmation.due
-                if confirmation.failure is not None:
-                    self._attribute(winner, confirmation.failure)
-                    self._running.pop(0)
-                    self._confirmation = None
-                elif confirmation.is_over:
-                    self.result = self._result(winner, confirmation)
-        if self.result is None and self._confirmation is None:
-            if not self._running:
-                self.result = self._result(None, None)
-                return
-            # Confirm the fastest remaining finalist.
-            contestant = self._drawn[self._running[0]]
-            self._confirmation = Confirmation(self._device, self._default, contestant, self._rules)
-            self.due = self._confirmation.due
-
-    # --- Heats -------------------------------------------------------------------------------------------
+                self._run_block(self._running)
+        if self.result is None and not self._running:
+            self.result = self._result(None, None)
 
     def _run_heats(self) -> list[int]:
         """Run the heats, and return the remaining finalists, fastest first."""
@@ -151,17 +318,18 @@ class Race:
             members = [self._drawn[position] for position in running]
             if len(members) < 2:  # noqa: PLR2004 - a race of two
                 break
-            contestants = [*opponents(self._default, members), *members]
-            count = round_count(contestants, first + 1, self._rules.block_seconds)
+            count = round_count(
+                lineup(self._default, members), first + 1, self._rules.block_seconds
+            )
             if number and count <= first:
                 break  # it would have no more rounds than the first heat
-            # Failed finalists are replaced in the first heat.
-            ratios: dict[int, list[float]] = {}
+            standings = Standings(seed=self._rules.seed)
             while running:
                 for group in groups(self._default, [self._drawn[position] for position in running]):
-                    ratios |= self._run_group([running[index] for index in group], rounds)
-                running = [] if number else self._draw(list(ratios))
-            running = survivors(ratios, keep, self._rules.seed, self._rules.least_speedup)
+                    self._run_group([running[index] for index in group], rounds, standings)
+                # Failed finalists are replaced in the first heat.
+                running = [] if number else self._draw(standings.rivals)
+            running = standings.survivors(keep, self._rules.least_speedup)
         return running
 
     def _draw(self, running: Sequence[int]) -> list[int]:
@@ -191,40 +359,69 @@ class Race:
                 self._failures[position] = failure
         return drawn
 
-    def _run_group(self, group: Sequence[int], rounds: int) -> dict[int, list[float]]:
-        """Run a group, and return the ratios of the default's time to that of each finalist."""
-        # If a group fails, its halves race again, down to the failing finalist.
-        # Run the group interleaved, against the default unless it is far slower.
-        members = [self._drawn[position] for position in group]
-        opponent = opponents(self._default, members)
-        contestants = [*opponent, *members]
+    def _run_group(self, group: Sequence[int], rounds: int, standings: Standings) -> None:
+        """Add rounds of a group to the standings. If it fails, its halves race, down to the failing finalist."""
+        contestants = lineup(self._default, [self._drawn[position] for position in group])
         count = round_count(contestants, rounds, self._rules.block_seconds)
-        times = self._device.rounds(
-            [contestant.benchmark for contestant in contestants],
-            count,
-            self._rules.seed + rounds,
-            _SLACK * count * round_seconds(contestants),
-        )
-        # Bisect a group with a failing member.
-        if isinstance(times, Failure):
-            if len(group) == 1:
-                self._attribute(group[0], times)
-                return {}
+        times = self._rounds(contestants, count, self._rules.seed + rounds)
+        if isinstance(times, Failure) and len(group) == 1:
+            self._attribute(group[0], times)
+        elif isinstance(times, Failure):
             middle = len(group) // 2
-            return self._run_group(group[:middle], rounds) | self._run_group(group[middle:], rounds)
-        if opponent:
-            self._default_timing = times.timing(0)
-        # Record the timings, and return the ratios to the default.
-        columns = dict(zip(group, range(len(opponent), len(contestants)), strict=True))
-        for position, column in columns.items():
-            self._timings[position] = times.timing(column)
-        return {
-            position: [
-                (sample[0] if opponent else self._default.microseconds) / sample[column]
-                for sample in times.samples
-            ]
-            for position, column in columns.items()
-        }
+            for half in (group[:middle], group[middle:]):
+                self._run_group(half, rounds, standings)
+        else:
+            # A default that is far slower does not run: it has the time of earlier measurements.
+            is_present = len(contestants) > len(group)
+            absent = () if is_present else (self._default.microseconds,)
+            standings.add(group, [(*absent, *sample) for sample in times.samples])
+            self._default_timing = times.timing(0) if is_present else self._default_timing
+            self._timings |= {
+                position: times.timing(column) for column, position in enumerate(group, is_present)
+            }
+
+    def _run_block(self, running: list[int]) -> None:
+        """Run a block of fresh rounds of the default and the fastest finalist; decide after all blocks of a pass."""
+        rules, began, number = self._rules, time.monotonic(), len(self._blocks)
+        pair = (self._default, self._drawn[running[0]])
+        # A few rounds suffice if they are far from the threshold.
+        count = round_count(pair, BLOCK_ROUNDS, rules.block_seconds)
+        threshold = 1 + rules.min_gain
+        block: list[Rounds] = []
+        for most in (CLEAR_ROUNDS, count):
+            ratios = [default / winner for default, winner in _pairs(block)]
+            is_clear = bool(ratios) and (
+                min(ratios) > threshold * _FAR_RATIO or max(ratios) < threshold / _FAR_RATIO
+            )
+            left = min(most, count) - len(ratios)
+            if left <= 0 or is_clear:
+                break
+            measured = self._rounds(pair, left, rules.seed + 1000 + number)
+            if isinstance(measured, Failure):
+                self._attribute(running.pop(0), measured)
+                self._blocks, self.due = [], 0.0  # the next finalist is confirmed
+                return
+            block.append(measured)
+        # Decide after all blocks of a pass, unless the candidate is not faster. Blocks of later passes extend the first.
+        self._blocks.append(block)
+        blocks = [
+            [rounds for later in self._blocks[first :: rules.blocks] for rounds in later]
+            for first in range(rules.blocks)
+        ]
+        decision = decide([_pairs(block) for block in blocks if block], rules.min_gain, rules.seed)
+        passes, begun = divmod(number + 1, rules.blocks)
+        is_late = rules.deadline is not None and time.monotonic() > rules.deadline
+        is_last = decision.outcome is Outcome.FASTER or is_late or passes >= rules.passes
+        if decision.outcome is Outcome.NOT_FASTER or (not begun and is_last):
+            rounds = tuple(rounds for block in blocks for rounds in block)
+            self.result = self._result(running[0], decision, rounds)
+        self.due = max(began + rules.gap_seconds, time.monotonic())
+
+    def _rounds(self, contestants: Sequence[Contestant], count: int, seed: int) -> Rounds | Failure:
+        benchmarks = [contestant.benchmark for contestant in contestants]
+        return self._device.rounds(
+            benchmarks, count, seed, _SLACK * count * round_seconds(contestants)
+        )
 
     def _attribute(self, position: int, failure: Failure) -> None:
         """Record the failure of a finalist if it also fails alone."""
@@ -234,26 +431,33 @@ class Race:
         else:
             self._unmeasured[position] = failure
 
-    def _result(self, winner: int | None, confirmation: Confirmation | None) -> RaceResult:
+    def _result(
+        self, winner: int | None, decision: Decision | None, rounds: tuple[Rounds, ...] = ()
+    ) -> RaceResult:
         # The reason for a missing decision; there is none if all finalists are slower than the default.
         reason, failures = "", list(self._failures.values())
-        if confirmation is None and self._unmeasured:
+        if winner is None and self._unmeasured:
             failure = next(iter(self._unmeasured.values()))
             reason = f"the race could not be measured: {failure.message}"
-        elif confirmation is None and failures and len(failures) == len(self._drawn):
+        elif winner is None and failures and len(failures) == len(self._drawn):
             count, message = len(failures), failures[0].message
             reason = f"all {count} finalists failed, the first one: {message}"
             if count == 1:
                 reason = f"the only finalist failed: {message}"
         return RaceResult(
             winner,
-            confirmation.decision if confirmation else None,
+            decision,
             self._failures,
             self._timings,
             self._default_timing,
-            confirmation.rounds if confirmation else (),
+            rounds,
             reason,
         )
+
+
+def _pairs(block: Sequence[Rounds]) -> list[tuple[float, float]]:
+    """Return the times of the default and of the winner in the rounds of a block."""
+    return [(sample[0], sample[1]) for rounds in block for sample in rounds.samples]
 
 
 # --- Contestants of a race, their selection, its rules, estimates of its duration, and the confirmation of its winner
@@ -358,18 +562,17 @@ def round_count(contestants: Sequence[Contestant], most: int, seconds: float) ->
     return min(most, max(FEWEST_ROUNDS, fitting))
 
 
-def opponents(default: Contestant, contestants: Sequence[Contestant]) -> list[Contestant]:
-    """Return the default as an opponent in a heat; nothing if it is obviously slower than all contestants."""
-    slowest = max(contestant.sample_seconds for contestant in contestants)
-    return [] if default.sample_seconds > _BEYOND * slowest else [default]
+def lineup(default: Contestant, members: Sequence[Contestant]) -> list[Contestant]:
+    """Return the participants of a heat: without the default if it is obviously slower than all others."""
+    slowest = max(member.sample_seconds for member in members)
+    return [*members] if default.sample_seconds > _BEYOND * slowest else [default, *members]
 
 
 def groups(default: Contestant, contestants: Sequence[Contestant]) -> Iterator[list[int]]:
     """Yield groups of contestants, by position, that are small enough to race together with the default."""
     group: list[int] = []
-    for position, contestant in enumerate(contestants):
-        members = [*(contestants[member] for member in group), contestant]
-        together = [*opponents(default, members), *members]
+    for position in range(len(contestants)):
+        together = lineup(default, [contestants[member] for member in (*group, position)])
         if group and FEWEST_ROUNDS * round_seconds(together) > _GROUP_SECONDS:
             yield group
             group = []
@@ -390,26 +593,23 @@ def race_seconds(
     """
     rules = rules or RaceRules()
     price = 0.0
+
+    def seconds(contestants: Sequence[Contestant], most: int) -> float:
+        rounds = round_count(contestants, most, rules.block_seconds)
+        is_slow = round_seconds(contestants) > _SLOW_SAMPLE * len(contestants)
+        return (rounds + (1 if is_slow else _WARM_UPS)) * round_seconds(contestants)
+
     running = list(contestants[: rules.places])
     for most, keep in HEATS:
         if len(running) > 1:
             for group in groups(default, running):
-                members = [running[position] for position in group]
-                together = [*opponents(default, members), *members]
-                rounds = round_count(together, most, rules.block_seconds)
-                price += (rounds + _warm_ups(together)) * round_seconds(together)
+                price += seconds(lineup(default, [running[member] for member in group]), most)
             running = running[:keep]
     if running:
-        pair = [default, running[0]]
         is_clear = default.microseconds > _CLEAR * running[0].microseconds
         most = CLEAR_ROUNDS if is_clear else BLOCK_ROUNDS
-        rounds = round_count(pair, most, rules.block_seconds)
-        price += rules.blocks * (rounds + _warm_ups(pair)) * round_seconds(pair)
+        price += rules.blocks * seconds([default, running[0]], most)
     return price
-
-
-def _warm_ups(contestants: Sequence[Contestant]) -> int:
-    return 1 if round_seconds(contestants) > _SLOW_SAMPLE * len(contestants) else _WARM_UPS
 
 
 FINALISTS: Final = 6
@@ -453,71 +653,3 @@ def contestant(trial: TrialResult, default: Contestant) -> Contestant:
 
 _FAR_RATIO: Final = 1.25
 """The factor above or below the threshold by which each ratio of the first rounds must lie."""
-
-_ROUND_SLACK: Final = 4.0
-"""The factor by which rounds may exceed the expected time before they are cut off."""
-
-
-class Confirmation:
-    """Fresh rounds of the default and the fastest finalist, block by block."""
-
-    def __init__(
-        self, device: Device, default: Contestant, winner: Contestant, rules: RaceRules
-    ) -> None:
-        self._device = device
-        self._pair = (default, winner)
-        self._rules = rules
-        self._blocks: list[list[Rounds]] = [[] for _ in range(rules.blocks)]
-        self._count = 0
-        self.decision: Decision | None = None
-        self.failure: Failure | None = None
-        self.due = 0.0
-        self.is_over = False
-
-    @property
-    def rounds(self) -> tuple[Rounds, ...]:
-        return tuple(rounds for block in self._blocks for rounds in block)
-
-    def advance(self) -> None:
-        """Run the next block."""
-        rules, began = self._rules, time.monotonic()
-        position, seed = self._count % rules.blocks, rules.seed + 1000 + self._count
-        # A few rounds suffice if they are far from the threshold.
-        count = round_count(self._pair, BLOCK_ROUNDS, rules.block_seconds)
-        threshold = 1 + rules.min_gain
-        block: list[Rounds] = []
-        for most in (CLEAR_ROUNDS, count):
-            rounds = min(most, count) - sum(len(measured.samples) for measured in block)
-            ratios = [
-                default / winner for measured in block for default, winner in measured.samples
-            ]
-            is_clear = bool(ratios) and (
-                min(ratios) > threshold * _FAR_RATIO or max(ratios) < threshold / _FAR_RATIO
-            )
-            if rounds <= 0 or is_clear:
-                break
-            seconds = _ROUND_SLACK * rounds * round_seconds(self._pair)
-            benchmarks = [contestant.benchmark for contestant in self._pair]
-            measured = self._device.rounds(benchmarks, rounds, seed, seconds)
-            if isinstance(measured, Failure):
-                self.failure, self.decision, self.is_over = measured, None, True
-                self._count += 1
-                return
-            block.append(measured)
-        # Decide after all blocks of a pass, unless the candidate is not faster.
-        self._count += 1
-        self._blocks[position] += block
-        self.decision = decide(self._pairs(), rules.min_gain, rules.seed)
-        passes, begun = divmod(self._count, rules.blocks)
-        is_late = rules.deadline is not None and time.monotonic() > rules.deadline
-        is_last = self.decision.outcome is Outcome.FASTER or is_late or passes >= rules.passes
-        is_slower = self.decision.outcome is Outcome.NOT_FASTER
-        self.is_over = is_slower or (not begun and is_last)
-        self.due = max(began + rules.gap_seconds, time.monotonic())
-
-    def _pairs(self) -> list[Sequence[tuple[float, float]]]:
-        return [
-            [(sample[0], sample[1]) for rounds in block for sample in rounds.samples]
-            for block in self._blocks
-            if block
-        ]

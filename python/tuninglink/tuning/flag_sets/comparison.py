@@ -10,22 +10,19 @@ from dataclasses import dataclass, field, replace
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from tuninglink.plain_data import FLAT
 from tuninglink.tuning.deciding import (
-    DEFAULT_SOURCE,
+    CALLS_OF_FEWEST_ROUNDS,
+    CallError,
     ConfidenceInterval,
-    Expectation,
     ModelComparison,
     ModelRunError,
     OutputJudge,
+    ProgramVariants,
     Standings,
-    are_identical,
 )
-from tuninglink.tuning.devices import FEWEST_ROUNDS
 from tuninglink.tuning.flag_sets.sets import DEFAULT, NOT_COMPILED, CompiledSource, FlagSet
-from tuninglink.tuning.programs import PLAIN_INTEGERS, Failure, FailureKind, FunctionCall
+from tuninglink.tuning.programs import FailureKind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices import Device
     from tuninglink.tuning.flag_sets.sets import Job
 
-    Outputs = dict[str, tuple[NDArray[Any], ...]]
+    Outputs = Mapping[str, tuple[NDArray[Any], ...]]
 
 
 NEAR: Final = 0.95
@@ -153,16 +150,11 @@ _SLOW_CALL: Final = 5.0
 sets under which a program does not end."""
 
 _LEAST_CALL: Final = 1.0
-"""The time, in seconds, that the first call of the default may take at least."""
-
 _SHORT_CALL: Final = 10.0
-"""The time, in seconds, that the first call of a set may take at least, as far as it is left."""
+"""The time, in seconds, that the first call of the default, and of a set, may take at least, as far as it is left."""
 
 _FIRST_ROUNDS: Final = 8
-_ROUNDS: Final = 25
-"""The least number of further rounds; there are half as many as before if these are more."""
 
-_MOST_ROUNDS: Final = 1000
 _LOADING_CALL: Final = 0.2
 """The time of a first call, in seconds, below which it is not used: most of it may be for weights that are read from files."""
 
@@ -176,9 +168,6 @@ _LESS_ROUGH: Final = 1.3
 
 _PATIENCE: Final = 30.0
 """The time, in seconds, for the machine to become as quiet as it was in an earlier comparison. A hot one may not."""
-
-_CALLS_OF_FEWEST_ROUNDS: Final = FEWEST_ROUNDS + 1
-"""The calls of a program in the fewest rounds: the first one finds the size of batches."""
 
 
 class _SlowError(ModelRunError):
@@ -205,10 +194,8 @@ class FlagComparison:
     compiled_by: float
     default_ms: float | None = None
     _base: CompiledSource = field(init=False)  # the program that others are compared with
+    _variants: ProgramVariants = field(init=False)
     _expected: Outputs = field(default_factory=dict)
-    _functions: list[FunctionCall] = field(default_factory=list)
-    _call_seconds: dict[bytes, float] = field(default_factory=dict)
-    _run_seconds: dict[bytes, float] = field(default_factory=dict)
     _finding: str = ""
     _names: dict[bytes, str] = field(default_factory=dict)
 
@@ -221,9 +208,8 @@ class FlagComparison:
         Args:
             jobs: the compilations under the user's flags, `DEFAULT`, and under the sets.
         """
-        jobs = dict(jobs)
-        default = jobs.pop(DEFAULT)
-        results = [SetResult(flag_set) for flag_set in jobs]
+        (_, default), *rest = jobs.items()
+        results, waiting = [SetResult(flag_set) for flag_set, _ in rest], [job for _, job in rest]
         compiled = compiled_by(default, self.deadline)
         if compiled == NOT_COMPILED:
             reason = "the program did not compile in the time for sets of flags"
@@ -233,37 +219,37 @@ class FlagComparison:
                 raise ModelRunError(compiled)
             if obstacle := self._begin(compiled):
                 return FlagsResult(reason=obstacle)
-            result = self._compare([*jobs.values()], results)
+            result = self._compare(waiting, results)
             return replace(result, default_is_tiled=compiled.is_data_tiled)
         except _SlowError as failure:
             return FlagsResult(tuple(results), reason=str(failure))
         except ModelRunError as failure:
-            return self._rescue(f"without further flags, {failure}", jobs)
-
-    def _rescue(self, reason: str, jobs: Mapping[FlagSet, Job]) -> FlagsResult:
-        """Compare sets with the first one that compiles, runs and is right."""
-        results = [SetResult(flag_set) for flag_set in jobs]
-        waiting = list(jobs.values())
-        for number, flag_set in enumerate(jobs):
+            reason = f"without further flags, {failure}"
+        # Compare with the first set that compiles, runs and is right.
+        for number, first in enumerate(results):
             compiled = compiled_by(waiting[number], self.compiled_by)
             try:
                 if isinstance(compiled, str):
                     raise ModelRunError(compiled)
-                if obstacle := self._begin(compiled, f"'{flag_set.name}'"):
+                if obstacle := self._begin(compiled, f"'{first.flag_set.name}'"):
                     raise ModelRunError(obstacle)
                 self._run_base(_SHORT_CALL)
-                judged = self._judged(SetResult(flag_set), self._expected)
+                judged = self._judged(first, self._expected)
                 if self._finding:
                     raise ModelRunError(self._finding)
             except ModelRunError as failure:
-                results[number] = replace(results[number], note=str(failure))
+                results[number] = replace(first, note=str(failure))
                 continue
             others = self._compare(waiting[number + 1 :], results[number + 1 :])
-            note = "; ".join(filter(None, (judged.note, "the others are compared with it")))
-            first = replace(judged, note=note, milliseconds=others.default_ms)
-            first = replace(first, is_data_tiled=compiled.is_data_tiled)
-            compared = (*results[:number], first, *others.results)
-            return FlagsResult(compared, others.best or first, noise=others.noise, reason=reason)
+            results[number] = replace(
+                judged,
+                note="; ".join(filter(None, (judged.note, "the others are compared with it"))),
+                milliseconds=others.default_ms,
+                is_data_tiled=compiled.is_data_tiled,
+            )
+            compared = (*results[: number + 1], *others.results)
+            best = others.best or results[number]
+            return FlagsResult(compared, best, noise=others.noise, reason=reason)
         return FlagsResult(tuple(results), reason=reason)
 
     def run_pairs(
@@ -295,47 +281,31 @@ class FlagComparison:
         if base.calls is None:
             return "the functions of the program cannot be read"
         self._base, self._names, self._expected = base, {base.image: name}, {}
-        self._functions = [call for call in base.calls.functions if not call.obstacle]
-        if self._functions:
+        self._variants = ProgramVariants(base.calls, self.device, self.judge, self.settings.seed)
+        if self._variants.functions:
             return ""
         reasons = dict.fromkeys(function.obstacle for function in base.calls.functions)
         return f"no function of the program can be called: {'; '.join(reasons) or 'it has none'}"
 
     def _run_base(self, most_seconds: float = math.inf) -> None:
         """Run the program that others are compared with, once."""
-        if self._expected:
-            return
         limit = max(_LEAST_CALL, min(most_seconds, self._left))
-        outputs = self._outputs(self._base.image, limit)
-        if isinstance(outputs, Failure):
-            if outputs.kind is FailureKind.TIMEOUT:
-                raise _SlowError(f"the first call of the program took longer than {limit:.0f} s")
-            raise ModelRunError(outputs.message)
-        self._expected = outputs
+        try:
+            self._expected = self._expected or self._variants.outputs(self._base.image, limit)
+        except CallError as error:
+            if error.failure.kind is FailureKind.TIMEOUT:
+                reason = f"the first call of the program took longer than {limit:.0f} s"
+                raise _SlowError(reason) from None
+            raise ModelRunError(error.failure.message) from None
 
     @property
     def _left(self) -> float:
         return max(0.0, self.deadline - time.monotonic())
 
-    def _outputs(self, image: bytes, most_seconds: float) -> Outputs | Failure:
-        """Return the outputs of all functions, or the failure of a run."""
-        assert self._base.calls is not None
-        arrays: Outputs = {}
-        seconds, began = 0.0, time.monotonic()
-        for function in self._functions:
-            program = self._base.calls.compiled(function, image, PLAIN_INTEGERS)
-            computed = self.device.program_outputs(program, most_seconds)
-            if isinstance(computed, Failure):
-                return computed
-            arrays[function.label] = computed.arrays
-            seconds += computed.seconds
-        self._call_seconds[image] = seconds
-        self._run_seconds[image] = time.monotonic() - began
-        return arrays
-
     def _compare(self, jobs: Sequence[Job], results: list[SetResult]) -> FlagsResult:
         """Time the distinct programs whose outputs are right, interleaved."""
         images: dict[int, bytes] = {}
+        durations = self._variants.durations
         for number, job in enumerate(jobs):
             # Skip sets that do not compile, and those with the code of an earlier one.
             compiled, result = compiled_by(job, self.compiled_by), results[number]
@@ -350,14 +320,15 @@ class FlagComparison:
                 continue
             self._names[image] = f"'{result.flag_set.name}'"
             # Run the others if there is time, and judge their outputs.
-            if images and self._left < self._run_seconds[self._base.image]:
+            if images and self._left < durations[self._base.image].total:
                 results[number] = replace(result, note=NO_TIME)
                 continue
             self._run_base()
-            slow = _SLOW_CALL * self._run_seconds[self._base.image]
-            outputs = self._outputs(image, max(slow, min(_SHORT_CALL, self._left)))
-            if isinstance(outputs, Failure):
-                results[number] = replace(result, note=outputs.message)
+            slow = _SLOW_CALL * durations[self._base.image].total
+            try:
+                outputs = self._variants.outputs(image, max(slow, min(_SHORT_CALL, self._left)))
+            except CallError as error:
+                results[number] = replace(result, note=error.failure.message)
             else:
                 results[number], images[number] = self._judged(result, outputs), image
         if not images:
@@ -373,12 +344,11 @@ class FlagComparison:
             if (number in running or results[number].repairs)
             and not (results[number].is_rejected or results[number].is_slower)
         ]
-        has_specs = any(result.entries is not None for result in results)
         # Of several sets that are equal to the default, the fastest one may have an interval above 1. A set without specs
         # must gain enough, and more than the default against itself, unless it avoids wrong defaults.
         certain = max(1.0, noise.high)
         bar, low, behind = max(1 + self.settings.min_gain, certain), math.sqrt(certain), 0.0
-        if has_specs:
+        if any(result.entries is not None for result in results):
             # Sets with specs have been shown to be faster. A spec counts only if it is hardly slower than the fastest set
             # alone.
             alone = max([1.0, *(result.median for result in finalists if not result.entries)])
@@ -402,16 +372,8 @@ class FlagComparison:
         """Return the result of a program with the error of its outputs, by the reference or else by the base."""
         # The judge computes the reference once, if any set has other outputs than the default. What the user expects is
         # compared in any case, as the default may be wrong.
-        assert self._base.calls is not None
-        expected, functions = self._expected, self._functions
-        is_same = all(are_identical(expected[label], outputs[label]) for label in expected)
-        expectation = (
-            Expectation({}, DEFAULT_SOURCE)
-            if is_same and not any(function.expected for function in functions)
-            else self.judge.expectation(self._base.calls, functions, PLAIN_INTEGERS)
-        )
-        tolerance = self.judge.tolerance(functions, expected)
-        comparison = self.judge.compare(expectation, expected, outputs, tolerance)
+        expected = self._expected
+        comparison = self._variants.compare_outputs(expected, outputs, is_brief=True)
         self._finding = replace(comparison, tuned_error=None).finding
         rejection = self.judge.rejection(comparison, expected, outputs)
         reason, remedy = rejection or comparison.failure, "taken with --numerics any only"
@@ -443,92 +405,76 @@ class FlagComparison:
             The programs that may be the fastest; the time of the default, and its speedup over itself; and whether the
             first calls decide.
         """
-        calls = self._base.calls
-        assert calls is not None
+        variants, base, standings = self._variants, self._base.image, self._variants.standings(2)
         eligible = {number for number in images if not results[number].is_rejected}
-        running: Collection[int] = self._worth_rounds(images)
-        standings = Standings([function.weight for function in self._functions], self.settings.seed)
+        running = self._worth_rounds(images)
         patient_until, least = time.monotonic() + _PATIENCE, 1 + self.settings.min_gain
-        count = 0
-        while running:
-            raced = [self._base.image] * 2 + [images[number] for number in running]
-            programs = [
-                calls.compiled(function, image, PLAIN_INTEGERS)
-                for image in raced
-                for function in self._functions
-            ]
-            more = max(_ROUNDS, count // 2) if count else _FIRST_ROUNDS
-            rounds = self.device.rounds(programs, more, self.settings.seed + count, self._left)
-            if isinstance(rounds, Failure):
-                raise ModelRunError(rounds.message)
-            count += len(rounds.samples)
-            shape = (len(rounds.samples), len(raced), len(self._functions))
-            standings.add([*running], np.array(rounds.samples).reshape(shape).tolist())
+        for _ in variants.rounds(standings, base, running, _FIRST_ROUNDS, self.deadline):
             eligible -= {number for number in running if self._slower(standings, number)}
-            is_quiet = standings.is_quiet(self.default_ms) or time.monotonic() > patient_until
-            if is_quiet:
-                running = standings.remaining([*running], eligible)
-            if count >= _MOST_ROUNDS or not self._left:
-                break
+            if not standings.is_quiet(self.default_ms) and time.monotonic() <= patient_until:
+                continue
+            remaining = standings.remaining([*running], eligible)
+            for number in {*running}.difference(remaining):
+                del running[number]
             # Sets that avoid wrong defaults need no gain, and those with specs have been shown to be faster.
             is_hopeless = all(
                 standings.speedup(number).high < (NEAR if results[number].avoided > 0 else least)
                 and results[number].entries is None
-                for number in running
-                if number in eligible
+                for number in eligible.intersection(running)
             )
-            if is_quiet and (is_hopeless or standings.are_decided([*running], eligible)):
+            if is_hopeless or standings.are_decided([*running], eligible):
                 break
         # Programs without a round have the times of their first calls.
         for number, image in images.items():
             timed, slower = results[number], ""
-            milliseconds, speedup = 1000 * self._call_seconds[image], self._rough_speedup(image)
-            if number in standings:
+            milliseconds, speedup = 1000 * variants.durations[image].calling, self._rough(image)
+            if number in standings.rivals:
                 milliseconds, speedup = standings.milliseconds(number), standings.speedup(number)
                 slower = self._slower(standings, number)
             if slower:
                 note = "; ".join(filter(None, (timed.note, f"slower at {slower}")))
                 timed = replace(timed, note=note, is_slower=True)
             results[number] = replace(timed, milliseconds=milliseconds, speedup=speedup)
-        if count:
-            return running, standings.default_ms, standings.noise, False
-        itself = self._rough_speedup(self._base.image)
+        if standings.noise is not None:
+            return running, standings.default_ms(), standings.noise, False
+        itself = self._rough(base)
         noise = ConfidenceInterval(itself.low**2, itself.median, itself.high**2)
-        return images, 1000 * self._call_seconds[self._base.image], noise, True
+        return images, 1000 * variants.durations[base].calling, noise, True
 
-    def _worth_rounds(self, images: Mapping[int, bytes]) -> list[int]:
+    def _worth_rounds(self, images: Mapping[int, bytes]) -> dict[int, bytes]:
         """Return the programs to time in rounds: as many possibly fastest programs as the time allows."""
-        calls = {number: self._call_seconds[image] for number, image in images.items()}
+        calls = {number: self._variants.durations[images[number]].calling for number in images}
         fastest = min(calls.values())
         bound = max(_LOADING_CALL, self._roughness(fastest) * fastest)
         running = sorted(
             (number for number in calls if calls[number] <= bound), key=calls.__getitem__
         )
-        default = self._call_seconds[self._base.image]
+        default = self._variants.durations[self._base.image].calling
         if self._roughness(default) == _LESS_ROUGH:
             while running:
                 once = 2 * default + sum(calls[number] for number in running)
-                if _CALLS_OF_FEWEST_ROUNDS * once <= self._left:
+                if CALLS_OF_FEWEST_ROUNDS * once <= self._left:
                     break
                 running.pop()
-        return sorted(running)
+        return {number: images[number] for number in sorted(running)}
 
     def _roughness(self, seconds: float) -> float:
         """Return the factor by which the ratio of two first calls may be wrong."""
         is_exact = seconds >= _LONG_CALL and self.device.description.is_local
         return _LESS_ROUGH if is_exact else _ROUGH
 
-    def _rough_speedup(self, image: bytes) -> ConfidenceInterval:
+    def _rough(self, image: bytes) -> ConfidenceInterval:
         """Return the speedup of a program from one call."""
-        seconds = self._call_seconds[image]
-        ratio, factor = self._call_seconds[self._base.image] / seconds, self._roughness(seconds)
+        durations = self._variants.durations
+        seconds = durations[image].calling
+        ratio, factor = durations[self._base.image].calling / seconds, self._roughness(seconds)
         return ConfidenceInterval(ratio / factor, ratio, ratio * factor)
 
     def _slower(self, standings: Standings, number: int) -> str:
         """Return the sizes at which a program is certainly slower, with its speedups; empty if there are none."""
         speedups = {
             function.sizes: standings.speedup(number, position)
-            for position, function in enumerate(self._functions)
+            for position, function in enumerate(self._variants.functions)
             if function.sizes
         }
         return "; ".join(
