@@ -15,7 +15,7 @@ a set: set `i` of a batch is copy `i / variants` of the bindings with the argume
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from hashlib import sha256
@@ -196,11 +196,62 @@ _LARGEST_INTEGER: Final = 3
 _INDEXED: Final = {"iree_linalg_ext.gather": 0, "iree_linalg_ext.scatter": 2}
 """The operands whose leading dimensions are indexed by another operand."""
 
-_SUBSPAN: Final = "hal.interface.binding.subspan"
 _LOADS: Final = frozenset({"iree_tensor_ext.dispatch.tensor.load", "iree_codegen.load_from_buffer"})
 _STORES: Final = frozenset(
     {"iree_tensor_ext.dispatch.tensor.store", "iree_codegen.store_to_buffer"}
 )
+
+
+@dataclass(frozen=True)
+class _Content:
+    """A tensor that a dispatch loads from a binding or stores to it; the offset and the shape are None if unknown."""
+
+    access: Access
+    element_type: str
+    element_bytes: int
+    shape: tuple[int, ...] | None
+    offset: int | None = 0
+    parts: tuple[TypedPart, ...] = ()
+
+    @property
+    def byte_length(self) -> int:
+        return 0 if self.shape is None else prod(self.shape) * self.element_bytes
+
+    @property
+    def elements(self) -> int:
+        return 0 if self.shape is None else prod(self.shape)
+
+
+def _read_contents(
+    module: mlir.Operation, constants: Sequence[int]
+) -> Iterator[tuple[int, list[_Content]]]:
+    """Yield the binding of each subspan in a dispatch, and the tensors in it, all with the access of all its uses."""
+    sizes = SizeEvaluator(arguments=constants)
+    for subspan in collect(module, "hal.interface.binding.subspan"):
+        number: Any = subspan.attributes["binding"]
+        users = [use.owner.operation for use in subspan.results[0].uses]
+        tensors = [
+            user.results[0] if user.name in _LOADS else user.operands[0]
+            for user in users
+            if user.name in _LOADS | _STORES
+        ]
+        # What else there is to do with a binding may do both.
+        loads = any(user.name not in _STORES for user in users)
+        stores = any(user.name not in _LOADS for user in users)
+        access = Access.READ_WRITE if loads and stores else Access.WRITE if stores else Access.READ
+        contents = []
+        for tensor in tensors:
+            if isinstance(tensor.type, mlir.ShapedType):
+                element: Any = tensor.type.element_type
+                # A complex number is one element. An index has no width of its own.
+                is_complex = isinstance(element, mlir.ComplexType)
+                bits = int(getattr(element.element_type if is_complex else element, "width", 64))
+                length = max(1, bits // 8) * (2 if is_complex else 1)
+                shape = tuple(size for size in sizes.shape(tensor) or (None,) if size is not None)
+                known = shape if len(shape) == tensor.type.rank else None
+                offset = sizes.value(subspan.operands[0])
+                contents.append(_Content(access, str(element), length, known, offset))
+        yield number.value, contents
 
 
 def buffer_layout(
@@ -208,121 +259,42 @@ def buffer_layout(
 ) -> BufferLayout:
     """Return the buffer of a benchmark for bindings of some lengths, in bytes, and constants of the dispatch."""
     # The content of each binding; the largest one if there are several.
-    sizes = SizeEvaluator(arguments=constants)
     contents: dict[int, _Content] = {}
-    for subspan in collect(module, _SUBSPAN):
-        number: Any = subspan.attributes["binding"]
-        uses = _uses(subspan.results[0], sizes)
-        if not uses:
+    for number, tensors in _read_contents(module, constants):
+        if not tensors:
             continue
-        this = max(uses, key=lambda content: content.elements)
-        offset = sizes.value(subspan.operands[0])
+        this = max(tensors, key=lambda content: content.elements)
         parts: tuple[TypedPart, ...] = ()
-        if offset is not None and this.shape is not None and this.access is not Access.WRITE:
-            length = this.elements * this.element_bytes
-            parts = (TypedPart(this.element_type, offset, length),)
-        earlier = contents.get(number.value, this)
+        if this.offset is not None and this.shape is not None and this.access is not Access.WRITE:
+            parts = (TypedPart(this.element_type, this.offset, this.byte_length),)
+        earlier = contents.get(number, this)
         access = this.access if earlier.access is this.access else Access.READ_WRITE
         largest = max(earlier, this, key=lambda content: content.elements)
-        contents[number.value] = replace(largest, access=access, parts=earlier.parts + parts)
+        contents[number] = replace(largest, access=access, parts=earlier.parts + parts)
     # The sizes of the dimensions that are indexed by values of other tensors, which are out of bounds from there on.
     limits: list[int] = []
     for operation in collect(module, "tensor.extract", *_INDEXED):
+        source, *indices = list(operation.operands)[_INDEXED.get(operation.name, 0) :]
+        extents = mlir.ShapedType(source.type).shape
         if operation.name in _INDEXED:
-            extents = mlir.ShapedType(operation.operands[_INDEXED[operation.name]].type).shape
-            dimensions = mlir.DenseI64ArrayAttr(operation.attributes["dimension_map"])
-            limits += [extents[dimension] for dimension in dimensions]
+            dimensions = list(mlir.DenseI64ArrayAttr(operation.attributes["dimension_map"]))
         else:
-            source, *indices = operation.operands
-            extents = mlir.RankedTensorType(source.type).shape
-            limits += [size for size, at in zip(extents, indices, strict=True) if _is_data(at)]
+            dimensions = [number for number, index in enumerate(indices) if _is_data(index)]
+        limits += [extents[dimension] for dimension in dimensions]
     largest_integer = max(0, min([_LARGEST_INTEGER, *(size - 1 for size in limits if size > 0)]))
     # Their places: one after another, between guards.
     bindings: list[Binding] = []
     offset = GUARD
     for number, length in enumerate(lengths):
         content = contents.get(number, _Content(Access.READ_WRITE, "i8", 1, (length,)))
-        is_whole = content.elements * content.element_bytes == length
-        shape = content.shape if content.shape is not None and is_whole else None
-        bindings.append(
-            Binding(
-                content.access,
-                content.element_type,
-                (length // content.element_bytes,) if shape is None else shape,
-                offset,
-                length,
-                largest_integer,
-                tuple(part for part in content.parts if part.element_type != content.element_type),
-            )
-        )
+        element, shape = content.element_type, content.shape
+        if shape is None or content.byte_length != length:
+            shape = (length // content.element_bytes,)
+        parts = tuple(part for part in content.parts if part.element_type != element)
+        binding = Binding(content.access, element, shape, offset, length, largest_integer, parts)
+        bindings.append(binding)
         offset += -(-length // _ALIGNMENT) * _ALIGNMENT + GUARD
     return BufferLayout(tuple(bindings), stride=offset, guard=GUARD)
-
-
-def has_room(module: mlir.Operation, lengths: Sequence[int], constants: Sequence[int]) -> bool:
-    """Return whether all tensors of a dispatch lie inside its bindings; False if a place is unknown."""
-    sizes = SizeEvaluator(arguments=constants)
-    for subspan in collect(module, _SUBSPAN):
-        number: Any = subspan.attributes["binding"]
-        offset = sizes.value(subspan.operands[0])
-        for content in _uses(subspan.results[0], sizes):
-            if offset is None or content.shape is None:
-                return False
-            if offset + content.elements * content.element_bytes > lengths[number.value]:
-                return False
-    return True
-
-
-@dataclass(frozen=True)
-class _Content:
-    """The content of one binding of a dispatch."""
-
-    access: Access
-    element_type: str
-    element_bytes: int
-    shape: tuple[int, ...] | None
-    parts: tuple[TypedPart, ...] = ()
-
-    @property
-    def elements(self) -> int:
-        return 0 if self.shape is None else prod(self.shape)
-
-
-_BITS_OF_BYTE: Final = 8
-
-
-def _element_bytes(element: Any) -> int:
-    """Return the bytes of an element in memory; a complex number is one element."""
-    if isinstance(element, mlir.ComplexType):
-        return 2 * _element_bytes(element.element_type)
-    bits = int(getattr(element, "width", 64))  # an index has no width of its own
-    return max(1, bits // _BITS_OF_BYTE)
-
-
-def _uses(value: Value, sizes: SizeEvaluator) -> list[_Content]:
-    """Return the tensors that are loaded from and stored to a binding, all with the combined access of all uses."""
-    tensors: list[Value] = []
-    loads = stores = False
-    for use in value.uses:
-        user = use.owner.operation
-        if user.name in _LOADS:
-            loads = True
-            tensors.append(user.results[0])
-        elif user.name in _STORES:
-            stores = True
-            tensors.append(user.operands[0])
-        else:
-            # What else there is to do with a binding may do both.
-            loads = stores = True
-    access = Access.READ_WRITE if loads and stores else Access.WRITE if stores else Access.READ
-    contents = []
-    for tensor in tensors:
-        if isinstance(tensor.type, mlir.ShapedType):
-            element = tensor.type.element_type
-            shape = tuple(size for size in sizes.shape(tensor) or (None,) if size is not None)
-            known = shape if len(shape) == tensor.type.rank else None
-            contents.append(_Content(access, str(element), _element_bytes(element), known))
-    return contents
 
 
 def _is_data(index: Value) -> bool:
@@ -333,14 +305,26 @@ def _is_data(index: Value) -> bool:
     return any(_is_data(operand) for operand in owner.operands)
 
 
+def argument_bytes(layout: BufferLayout) -> int:
+    """Return the bytes of the bindings that are arguments of the program, such as weights.
+
+    Arguments have their own buffers; results of dispatches and most constants are parts of larger buffers.
+    """
+    return sum(
+        binding.byte_length
+        for binding in layout.bindings
+        if binding.access is Access.READ
+        and len(binding.shape) > 1  # larger buffers have one dimension
+        and (dtype := element_type(binding.element_type)) is not None
+        and binding.byte_length == prod(binding.shape) * dtype.itemsize
+    )
+
+
 # --- Construction: the compiler's dump, changed to run on a buffer of the caller
 #
 # The benchmark that the compiler's `iree-hal-dump-executable-benchmarks` makes of a dispatch allocates one buffer,
 # never initializes it, and runs the dispatch on it `batch` times. Here its function takes the buffer as an argument,
 # with the number of copies of the bindings in it, and works on one copy after another.
-
-_REFLECTION: Final = "iree.reflection"
-_BENCHMARK: Final = "iree.benchmark"
 
 
 def dump_benchmarks(program: mlir.Operation) -> list[mlir.Operation]:
@@ -364,8 +348,8 @@ def dump_benchmarks(program: mlir.Operation) -> list[mlir.Operation]:
 
 def is_benchmark(operation: mlir.Operation) -> bool:
     """Return whether an operation is the function of a dumped benchmark."""
-    reflection = operation.attributes.get(_REFLECTION)
-    return isinstance(reflection, mlir.DictAttr) and _BENCHMARK in reflection
+    reflection = operation.attributes.get("iree.reflection")
+    return isinstance(reflection, mlir.DictAttr) and "iree.benchmark" in reflection
 
 
 DISPATCH: Final = "hal.command_buffer.dispatch"
@@ -375,23 +359,32 @@ class NoBenchmarkError(Exception):
     """A dispatch cannot be benchmarked; the message is the reason."""
 
 
+_MOST_VARIANTS: Final = 256
+_SELECT: Final = "arith.select"
+_EQUAL: Final = 0
+"""The value of `eq` in `arith.cmpi`."""
+
+
 def build_benchmark(
     module: mlir.Operation, calls: Iterable[tuple[int | None, ...]] = ()
 ) -> SizedFunction:
-    """Turn a benchmark that the compiler dumped into one on a given buffer, in place; return its function."""
+    """Turn a benchmark that the compiler dumped into one on a given buffer, in place; return its function.
+
+    The dispatch gets other constants in each of the calls, and with these its data from other places.
+    """
     functions = [op for op in body(module) if op.name == names.UTIL_FUNCTION]
     if not functions:
         raise NoBenchmarkError("its arguments are only known when the program runs")
     function, *others = functions
     for other in others:
         other.erase()
-    loops = collect(function, "scf.for")
-    dispatches = collect(function, DISPATCH)
+    loops, dispatches = collect(function, "scf.for"), collect(function, DISPATCH)
     loads = collect(function, "util.global.load")
     if len(loops) != 1 or len(dispatches) != 1 or not loads:
         raise NoBenchmarkError("its benchmark is not of the form that the compiler dumps")
     (dispatch,) = dispatches
-    lengths = [_constant(dispatch.operands[position]) for position in _segments(dispatch)[-1]]
+    operands, (places, buffers, offsets, ends) = dispatch.operands, _segments(dispatch)
+    lengths = [_constant(operands[position]) for position in ends]
     constants = passed_constants(dispatch)
     layout = buffer_layout(module, lengths, constants)
     # The constants of further variants; with weights among the arguments, copies of the bindings have their own.
@@ -399,25 +392,54 @@ def build_benchmark(
     for call in dict.fromkeys(calls) if not argument_bytes(layout) else ():
         values = tuple(value for value in call if value is not None)
         is_other = len(values) == len(constants) and values != constants
-        is_alike = is_other and buffer_layout(module, lengths, values) == layout
-        if is_alike and has_room(module, lengths, values):
-            variants.append(values)
+        if is_other and buffer_layout(module, lengths, values) == layout:
+            # All tensors must lie inside the bindings.
+            contents = _read_contents(module, values)
+            if all(
+                content.shape is not None
+                and content.offset is not None
+                and content.offset + content.byte_length <= lengths[number]
+                for number, tensors in contents
+                for content in tensors
+            ):
+                variants.append(values)
     del variants[_MOST_VARIANTS:]
     layout = replace(layout, variants=len(variants))
     with module.context, mlir.Location.unknown():
         # Give the function its four arguments in place of the batch size.
+        index, i32 = mlir.IndexType.get(), mlir.IntegerType.get_signless(32)
+        truth, i64 = mlir.IntegerType.get_signless(1), mlir.IntegerType.get_signless(64)
+        types = [mlir.Type.parse("!hal.buffer"), i32, i32, i32]
         block = function.regions[0].blocks[0]
         (old,) = block.arguments
-        i32 = mlir.IntegerType.get_signless(32)
-        types = [mlir.Type.parse("!hal.buffer"), i32, i32, i32]
-        arguments = [block.add_argument(type_, function.location) for type_ in types]
-        old.replace_all_uses_with(arguments.pop())
+        buffer, *numbers, batch = (block.add_argument(type_, function.location) for type_ in types)
+        old.replace_all_uses_with(batch)
         block.erase_argument(0)
         function.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(types, []))
         with mlir.InsertionPoint(block.operations[0]):
-            index = mlir.IndexType.get()
-            sets, stride = (build("arith.index_cast", index, number) for number in arguments[1:])
-        _place_bindings(loops[0], dispatch, layout, (arguments[0], sets, stride), variants)
+            sets, stride = (build("arith.index_cast", index, number) for number in numbers)
+        with mlir.InsertionPoint(dispatch):
+            iteration = loops[0].regions[0].blocks[0].arguments[0]
+            copy = build("arith.remui", index, iteration, sets)
+            if len(variants) > 1:
+                # Use the constants of this iteration's variant where the variants differ.
+                count = constant(index, len(variants))
+                variant = build("arith.remui", index, copy, count)
+                equal = mlir.IntegerAttr.get(i64, _EQUAL)
+                for position, values in zip(places, zip(*variants, strict=True), strict=True):
+                    kind = operands[position].type
+                    for other, value in enumerate(values[1:] if len(set(values)) > 1 else (), 1):
+                        tested = variant, constant(index, other)
+                        is_variant = build("arith.cmpi", truth, *tested, predicate=equal)
+                        chosen = is_variant, constant(kind, value), operands[position]
+                        operands[position] = build(_SELECT, kind, *chosen)
+                copy = build("arith.divui", index, copy, count)
+            # Bind the parts of this copy.
+            base = build("arith.muli", index, copy, stride)
+            for position, binding in enumerate(layout.bindings):
+                start = constant(index, binding.offset)
+                operands[buffers[position]] = buffer
+                operands[offsets[position]] = build("arith.addi", index, base, start)
     # Remove the benchmark's own buffer and the ops that made it.
     gone = {str(load.attributes["global"]) for load in loads}
     for load in loads:
@@ -436,7 +458,7 @@ def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
         NoBenchmarkError: the constants are known only when the program runs.
     """
     constants = []
-    for position in _segments(dispatch)[-4]:
+    for position in _segments(dispatch)[0]:
         value = dispatch.operands[position]
         while not isinstance(value.owner, mlir.Block) and value.owner.operation.name == _SELECT:
             value = value.owner.operation.operands[2]  # the value where the condition is false
@@ -445,13 +467,10 @@ def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
 
 
 def _segments(dispatch: mlir.Operation) -> list[range]:
-    """Return the positions of the groups of operands.
-
-    The last four, apart from the flags, are the constants of a dispatch, and its buffers, their offsets and lengths.
-    """
+    """Return the positions of the constants of a dispatch, and of its buffers, their offsets and lengths."""
     sizes: Any = dispatch.attributes["operandSegmentSizes"]
     ends = list(accumulate(sizes))
-    return [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+    return [range(end - size, end) for size, end in zip(sizes, ends, strict=True)][-4:]
 
 
 def _constant(value: Value) -> int:
@@ -462,77 +481,12 @@ def _constant(value: Value) -> int:
     return int(attribute.value)
 
 
-def _place_bindings(
-    loop: mlir.Operation,
-    dispatch: mlir.Operation,
-    layout: BufferLayout,
-    arguments: tuple[Value, Value, Value],
-    variants: Sequence[tuple[int, ...]],
-) -> None:
-    """Let the dispatch take its bindings and its constants from the set of the iteration."""
-    buffer, sets, stride = arguments
-    operands = dispatch.operands
-    index, truth = mlir.IndexType.get(), mlir.IntegerType.get_signless(1)
-    equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), _EQUAL)
-    # Set and variant of this iteration of the loop.
-    constants, buffers, offsets, _ = _segments(dispatch)[-4:]
-    iteration = loop.regions[0].blocks[0].arguments[0]
-    with mlir.InsertionPoint(dispatch):
-        number = build("arith.remui", index, iteration, sets)
-        if len(variants) > 1:
-            count = constant(index, len(variants))
-            variant = build("arith.remui", index, number, count)
-            # Use the constants of the variant where the variants differ.
-            for position, values in zip(constants, zip(*variants, strict=True), strict=True):
-                if len(set(values)) == 1:
-                    continue
-                selected = operands[position]
-                kind = selected.type
-                for other, value in enumerate(values[1:], 1):
-                    is_other = build(
-                        "arith.cmpi", truth, variant, constant(index, other), predicate=equal
-                    )
-                    selected = build(_SELECT, kind, is_other, constant(kind, value), selected)
-                operands[position] = selected
-            number = build("arith.divui", index, number, count)
-        # Bind the parts of the set.
-        base = build("arith.muli", index, number, stride)
-        for position, binding in enumerate(layout.bindings):
-            start = constant(index, binding.offset)
-            operands[buffers[position]] = buffer
-            operands[offsets[position]] = build("arith.addi", index, base, start)
-
-
-# --- Dispatches that get their data from other places in each call
-
-_MOST_VARIANTS: Final = 256
-_SELECT: Final = "arith.select"
-_EQUAL: Final = 0
-"""The value of `eq` in `arith.cmpi`."""
-
-
-def argument_bytes(layout: BufferLayout) -> int:
-    """Return the bytes of the bindings that are arguments of the program, such as weights.
-
-    Arguments have their own buffers; results of dispatches and most constants are parts of larger buffers.
-    """
-    return sum(
-        binding.byte_length
-        for binding in layout.bindings
-        if binding.access is Access.READ
-        and len(binding.shape) > 1  # larger buffers have one dimension
-        and (dtype := element_type(binding.element_type)) is not None
-        and binding.byte_length == prod(binding.shape) * dtype.itemsize
-    )
-
-
 # --- Benchmarks of dynamic dispatches: one module with a function for each combination of sizes --
 
-CHECKED_SIZES: Final = (2, 7, 63, 65, 385)
+_CHECKED_SIZES: Final = (2, 7, 63, 65, 385)
 """Sizes at which outputs are checked, besides those between the given ones: around powers of two, and odd."""
 
 _FOLDING: Final = "builtin.module(util.func(canonicalize,cse))"
-
 
 DynamicBenchmark = tuple[mlir.Operation, tuple[SizedFunction, ...]]
 """The module of a benchmark, and its functions."""
@@ -546,8 +500,8 @@ def smallest(functions: Iterable[SizedFunction]) -> SizedFunction:
 
 def dynamic_benchmarks(
     program: mlir.Operation, given: Sequence[GivenSizes], others: Container[str]
-) -> list[DynamicBenchmark]:
-    """Return the benchmarks of the dynamic dispatches of a program."""
+) -> Iterator[DynamicBenchmark]:
+    """Yield the benchmarks of the dynamic dispatches of a program: those that are not static ones."""
     # Besides the given combinations there are some that are only checked, with no weight. Between the given ones, these
     # have one dimension between its given sizes, and the first size of all others.
     first = [dimension.sizes[0][0] for dimension in given]
@@ -556,7 +510,7 @@ def dynamic_benchmarks(
         for position, dimension in enumerate(given)
         for size in sizes_between([size for size, _ in dimension.sizes])
     ]
-    checked = [(size,) * len(given) for size in CHECKED_SIZES]
+    checked = [(size,) * len(given) for size in _CHECKED_SIZES]
     only_checked = [
         SizeCombination(tuple(given), sizes, 0)
         for sizes in dict.fromkeys([*between, *checked])
@@ -564,73 +518,55 @@ def dynamic_benchmarks(
             size not in dict(dimension.sizes) for size, dimension in zip(sizes, given, strict=True)
         )
     ]
-    dumped: dict[str, list[tuple[SizeCombination, mlir.Operation]]] = defaultdict(list)
+    # The functions of each dispatch, by name, in the module for the first combination.
+    modules: dict[str, mlir.Operation] = {}
+    functions: dict[str, dict[str, SizedFunction]] = defaultdict(dict)
     for combination in (*combinations(given), *only_checked):
         for module in dump_benchmarks(_at_sizes(program, combination)):
             (variant,) = collect(module, names.EXECUTABLE_VARIANT)
-            if dispatch_name(variant) not in others:
-                dumped[dispatch_name(variant)].append((combination, module))
-    benchmarks = (_joined(modules, between) for modules in dumped.values())
-    return [benchmark for benchmark in benchmarks if benchmark is not None]
+            name = dispatch_name(variant)
+            if name in others:
+                continue
+            try:
+                built = build_benchmark(module)
+            except NoBenchmarkError:
+                continue
+            equal = functions[name].get(built.name)
+            if equal is not None:  # the dispatch does not depend on all sizes
+                weight = equal.weight + combination.weight
+                functions[name][built.name] = replace(equal, weight=weight)
+                continue
+            sizes = SizeEvaluator(arguments=passed_constants(collect(module, DISPATCH)[0]))
+            roots = [op for function in find_root_ops(module) for op in function.roots]
+            functions[name][built.name] = replace(
+                built,
+                loops=StructuredOp(roots[0]).loop_sizes(sizes.shape) if len(roots) == 1 else (),
+                sizes=str(combination),
+                weight=combination.weight,
+                is_between=combination.sizes in between,
+            )
+            last = list(body(modules.setdefault(name, module)))[-1]
+            for op in list(body(module)) if modules[name] is not module else ():
+                if op.name == names.UTIL_FUNCTION and symbol_name(op) == built.name:
+                    op.move_after(last)
+    for name, module in modules.items():
+        ordered = sorted(functions[name].values(), key=lambda function: not function.weight)
+        if ordered[0].weight:
+            yield module, tuple(ordered)
 
 
 def _at_sizes(program: mlir.Operation, combination: SizeCombination) -> mlir.Operation:
     """Return a copy of a program whose host code has constant sizes for its arguments."""
     copy = program.operation.clone().operation
-    for function in body(copy):
-        dimensions = (
-            collect(function, BUFFER_VIEW_DIM) if function.name == names.UTIL_FUNCTION else ()
-        )
-        for dimension in dimensions:
-            view = dimension.operands[0]
-            number: Any = dimension.attributes["index"]
-            if not isinstance(view, mlir.BlockArgument):
-                continue
-            size = combination.size_of(view.arg_number, number.value)
-            if size is not None:
-                with mlir.InsertionPoint(dimension), dimension.location:
-                    value = constant(dimension.results[0].type, size)
-                dimension.results[0].replace_all_uses_with(value)
-                dimension.erase()
+    functions = [op for op in body(copy) if op.name == names.UTIL_FUNCTION]
+    for dimension in [op for function in functions for op in collect(function, BUFFER_VIEW_DIM)]:
+        view, number = dimension.operands[0], mlir.IntegerAttr(dimension.attributes["index"]).value
+        is_argument = isinstance(view, mlir.BlockArgument)
+        size = combination.size_of(view.arg_number, number) if is_argument else None
+        if size is not None:
+            with mlir.InsertionPoint(dimension), dimension.location:
+                value = constant(dimension.results[0].type, size)
+            dimension.results[0].replace_all_uses_with(value)
+            dimension.erase()
     PassManager.parse(_FOLDING, copy.context).run(copy)
     return copy
-
-
-def _joined(
-    modules: Sequence[tuple[SizeCombination, mlir.Operation]], between: Container[tuple[int, ...]]
-) -> DynamicBenchmark | None:
-    """Return the benchmark with the functions of all modules, in the first one; None if none is measured."""
-    functions: dict[str, SizedFunction] = {}
-    target: mlir.Operation | None = None
-    for combination, module in modules:
-        try:
-            built = build_benchmark(module)
-        except NoBenchmarkError:
-            continue
-        equal = functions.get(built.name)
-        if equal is not None:  # the dispatch does not depend on all sizes
-            functions[built.name] = replace(equal, weight=equal.weight + combination.weight)
-            continue
-        sizes = SizeEvaluator(arguments=passed_constants(collect(module, DISPATCH)[0]))
-        roots = [op for function in find_root_ops(module) for op in function.roots]
-        functions[built.name] = replace(
-            built,
-            loops=StructuredOp(roots[0]).loop_sizes(sizes.shape) if len(roots) == 1 else (),
-            sizes=str(combination),
-            weight=combination.weight,
-            is_between=combination.sizes in between,
-        )
-        if target is None:
-            target = module
-            continue
-        # Move the function to the end of the first module.
-        moved = next(
-            op
-            for op in body(module)
-            if op.name == names.UTIL_FUNCTION and symbol_name(op) == built.name
-        )
-        moved.move_after(list(body(target))[-1])
-    ordered = sorted(functions.values(), key=lambda function: not function.weight)
-    if target is None or not ordered[0].weight:
-        return None
-    return target, tuple(ordered)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import partial
+from math import inf
 from typing import Any, Final
 
 from iree.compiler import ir as mlir
@@ -44,7 +44,6 @@ from tuninglink.plain_data import named
 from tuninglink.tuning.programs.benchmark import (
     Benchmark,
     BufferLayout,
-    DynamicBenchmark,
     NoBenchmarkError,
     SizedFunction,
     argument_bytes,
@@ -166,22 +165,32 @@ class DispatchedProgram:
         if tasks:
             return tasks
         what = f"matches {option}" if self.tasks else "can run alone"
-        reasons = [note(str(omission)) for omission in self.omissions[:_SHOWN]]
+        reasons = [note(str(omission)) for omission in self.omissions[:5]]
         if any(omission.reason == _DYNAMIC for omission in self.omissions):
             # The remedy for dynamic sizes, with the dimensions of the program's arguments that have them.
-            dynamic = self.calls.dynamic if self.calls else ()
-            places = [f"{argument}.{number}" for argument, number in dynamic]
-            where = f"{'dimension' if len(places) == 1 else 'dimensions'} {', '.join(places)}"
-            remedy = f"give sizes for {where} of the arguments, as in --dim {'='.join(places)}=64"
+            places = (
+                [f"{argument}.{dimension}" for argument, dimension in self.calls.dynamic]
+                if self.calls
+                else []
+            )
+            where = (
+                f"dimension{'s' * (len(places) > 1)} {', '.join(places)} of the arguments, as in"
+            )
+            remedy = f"give sizes for {where} --dim {'='.join(places)}=64"
             if not places:
-                example = "--dim ARGUMENT.DIMENSION=SIZE"
-                remedy = f"give the sizes of the program's arguments, as in {example}"
+                remedy = (
+                    "give the sizes of the program's arguments, as in --dim ARGUMENT.DIMENSION=SIZE"
+                )
             reasons.append(note(remedy))
         raise TuninglinkError(error(f"no dispatch {what}", notes=reasons))
 
 
-_SHOWN: Final = 5
-"""The number of reasons to list if no dispatch is left."""
+_DYNAMIC: Final = "sizes are known only when the program runs"
+
+_NOT_GIVEN: Final = (
+    "its sizes do not follow from those that --dim gives; "
+    "sizes without an argument and a dimension are for all dynamic dimensions"
+)
 
 
 def read_program(
@@ -210,30 +219,12 @@ def read_program(
         calls, saved = form_dispatches(run, first=first, sizes=sizes, options=options)
         materialize_encodings(run.module)
         dispatched = without_weights(run.module)
-    module = mlir.Module.parse(dispatched, thread_context()).operation
-    if any(map(is_benchmark, body(module))):
-        tasks, omissions = _tasks([module], None, {})
-    else:
-        weights = {function.name: function.weight for function in options.functions} or None
-        arguments = dispatch_arguments(module, lambda *_: None)
-        tasks, omissions = _tasks(
-            dump_benchmarks(module),
-            count_calls(module, weights, initializations=0),
-            arguments,
-            partial(dynamic_benchmarks, module, sizes) if sizes else None,
-        )
-    if not tasks and not omissions:
-        raise CompileError(error(f"there is no dispatch in '{path}'"))
-    return DispatchedProgram(saved, calls, tuple(_with_program_sets(tasks)), tuple(omissions))
-
-
-def _tasks(
-    benchmarks: Iterable[mlir.Operation],
-    calls: Counter[str] | None,
-    arguments: Mapping[str, Sequence[tuple[int | None, ...]]],
-    dynamic: Callable[[Container[str]], list[DynamicBenchmark]] | None = None,
-) -> tuple[list[TuningTask], list[Omission]]:
-    """Return the distinct problems of benchmarks, and the dispatches without a benchmark."""
+    program = mlir.Module.parse(dispatched, thread_context()).operation
+    is_whole = not any(map(is_benchmark, body(program)))
+    benchmarks = dump_benchmarks(program) if is_whole else [program]
+    weights = {function.name: function.weight for function in options.functions} or None
+    counts = count_calls(program, weights, initializations=0) if is_whole else Counter[str]()
+    arguments = dispatch_arguments(program, lambda *_: None) if is_whole else {}
     built: list[tuple[mlir.Operation, SizedFunction, tuple[SizedFunction, ...]]] = []
     omissions: list[Omission] = []
     seen: set[str] = set()
@@ -249,8 +240,9 @@ def _tasks(
         except NoBenchmarkError as failure:
             omissions.append(Omission((name,), str(failure)))
     # Dynamic dispatches, whose function is the one for the least work.
-    for module, functions in dynamic(seen) if dynamic else ():
-        built.append((module, smallest(functions), functions))
+    if is_whole and sizes:
+        dynamic = dynamic_benchmarks(program, sizes, frozenset(seen))
+        built += [(module, smallest(functions), functions) for module, functions in dynamic]
     # Join equal dispatches.
     tasks: dict[str, TuningTask] = {}
     for module, function, sized in built:
@@ -261,15 +253,14 @@ def _tasks(
             problem_key(variant, function.layout, sized),
             (name,),
             (symbol_name(collect(variant, names.FUNCTION)[0]) or "",),
-            1 if calls is None else calls[name],
+            counts[name] if is_whole else 1,
             Target.from_attribute(variant.attributes["target"]),
             to_bytecode(module),
             function.name,
             function.layout,
             sized,
         )
-        equal = tasks.get(task.key)
-        if equal is not None:
+        if equal := tasks.get(task.key):
             task = replace(
                 equal,
                 dispatches=(*equal.dispatches, *task.dispatches),
@@ -278,19 +269,12 @@ def _tasks(
             )
         tasks[task.key] = task
     # The called dispatches without a benchmark.
-    reason = _DYNAMIC if dynamic is None else _NOT_GIVEN
-    missing = tuple(name for name in calls or () if name not in seen)
-    omissions += [Omission(missing, reason)] if missing else []
-    return list(tasks.values()), omissions
-
-
-_DYNAMIC: Final = "sizes are known only when the program runs"
-
-
-_NOT_GIVEN: Final = (
-    "its sizes do not follow from those that --dim gives; "
-    "sizes without an argument and a dimension are for all dynamic dimensions"
-)
+    if missing := tuple(name for name in counts if name not in seen):
+        omissions.append(Omission(missing, _NOT_GIVEN if sizes else _DYNAMIC))
+    if not tasks and not omissions:
+        raise CompileError(error(f"there is no dispatch in '{path}'"))
+    in_caches = tuple(_with_program_sets(tasks.values()))
+    return DispatchedProgram(saved, calls, in_caches, tuple(omissions))
 
 
 # --- The data in the caches when a program calls a dispatch
@@ -298,53 +282,42 @@ _NOT_GIVEN: Final = (
 CPU: Final = "llvm-cpu"
 """The backend for CPUs."""
 
-_MOST_CPU_BYTES: Final = 128 << 20
-"""The most data of a program between two calls on a CPU: last-level caches keep less for each core."""
+_MOST_BYTES: Final = {True: 128 << 20, False: 256 << 20}
+"""The most data of a program between two calls, on a CPU, of whose last-level cache a core uses less, and on a GPU, of which
+the largest has as much (an MI300X; an H200 has 50 MB)."""
 
-_MOST_GPU_BYTES: Final = 256 << 20
-"""The same on a GPU, of which the largest last-level cache has as much (an MI300X; an H200 has 50 MB)."""
-
-_GPU_BOUND: Final = 64.0
-"""The most operations per byte of a dispatch that waits for the memory of a GPU. An H200 does 206 in f16, and a decode
-step at most two for each element of its weights and sequence of the batch."""
-
-_CPU_BOUND: Final = 128.0
-"""The same on a CPU. A core that does 115 operations in f32 while it reads 21 bytes does over 5 for each of them."""
+_BOUND: Final = {True: 128.0, False: 64.0}
+"""The most operations per byte of a dispatch that waits for memory, on a CPU and on a GPU. A core that does 115 operations in
+f32 while it reads 21 bytes does over 5 for each of them. An H200 does 206 in f16, and a decode step at most two for each
+element of its weights and sequence of the batch."""
 
 
-def _with_program_sets(tasks: Sequence[TuningTask]) -> list[TuningTask]:
-    """Return tasks with the sets that the program uses between two calls of each in their layouts.
+def _with_program_sets(tasks: Iterable[TuningTask]) -> Iterator[TuningTask]:
+    """Yield tasks with the sets that the program uses between two calls of each in their layouts.
 
     Weights come from the last-level cache or from memory in each run of the program. A benchmark that repeats its
     dispatch on the same data shows neither that cost nor the savings of cache tiles. Data that the program has just
     computed is in the caches, so this is for dispatches that mostly read weights, and that may wait for memory, as all
     products in a decode step do. Others run at the rate of the arithmetic either way.
     """
-    waiting: dict[str, bool] = {}
-    weights: dict[str, int] = {}
+    costs: list[tuple[TuningTask, bool, bool, int]] = []
     for task in tasks:
-        if task.is_dynamic:
-            continue
-        cost = cost_of(mlir.Module.parse(task.source, thread_context()).operation)
-        if task.target.backend == CPU:
-            waits = cost.intensity is None or cost.intensity <= _CPU_BOUND
-        else:
-            waits = cost.intensity is not None and cost.intensity <= _GPU_BOUND
-        # Dispatches count that mostly read arguments.
-        arguments = argument_bytes(task.layout)
-        waiting[task.key] = waits
-        weights[task.key] = arguments if waits and 2 * arguments > (cost.bytes or 0) else 0
-    used = sum(task.calls * weights.get(task.key, 0) for task in tasks)
-    result = []
-    for task in tasks:
-        is_on_cpu = task.target.backend == CPU
-        sets = 1
-        if own := weights.get(task.key, 0):
-            sets = max(1, min(used, _MOST_CPU_BYTES if is_on_cpu else _MOST_GPU_BYTES) // own)
-        elif waiting.get(task.key) and not is_on_cpu:
-            sets = task.layout.variants
-        result.append(replace(task, layout=replace(task.layout, program_sets=sets)))
-    return result
+        is_on_cpu, waits, weights = task.target.backend == CPU, False, 0
+        if not task.is_dynamic:
+            cost = cost_of(mlir.Module.parse(task.source, thread_context()).operation)
+            unknown = 0.0 if is_on_cpu else inf
+            intensity = unknown if cost.intensity is None else cost.intensity
+            waits = intensity <= _BOUND[is_on_cpu]
+            # Dispatches count that mostly read arguments.
+            arguments = argument_bytes(task.layout)
+            weights = arguments if waits and 2 * arguments > (cost.bytes or 0) else 0
+        costs.append((task, is_on_cpu, waits, weights))
+    used = sum(task.calls * weights for task, *_, weights in costs)
+    for task, is_on_cpu, waits, weights in costs:
+        sets = task.layout.variants if waits and not is_on_cpu else 1
+        if weights:
+            sets = max(1, min(used, _MOST_BYTES[is_on_cpu]) // weights)
+        yield replace(task, layout=replace(task.layout, program_sets=sets))
 
 
 # --- Dynamic dispatches that are specialized for ranges of sizes: the ranges, their tasks, and the choice of code for a size
@@ -355,11 +328,20 @@ FALLBACK: Final = "condition_fallback"
 
 def select_exports(module: mlir.Operation) -> None:
     """Make the functions of benchmarks at `executable-configurations` call the code for their sizes, in place."""
-    exports = {
-        symbol_name(export) or "": export for export in collect(module, names.EXECUTABLE_EXPORT)
-    }
+    exports = {symbol_name(export): export for export in collect(module, names.EXECUTABLE_EXPORT)}
     if not any(FALLBACK in export.attributes for export in exports.values()):
         return
+
+    def is_for(export: mlir.Operation, workload: Sequence[int | None]) -> bool:
+        """Return whether an export is for a workload; its condition is a region that returns a truth value."""
+        for block in [block for region in export.regions for block in region]:
+            results = list(block.operations)[-1].operands
+            if [str(result.type) for result in results] == ["i1"]:
+                _, *arguments = block.arguments
+                sizes = SizeEvaluator(given=dict(zip(arguments, workload, strict=True)))
+                return bool(sizes.value(results[0]))
+        return True
+
     with module.context:
         for function in body(module):
             if function.name != names.UTIL_FUNCTION:
@@ -370,35 +352,13 @@ def select_exports(module: mlir.Operation) -> None:
                 entry_point: Any = workgroups.attributes["entry_point"]
                 name = str(entry_point.value[-1])
                 sizes = SizeEvaluator()
-                _, *workload = (sizes.value(operand) for operand in workgroups.operands)
-                while FALLBACK in exports[name].attributes and not _holds(exports[name], workload):
-                    fallback: Any = exports[name].attributes[FALLBACK]
-                    name = fallback.value
+                _, *workload = map(sizes.value, workgroups.operands)
+                while not is_for(exports[name], workload):
+                    name = mlir.StringAttr(exports[name].attributes[FALLBACK]).value
                 for operation in (workgroups, *lookups):
                     old: Any = operation.attributes["entry_point"]
                     path = mlir.SymbolRefAttr.get([*old.value[:-1], name])
                     operation.attributes["entry_point"] = path
-
-
-def _holds(export: mlir.Operation, workload: list[int | None]) -> bool:
-    """Return whether the condition of an export holds for a workload.
-
-    The condition is the region that returns a truth value instead of a workgroup count.
-    """
-    for region in export.regions:
-        if region.blocks:
-            block = region.blocks[0]
-            results = list(block.operations)[-1].operands
-            if [str(result.type) for result in results] == ["i1"]:
-                break
-    _, *arguments = block.arguments
-    sizes = SizeEvaluator(given=dict(zip(arguments, workload, strict=True)))
-    return bool(sizes.value(results[0]))
-
-
-_SPECIALIZATION: Final = (
-    "builtin.module(hal.executable(hal.executable.variant(iree-codegen-specialize-exports)))"
-)
 
 
 def dynamic_loops(task: TuningTask) -> tuple[int, ...]:
@@ -421,7 +381,7 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
         function
         for function in task.sized
         if all(
-            loop < len(function.loops) and (function.loops[loop] or 0) in sizes
+            any(size in sizes for size in function.loops[loop : loop + 1] if size)
             for loop, sizes in bounds.items()
         )
     )
@@ -432,27 +392,30 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
     loops = len(StructuredOp(root).sizes)
     # Let the compiler specialize the dispatch, and keep only the variant for the range.
     root.attributes[SPECIALIZATION_RANGES] = specialization_ranges([bounds], loops, module.context)
-    PassManager.parse(_SPECIALIZATION, module.context).run(module)
+    PassManager.parse(
+        "builtin.module(hal.executable(hal.executable.variant(iree-codegen-specialize-exports)))",
+        module.context,
+    ).run(module)
     exports = collect(module, names.EXECUTABLE_EXPORT)
     specialized = [export for export in exports if FALLBACK in export.attributes]
     if len(specialized) != 1:
         return None
-    # Remove the function for all other sizes, and the condition. The specialized function has the name of the original
-    # one, which the functions of the benchmark refer to.
+    # Remove the function for all other sizes, the condition, and the benchmarks of sizes outside the range. The specialized
+    # function has the name of the original one, which the functions of the benchmark refer to.
     (conditional,) = specialized
-    fallback: Any = conditional.attributes[FALLBACK]
-    for operation in collect(module, names.FUNCTION):
-        if symbol_name(operation) == fallback.value:
-            operation.erase()
+    fallback = mlir.StringAttr(conditional.attributes[FALLBACK]).value
     for export in exports:
-        if symbol_name(export) == fallback.value:  # it is equal but for its name and the condition
-            export.attributes[names.SYMBOL_NAME] = conditional.attributes[names.SYMBOL_NAME]
-            export.attributes["ordinal"] = conditional.attributes["ordinal"]
+        if symbol_name(export) == fallback:  # it is equal but for its name and the condition
+            for name in (names.SYMBOL_NAME, "ordinal"):
+                export.attributes[name] = conditional.attributes[name]
     conditional.erase()
     kept = {function.name for function in functions}
-    for operation in list(body(module)):
-        if operation.name == names.UTIL_FUNCTION and symbol_name(operation) not in kept:
-            operation.erase()
+    removed = [op for op in collect(module, names.FUNCTION) if symbol_name(op) == fallback]
+    removed += [
+        op for op in body(module) if op.name == names.UTIL_FUNCTION and symbol_name(op) not in kept
+    ]
+    for operation in removed:
+        operation.erase()
     # The smallest size is the problem of the task.
     (variant,) = collect(module, names.EXECUTABLE_VARIANT)
     least = smallest(functions)
@@ -483,17 +446,16 @@ def boxes_around(
 
     The sizes of the `loops` differ, and a range has at least `least` sizes.
     """
-    columns: dict[int, list[int]] = {}
-    for loop in loops:
-        sizes = [function.loops[loop] for function in functions if loop < len(function.loops)]
-        static = [size for size in sizes if size]
-        if len(static) < len(functions):
-            return []
-        columns[loop] = static
-    ranges = {loop: ranges_around(sizes, least) for loop, sizes in columns.items()}
+    rows = [
+        [size for loop in loops for size in function.loops[loop : loop + 1] if size]
+        for function in functions
+    ]
+    if any(len(row) < len(loops) for row in rows):
+        return []
+    ranges = [ranges_around(column, least) for column in zip(*rows, strict=True)]
     boxes: list[Box] = []
-    for position in range(len(functions)):
-        box = {loop: ranges[loop][columns[loop][position]] for loop in loops}
+    for row in rows:
+        box = {loop: of[size] for loop, of, size in zip(loops, ranges, row, strict=True)}
         if box not in boxes:
             boxes.append(box)
     return boxes
