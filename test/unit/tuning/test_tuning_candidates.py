@@ -6,6 +6,7 @@ from concurrent.futures import Future
 
 import pytest
 from iree.compiler import ir as mlir
+from processes import eventually
 from programs import TARGETS
 from tuning_programs import (
     ATTENTION,
@@ -195,14 +196,11 @@ def test_all_candidates_for_an_attention_have_intrinsics_or_lanes(source: str) -
 def test_a_draw_in_another_process_is_the_same() -> None:
     task = prepared(REDUCTION, "cuda")
     with DrawingProcesses(TARGETS["cuda"], (6, 1)) as process:
-        begun = process.begin(task.task, {}, EVERYTHING, 6, 1)
-        assert begun.result() == task.spaces.sample(6, seed=1)
         fresh = prepared.__wrapped__(REDUCTION, "cuda")
         fresh.spaces.make = lambda *_: pytest.fail("drawn here")
-        assert (
-            process.prepare(task.task, {}, EVERYTHING, lambda: fresh).spaces.sample(6, seed=1)
-            == begun.result()
-        )
+        spaces = process.prepare(task.task, {}, EVERYTHING, lambda: fresh).spaces
+        assert eventually(lambda: spaces.is_drawn(6, 1))
+        assert spaces.sample(6, seed=1) == task.spaces.sample(6, seed=1)
 
 
 def begun_elsewhere(outcome: list[Candidate] | Exception | None) -> list[Candidate]:
@@ -213,7 +211,7 @@ def begun_elsewhere(outcome: list[Candidate] | Exception | None) -> list[Candida
         job.set_exception(outcome)
     elif outcome is not None:
         job.set_result(outcome)
-    spaces.begin_elsewhere = lambda _n, _seed: job
+    spaces.draw_elsewhere(lambda _n, _seed: job, {})
     spaces.begin_sample(4, seed=0)
     return spaces.sample(4, seed=0)
 

@@ -142,7 +142,7 @@ class SearchProblem:
     def reduction(self) -> int:
         """The number of values summed for one element of the result, at least 1."""
         sizes = zip(self.roles, self.sizes, strict=True)
-        return math.prod(size or 1 for role, size in sizes if side_of(role) == "k")
+        return prod(size or 1 for role, size in sizes if side_of(role) == "k")
 
     def __str__(self) -> str:
         sizes = "x".join("?" if size is None else str(size) for size in self.sizes)
@@ -157,22 +157,24 @@ def distance(one: str, other: str) -> float:
 
     It is infinite if the kinds, element types or numbers of loops differ, or if a size is dynamic.
     """
-    read = [_DESCRIPTION.fullmatch(text) for text in (one, other)]
-    if read[0] is None or read[1] is None:
-        return math.inf
-    sizes = [[int(size) for size in match[2].split("x")] for match in read if match]
-    alike = read[0].group(1, 3) == read[1].group(1, 3) and len(sizes[0]) == len(sizes[1])
-    if not alike:
-        return math.inf
-    return sum(abs(math.log2(left / right)) for left, right in zip(*sizes, strict=True))
+    left, right = _DESCRIPTION.fullmatch(one), _DESCRIPTION.fullmatch(other)
+    if left is None or right is None or left.group(1, 3) != right.group(1, 3):
+        return inf
+    sizes, other_sizes = ([int(size) for size in match[2].split("x")] for match in (left, right))
+    if len(sizes) != len(other_sizes):
+        return inf
+    return sum(abs(math.log2(a / b)) for a, b in zip(sizes, other_sizes, strict=True))
 
 
-_ROLES: Final = {
-    "m": (Role.M, Role.OUTPUT_IMAGE),
-    "n": (Role.N, Role.OUTPUT_CHANNEL),
-    "k": (Role.K, Role.K1, Role.K2, Role.FILTER, Role.INPUT_CHANNEL, Role.REDUCTION),
+_SIDES: Final = {
+    role.value: side
+    for side, roles in {
+        "m": (Role.M, Role.OUTPUT_IMAGE),
+        "n": (Role.N, Role.OUTPUT_CHANNEL),
+        "k": (Role.K, Role.K1, Role.K2, Role.FILTER, Role.INPUT_CHANNEL, Role.REDUCTION),
+    }.items()
+    for role in roles
 }
-_SIDES: Final = {role.value: side for side, roles in _ROLES.items() for role in roles}
 _WIDTH: Final = re.compile(r"\d+")
 
 
@@ -194,7 +196,7 @@ def logarithm(value: float) -> float:
 
 # --- The candidates of one problem: the valid configurations of its spaces, and given ones -------------
 
-CHECKING: Final[Limits] = Limits(seconds=5.0, solver_seconds=1.0)
+_CHECKING: Final[Limits] = Limits(seconds=5.0, solver_seconds=1.0)
 """The limits of a check of one assignment."""
 
 MOST_ACCUMULATORS: Final = 256
@@ -209,10 +211,6 @@ _SEARCHING: Final[Limits] = Limits(seconds=2.0, steps=5000)
 _FIRST_STEPS: Final = frozenset({1, 2, 4, 8, 16, 32, 64})
 """The values that a knob may take instead of 0."""
 
-_MOST_CHANGES: Final = 2
-"""The number of knobs in which a neighbor may differ."""
-
-
 _SECONDS: Final = 2.0
 """Time limit for one sample of all spaces of a dispatch, for which a device may wait. It is processor time, so that
 busy and idle machines sample the same candidates."""
@@ -220,8 +218,8 @@ busy and idle machines sample the same candidates."""
 _STEPS: Final = 1000
 """Limit on the solver steps before the first assignment of a space; most need 60 to 800."""
 
-BeginDraw = Callable[[int, int], Future[list[Candidate]]]
-"""Begins a draw of a number of candidates with a seed."""
+_Draws = dict[tuple[int, int], Future[list[Candidate]]]
+"""Draws, by their number of candidates and their seed."""
 
 _MOST_REJECTED: Final = 64
 """The number of consecutive rejected assignments after which a space counts as empty."""
@@ -244,7 +242,6 @@ class CandidateSpaces:
         default_fault: the reason why the compiler's choice is known to be miscompiled; empty without one.
         given: candidates from specs, other than the default.
         spaces: the selected spaces.
-        begin_elsewhere: begins a draw in another process; None for draws in this one.
 
     Raises:
         SelectionError: the selection leaves no space.
@@ -290,12 +287,12 @@ class CandidateSpaces:
         # Draws, by their number of candidates and their seed; and those of one space, by its position and the seed: the
         # candidates so far, and further ones in random order.
         self._drawn: dict[tuple[int, int], list[Candidate]] = {}
-        self._begun: dict[tuple[int, int], Future[list[Candidate]]] = {}
+        self._begun: _Draws = {}
         self._samples: dict[
             tuple[int, int], tuple[dict[str, Candidate], Iterator[Candidate | None]]
         ] = {}
         self._space_reasons: dict[int, str] = {}
-        self.begin_elsewhere: BeginDraw | None = None
+        self._begin_elsewhere: Callable[[int, int], Future[list[Candidate]]] | None = None
         self.default = self._in_space(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
         for configuration in given:
@@ -310,6 +307,12 @@ class CandidateSpaces:
         result.default = start
         result.given = ()
         return result
+
+    def draw_elsewhere(
+        self, begin: Callable[[int, int], Future[list[Candidate]]], begun: _Draws
+    ) -> None:
+        """Let another process draw, which begins a draw of a number of candidates with a seed; some are begun."""
+        self._begin_elsewhere, self._begun = begin, begun
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
         """Return `n` candidates drawn evenly from the spaces.
@@ -337,10 +340,10 @@ class CandidateSpaces:
         Return whether that call need not wait.
         """
         if (n, seed) not in self._drawn and (n, seed) not in self._begun:
-            if self.begin_elsewhere is None:
+            if self._begin_elsewhere is None:
                 self.sample(n, seed)
             else:
-                self._begun[n, seed] = self.begin_elsewhere(n, seed)
+                self._begun[n, seed] = self._begin_elsewhere(n, seed)
         return self.is_drawn(n, seed)
 
     def is_drawn(self, n: int, seed: int) -> bool:
@@ -349,19 +352,16 @@ class CandidateSpaces:
         return (n, seed) in self._drawn or (begun is not None and begun.done())
 
     def _draw(self, n: int, seed: int, deadline: float) -> list[Candidate]:
-        count = len(self.spaces)
-        filled = [
-            number
-            for number in range(count)
-            if self._first(number, 1, seed, deadline, count - number)
-        ]
-        if not filled:
-            return []
-        share = -(-n // len(filled))
-        drawn = [
-            self._first(number, share, seed, deadline, len(filled) - position)
-            for position, number in enumerate(filled)
-        ]
+        """Return the first candidates of all spaces in turn, each within its share of the time."""
+        numbers, share = list(range(len(self.spaces))), 1
+        drawn: list[list[Candidate]] = []
+        for _ in range(2):  # find the spaces with a candidate first
+            drawn = [
+                self._first(number, share, seed, deadline, len(numbers) - position)
+                for position, number in enumerate(numbers)
+            ]
+            numbers = [number for number, first in zip(numbers, drawn, strict=True) if first]
+            share = -(-n // max(1, len(numbers)))
         mixed = [candidate for group in zip_longest(*drawn) for candidate in group]
         unlike = {candidate.key: candidate for candidate in mixed if candidate is not None}
         return list(islice(unlike.values(), n))
@@ -370,22 +370,22 @@ class CandidateSpaces:
         self, number: int, n: int, seed: int, deadline: float, spaces_left: int
     ) -> list[Candidate]:
         """Return the first candidates of a space within its share of the time."""
-        candidates: dict[str, Candidate] = {}
         now, rejected = time.thread_time(), 0
         end = now + max(0.0, deadline - now) / spaces_left
+        candidates: dict[str, Candidate] = {}
         try:
             if (number, seed) not in self._samples:
                 limits = Limits(seconds=inf, steps=_STEPS)
                 draws = self.spaces[number].constraints.draws(seed, limits)
                 self._samples[number, seed] = candidates, map(partial(self.make, number), draws)
             candidates, made = self._samples[number, seed]
-            is_enough = len(candidates) >= n or end <= now or number in self._space_reasons
-            while not is_enough and rejected < _MOST_REJECTED:
+            is_late = end <= now or number in self._space_reasons
+            while len(candidates) < n and not is_late and rejected < _MOST_REJECTED:
                 candidate = next(made)
                 rejected = rejected + 1 if candidate is None else 0
                 if candidate is not None:
                     candidates[candidate.key] = candidate
-                    is_enough = len(candidates) >= n or time.thread_time() > end
+                    is_late = time.thread_time() > end
         except UndecidedError as failure:
             self._space_reasons[number] = failure.reason
         except StopIteration:
@@ -415,13 +415,12 @@ class CandidateSpaces:
                 steps = {value - 1, value, value + 1}
                 if not isinstance(knob, OneOfKnob):
                     steps |= {value * 2, value // 2} if value else _FIRST_STEPS
-                near[knob.name] = sorted(
-                    step for step in steps if step >= low and (high is None or step <= high)
-                )
+                within = (step for step in steps if low <= step <= (inf if high is None else high))
+                near[knob.name] = sorted(within)
             broken = constraints.broken_heuristics(start)
-            for assignment in constraints.enumerate_near(
-                start, near, _MOST_CHANGES, _SEARCHING, without=broken
-            ):
+            # A neighbor may differ in two knobs.
+            neighbors = constraints.enumerate_near(start, near, 2, _SEARCHING, without=broken)
+            for assignment in neighbors:
                 changed = sum(start[name] != value for name, value in assignment.items())
                 if changed:
                     result.append((changed, {**assignment, **options}))
@@ -455,9 +454,9 @@ class CandidateSpaces:
         self, pipeline: str, values: Mapping[str, int]
     ) -> tuple[dict[str, int], dict[str, int]]:
         """Return the values of knobs and those of options."""
-        names_of_options = {option.name for option in self._options[pipeline]}
-        options = {name: value for name, value in values.items() if name in names_of_options}
-        return {name: value for name, value in values.items() if name not in options}, options
+        options = {option.name for option in self._options[pipeline]} & set(values)
+        knobs = {name: value for name, value in values.items() if name not in options}
+        return knobs, {name: values[name] for name in values if name in options}
 
     def _with_values(self, number: int, values: Mapping[str, int]) -> Candidate | None:
         """Return the candidate of a space for values of knobs and options; None if it is invalid or unpromising."""
@@ -483,12 +482,11 @@ class CandidateSpaces:
         """
         for number, space in enumerate(self.spaces):
             constraints = space.constraints
-            if constraints.pipeline != pipeline:
-                continue
-            own, _ = self._split(pipeline, knobs)
-            is_own = {knob.name for knob in constraints.knobs} == set(own)
-            if is_own and constraints.check(own, CHECKING).verdict is not Verdict.REFUTED:
-                return self._with_values(number, knobs)
+            if constraints.pipeline == pipeline:
+                own, _ = self._split(pipeline, knobs)
+                is_own = {knob.name for knob in constraints.knobs} == set(own)
+                if is_own and constraints.check(own, _CHECKING).verdict is not Verdict.REFUTED:
+                    return self._with_values(number, knobs)
         return None
 
     def make(self, number: int, assignment: Mapping[str, int]) -> Candidate | None:
@@ -514,7 +512,7 @@ class CandidateSpaces:
             for judge in self._all_spaces
             if judge.is_sufficient and judge.constraints.pipeline == pipeline
         ]
-        if not space.is_sufficient and broken_necessary_rules(judges, configuration, CHECKING):
+        if not space.is_sufficient and broken_necessary_rules(judges, configuration, _CHECKING):
             return None
         text, origin = str(decomposition or ""), CandidateOrigin.SPACE
         return Candidate(pipeline, dict(assignment), str(info), text, origin, number)
@@ -531,7 +529,7 @@ class CandidateSpaces:
                 continue
             try:
                 knobs = dict(space.assignment(configuration))
-                verdict = space.constraints.check(knobs, CHECKING).verdict
+                verdict = space.constraints.check(knobs, _CHECKING).verdict
                 knobs |= read_options(lowering, translation, self._options[pipeline])
             except (MismatchError, AssignmentError, UndecidedError):
                 continue
@@ -546,15 +544,11 @@ def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:
     pipelines = {pipeline for provider in registry.all() for pipeline in provider.pipelines or ()}
     attribute = own.partition("<")[0]
     others = sorted(pipeline for pipeline in pipelines if pipeline.startswith(f"{attribute}<"))
-    if attribute == _CPU:
-        others = [_DOUBLE_TILING] if own != _DOUBLE_TILING and own in _VECTORIZING else []
+    if attribute == "#iree_cpu.pipeline":
+        # The general pipeline may replace one that also vectorizes.
+        is_vectorizing = own == f"{attribute}<ConvTileAndDecomposeExpert>"
+        others = [f"{attribute}<DoubleTilingExpert>"] if is_vectorizing else []
     return list(dict.fromkeys((own, *others)))
-
-
-_CPU: Final = "#iree_cpu.pipeline"
-_DOUBLE_TILING: Final = "#iree_cpu.pipeline<DoubleTilingExpert>"
-_VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"})
-"""The pipelines that the general one may replace."""
 
 
 def accumulators_per_thread(info: mlir.Attribute) -> int:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from iree.compiler import ir as mlir
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from tuninglink.compiler import Compilation
 
 
-T = TypeVar("T")
-
+T, R = TypeVar("T"), TypeVar("R")
 
 Outcome: TypeAlias = Benchmark | Failure
 """The outcome of compiling a candidate."""
@@ -103,11 +102,7 @@ class CandidateCompiler(ExitStack):
     def submit(
         self, template: BenchmarkTemplate, candidate: Candidate, seconds: float
     ) -> Future[Outcome]:
-        """Compile a candidate within a time limit.
-
-        Returns:
-            A future of the benchmark or of the failure. It is cancelled if the compiler is closed.
-        """
+        """Compile a candidate within a time limit. The future is cancelled if the compiler is closed."""
         content = template.content_for(candidate)
         job = self._pool.submit(compile_candidate, content, candidate, seconds=seconds)
         fixed = template.function, template.layout, template.sized
@@ -129,37 +124,34 @@ class CandidateCompiler(ExitStack):
         return _then(job, lambda compiled: compiled)
 
 
-R = TypeVar("R")
-
-
 def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure]:
     """Return a future of a job's converted result, or of its failure; cancelling it cancels the job."""
     answer: Future[R | Failure] = Future()
 
-    def hand_over(_: Future[T | str]) -> None:
+    def hand_over(_: object) -> None:
         if job.cancelled() or isinstance(job.exception(), CancelledError):
             answer.cancel()
         if not answer.set_running_or_notify_cancel():
             return
-        failure = job.exception()
+        failure, kind = job.exception(), FailureKind.COMPILE_CRASH
         if isinstance(failure, TuninglinkError):
             answer.set_exception(failure)  # not the candidate's fault
         elif isinstance(failure, JobTimeoutError):
-            message = f"it did not compile within {failure.seconds:.3g} s"
-            timeout = Failure(FailureKind.COMPILE_TIMEOUT, message, failure.is_starved)
-            answer.set_result(timeout)
+            kind, message = (
+                FailureKind.COMPILE_TIMEOUT,
+                f"it did not compile within {failure.seconds:.3g} s",
+            )
+            answer.set_result(Failure(kind, message, failure.is_starved))
         elif isinstance(failure, WorkerCrashedError):
             message = f"the compiler crashed: {failure.status}"
-            crash = Failure(FailureKind.COMPILE_CRASH, message, failure.is_from_outside)
-            answer.set_result(crash)
+            answer.set_result(Failure(kind, message, failure.is_from_outside))
         elif failure is not None:
             # A bug in this code also loses only the candidate, and is reported.
-            message = f"{type(failure).__name__}: {failure}"
-            answer.set_result(Failure(FailureKind.COMPILE_CRASH, message))
-        elif isinstance(result := job.result(), str):
-            answer.set_result(Failure(FailureKind.COMPILE, result))
+            answer.set_result(Failure(kind, f"{type(failure).__name__}: {failure}"))
         else:
-            answer.set_result(convert(result))
+            result = job.result()
+            is_error = isinstance(result, str)
+            answer.set_result(Failure(FailureKind.COMPILE, result) if is_error else convert(result))
 
     answer.add_done_callback(lambda _: job.cancel() if answer.cancelled() else None)
     job.add_done_callback(hand_over)
@@ -204,15 +196,9 @@ def compile_candidate(template: bytes, candidate: Candidate) -> bytes | str:
 def compile_program(
     source: bytes, spec: str, first: Phase = Phase.EXECUTABLE_SOURCES
 ) -> Compiled | str:
-    """Compile a program in this process, whose command line holds the flags.
+    """Compile a program in this process, whose command line holds the flags; return the module, or the first error.
 
-    Args:
-        source: the program.
-        spec: the spec to apply; empty for none.
-        first: the phase that it has passed.
-
-    Returns:
-        The module, or the first error.
+    The spec is empty for none; `first` is the phase that the program has passed.
     """
     # Without these, a worker that compiles candidates only starts in three quarters of the time.
     from tuninglink.compiler import Compiler, SpecChoice  # noqa: PLC0415
@@ -221,19 +207,17 @@ def compile_program(
     from tuninglink.tuning.programs import select_exports  # noqa: PLC0415
 
     began, used = time.monotonic(), time.process_time()
-    options = CompileOptions(compile_from=first)
     try:
         specs = [load_spec(spec.encode())] if spec else []
         if any(map(has_ranges, specs)):
             # Benchmarks call the code for their sizes.
-            configuring = replace(options, compile_to=Phase.EXECUTABLE_CONFIGURATIONS)
-            content = (
-                Compiler(configuring, SpecChoice(specs)).compile(source, "<dispatches>").output
-            )
+            options = CompileOptions(compile_from=first, compile_to=Phase.EXECUTABLE_CONFIGURATIONS)
+            content = Compiler(options, SpecChoice(specs)).compile(source, "<dispatches>").output
             module = mlir.Module.parse(content, thread_context()).operation
             select_exports(module)
-            source = to_text(module).encode()  # bytecode would lose the weights; see `Run.save`
-            options, specs = CompileOptions(compile_from=Phase.EXECUTABLE_CONFIGURATIONS), []
+            # Bytecode would lose the weights; see `Run.save`.
+            source, first, specs = to_text(module).encode(), Phase.EXECUTABLE_CONFIGURATIONS, []
+        options = CompileOptions(compile_from=first)
         compilation = Compiler(options, SpecChoice(specs)).compile(source, "<dispatches>")
     except TuninglinkError as failure:
         return failure.diagnostics[0].message
@@ -257,22 +241,16 @@ class ConfiguredDispatch:
 
 
 def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> ConfiguredDispatch:
-    """Let the compiler configure a benchmark.
+    """Let the compiler configure a benchmark at `executable-sources`; process-wide flags must already be set.
 
-    Args:
-        source: the benchmark at `executable-sources`.
-        flags: compiler flags; process-wide flags must already be set.
-        spec: the spec to apply; None for none.
-
-    Raises:
-        CompileError: it does not compile.
+    A benchmark that does not compile raises a `CompileError`.
     """
     content = apply_specs(source, flags, [spec] if spec else []).output
     module = mlir.Module.parse(content, thread_context()).operation
-    result = [(root, op.function) for op in find_root_ops(module) for root in op.roots]
-    if len(result) != 1:
+    roots = [(root, op.function) for op in find_root_ops(module) for root in op.roots]
+    if len(roots) != 1:
         return ConfiguredDispatch(None, None, content)
-    ((root, function),) = result
+    ((root, function),) = roots
     configuration = read_configuration(root, function)
     has_microkernel = names.UKERNEL in root.attributes
     root.attributes[_ROOT] = mlir.UnitAttr.get(module.context)
@@ -289,16 +267,9 @@ def apply_specs(
     specs: Sequence[Spec],
     first: Phase = Phase.EXECUTABLE_SOURCES,
 ) -> Compilation:
-    """Configure a program with specs; return it as bytecode, with the applied entries.
+    """Configure a program that has passed a phase with specs, in their order; return it as bytecode, with the applied entries.
 
-    Args:
-        source: the program.
-        flags: flags of the session.
-        specs: the specs, in order of precedence.
-        first: the phase that the program has passed.
-
-    Raises:
-        CompileError: it does not compile.
+    Flags of the process are ignored. A program that does not compile raises a `CompileError`.
     """
     # Workers that compile candidates do without these.
     from tuninglink.compiler import Compiler, SpecChoice  # noqa: PLC0415
@@ -316,12 +287,8 @@ def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:
     The compiler's configuration of other ops is removed, unless the candidate is the compiler's choice itself, or a
     rewriting, whose template has it.
     """
-    marked = [
-        (root, op.function)
-        for op in find_root_ops(module)
-        for root in op.roots
-        if _ROOT in root.attributes
-    ]
+    roots = [(root, op.function) for op in find_root_ops(module) for root in op.roots]
+    marked = [(root, function) for root, function in roots if _ROOT in root.attributes]
     for root, _ in marked:
         del root.attributes[_ROOT]
     if candidate.origin in (CandidateOrigin.DEFAULT, CandidateOrigin.REWRITING):

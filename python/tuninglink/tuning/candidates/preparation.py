@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from itertools import cycle
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from iree.compiler import ir as mlir
@@ -21,7 +22,7 @@ from tuninglink.emission import (
 )
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import OpKind, StructuredOp, find_root_ops
-from tuninglink.mlir import collect, names, thread_context, visit
+from tuninglink.mlir import collect, names, thread_context
 from tuninglink.spaces import EVERYTHING, ProviderRegistry, SpaceSelection
 from tuninglink.spaces.model import Workload, read_workload
 from tuninglink.specs import Spec, load_spec
@@ -41,8 +42,6 @@ from tuninglink.tuning.candidates.compilation import (
 from tuninglink.workers import Pool, do_nothing, processor_count
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from tuninglink.spaces.model import Configuration
     from tuninglink.tuning.programs import TuningTask
 
@@ -72,10 +71,6 @@ class Rewriting:
     content: bytes
 
 
-_REPLACING: Final = {names.UKERNEL: "unit"}
-"""The attribute that removes the microkernel that the compiler chose, in a configuration of its own."""
-
-
 @dataclass(frozen=True)
 class PreparedTask(TunableTask):
     """A task that can get a new entry.
@@ -85,14 +80,14 @@ class PreparedTask(TunableTask):
         form: the form of matchers that matches it.
         matcher: a text that identifies the entry: equal for all tasks that one entry configures.
         rewriting: the candidate that rewrites the root op; None without one.
-        has_microkernel: whether the compiler chose a microkernel, which an entry must replace.
+        replacing: attributes of an entry that remove choices of the compiler besides the configuration: a microkernel.
     """
 
     dispatch: Workload
     form: str
     matcher: str
     rewriting: Rewriting | None = None
-    has_microkernel: bool = False
+    replacing: Mapping[str, str] = field(default_factory=dict)
 
     def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
         """Return the entry that configures the dispatches of the task with a candidate."""
@@ -100,18 +95,13 @@ class PreparedTask(TunableTask):
             return replace(self.rewriting.entry, provenance=provenance)
         # The compiler's choice includes more than the configuration of the root op.
         is_default = candidate.origin is CandidateOrigin.DEFAULT
-        replacing = _REPLACING if self.has_microkernel else {}
-        configuration = {} if is_default else {**candidate.attributes, **replacing}
+        configuration = {} if is_default else {**candidate.attributes, **self.replacing}
         entry = _entry(self.task, self.dispatch, self.form, configuration)
         return replace(entry, provenance=provenance, target=self.task.target)
 
     def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
         """See `TunableTask`."""
         return write_spec("tuned", [self.entry(candidate, provenance)])
-
-
-_NO_PROVIDERS: Final[ProviderRegistry] = ProviderRegistry(lambda _: None, (), tuple)
-"""Providers of no spaces, for dispatches whose only candidates are given."""
 
 
 def prepare(
@@ -125,13 +115,8 @@ def prepare(
 ) -> PreparedTask:
     """Find the candidates of a task, and a matcher for its dispatches.
 
-    Args:
-        task: the task.
-        flags: flags of the compiler; those of the whole process must have been set before.
-        specs: specs whose configurations are candidates.
-        registry: the providers of spaces.
-        limits: limits of the device, in addition to the target's.
-        selection: the part of the spaces that candidates come from.
+    The configurations of specs are candidates, too. The limits are those of the device, in addition to the target's. Flags of
+    the whole process must have been set before.
 
     Raises:
         CompileError: the compiler fails on the dispatch.
@@ -160,7 +145,7 @@ def prepare(
         # image are scalar in both forms.
         op = StructuredOp(rewriting.entry.dispatch.root)
         if op.name == names.GENERIC and set(op.steps.get("strides", ())) == {1}:
-            registry = _NO_PROVIDERS
+            registry = ProviderRegistry(lambda _: None, (), tuple)  # no spaces
     spaces = CandidateSpaces(workload, default, given, registry, limits, selection=selection)
     if rewriting is not None:
         spaces.given = (
@@ -169,7 +154,7 @@ def prepare(
         )
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
-    replacing = _REPLACING if configured.has_microkernel else {}
+    replacing = {names.UKERNEL: "unit"} if configured.has_microkernel else {}
     form = _form(task, dispatch, {**spaces.default.attributes, **replacing}, flags)
     content = configured.template
     if collect(dispatch.function, names.MAP_STORE):
@@ -180,8 +165,7 @@ def prepare(
     rewritten = b"" if rewriting is None else rewriting.content
     template = BenchmarkTemplate(content, task.function, task.layout, task.sized, rewritten)
     matcher = f"{task.target.name}\n{matcher_key(dispatch, form)}"
-    has_microkernel = configured.has_microkernel
-    return PreparedTask(task, template, spaces, dispatch, form, matcher, rewriting, has_microkernel)
+    return PreparedTask(task, template, spaces, dispatch, form, matcher, rewriting, replacing)
 
 
 def _entry(
@@ -191,9 +175,9 @@ def _entry(
 
 
 def _rewriting(task: TuningTask, flags: Sequence[str]) -> Rewriting | None:
-    """Return the candidate that unrolls the window of the root op; None without a window that can be unrolled.
+    """Return the candidate that unrolls the window of the root op, as it is before the compiler adds a batch loop.
 
-    The entry matches the op as it is before the compiler adds a batch loop.
+    None means that there is no window, or it cannot be unrolled.
     """
     module = mlir.Module.parse(task.source, thread_context()).operation
     roots = [(root, op.function) for op in find_root_ops(module) for root in op.roots]
@@ -212,14 +196,8 @@ def _rewriting(task: TuningTask, flags: Sequence[str]) -> Rewriting | None:
             content = configure(task.source, flags, trial).template
         except (NoMatcherError, TuninglinkError):
             continue
-        windows: list[mlir.Operation] = []
-
-        def look(operation: mlir.Operation, windows: list[mlir.Operation] = windows) -> None:
-            if StructuredOp(operation).kind is OpKind.CONVOLUTION:
-                windows.append(operation)
-
-        visit(mlir.Module.parse(content, thread_context()).operation, look)
-        if not windows:
+        operations = collect(mlir.Module.parse(content, thread_context()).operation)
+        if all(StructuredOp(operation).kind is not OpKind.CONVOLUTION for operation in operations):
             return Rewriting(entry, content)
     return None
 
@@ -249,22 +227,20 @@ def _form(
     The compiler may change an operation between matching and configuration.
     """
     reasons = []
-    none_fits = ""
+    no_matcher = ""
     for form in FORMS:
         try:
             text = write_spec("trial", [_entry(task, dispatch, form, configuration)])
-        except NoMatcherError as failure:
-            none_fits = str(failure)  # of the last form, which is the most general
-            continue
-        try:
             applied = apply_specs(task.source, flags, [load_spec(text.encode())]).applied
+        except NoMatcherError as failure:
+            no_matcher = str(failure)  # of the last form, which is the most general
         except TuninglinkError as failure:
             reasons.append(failure.diagnostics[0].message)
-            continue
-        if len(applied) == 1 and applied[0].is_own:
-            return form
-        reasons.append("the compiler changes the operation after it has asked specs")
-    raise NotTunableError(f"a spec cannot configure it: {reasons[0] if reasons else none_fits}")
+        else:
+            if len(applied) == 1 and applied[0].is_own:
+                return form
+            reasons.append("the compiler changes the operation after it has asked specs")
+    raise NotTunableError(f"a spec cannot configure it: {[*reasons, no_matcher][0]}")
 
 
 # --- Draws of candidates in separate processes: the process that feeds the devices does not wait for the solver
@@ -290,15 +266,13 @@ class DrawingProcesses(ExitStack):
 
     def __init__(self, flags: Sequence[str], first: tuple[int, int]) -> None:
         super().__init__()
-        self._first = first
-        self._flags = tuple(flags)
+        self._first, self._flags = first, tuple(flags)
         count = max(1, min(_PROCESSES, processor_count() // _PROCESSORS))
-        self._pools = [Pool(1, prepare_worker, (self._flags,)) for _ in range(count)]
-        for pool in self._pools:
+        pools = [Pool(1, prepare_worker, (self._flags,)) for _ in range(count)]
+        for pool in pools:
             self.callback(pool.close)
             pool.submit(do_nothing)  # starts the process
-        self._pool_of: dict[_Question, Pool] = {}
-        self._begun: dict[tuple[_Question, int, int], Future[list[Candidate]]] = {}
+        self._pools = cycle(pools)
 
     def prepare(
         self,
@@ -308,29 +282,12 @@ class DrawingProcesses(ExitStack):
         prepare_here: Callable[[], PreparedTask],
     ) -> PreparedTask:
         """Prepare a task in the calling process, whose candidates are drawn here; the first draw begins at once."""
-        begin = partial(self.begin, task, limits, selection)
-        begin(*self._first)
-        prepared = prepare_here()
-        prepared.spaces.begin_elsewhere = begin
-        prepared.spaces.begin_sample(*self._first)
-        return prepared
-
-    def begin(
-        self,
-        task: TuningTask,
-        limits: Mapping[str, int],
-        selection: SpaceSelection,
-        n: int,
-        seed: int,
-    ) -> Future[list[Candidate]]:
-        """Begin to draw candidates of a task unless begun; see `preparation.prepare` and `CandidateSpaces.sample`."""
         question = task, self._flags, tuple(limits.items()), selection
-        next_pool = self._pools[len(self._pool_of) % len(self._pools)]
-        pool = self._pool_of.setdefault(question, next_pool)
-        place = question, n, seed
-        if place not in self._begun:
-            self._begun[place] = pool.submit(draw, *place)
-        return self._begun[place]
+        begin = partial(next(self._pools).submit, draw, question)
+        begun = {self._first: begin(*self._first)}
+        prepared = prepare_here()
+        prepared.spaces.draw_elsewhere(begin, begun)
+        return prepared
 
 
 _Question: TypeAlias = tuple[

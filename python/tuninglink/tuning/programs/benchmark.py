@@ -417,7 +417,7 @@ def build_benchmark(
         block.erase_argument(0)
         function.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(types, []))
         with mlir.InsertionPoint(block.operations[0]):
-            sets, stride = (build("arith.index_cast", index, number) for number in numbers)
+            sets, stride = (build("arith.index_cast", index, value) for value in numbers)
         with mlir.InsertionPoint(dispatch):
             iteration = loops[0].regions[0].blocks[0].arguments[0]
             copy = build("arith.remui", index, iteration, sets)
@@ -428,8 +428,8 @@ def build_benchmark(
                 equal = mlir.IntegerAttr.get(i64, _EQUAL)
                 for position, values in zip(places, zip(*variants, strict=True), strict=True):
                     kind = operands[position].type
-                    for other, value in enumerate(values[1:] if len(set(values)) > 1 else (), 1):
-                        tested = variant, constant(index, other)
+                    for number, value in enumerate(values[1:] if len(set(values)) > 1 else (), 1):
+                        tested = variant, constant(index, number)
                         is_variant = build("arith.cmpi", truth, *tested, predicate=equal)
                         chosen = is_variant, constant(kind, value), operands[position]
                         operands[position] = build(_SELECT, kind, *chosen)
