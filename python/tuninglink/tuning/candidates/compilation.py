@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from tuninglink.compiler import Compilation
 
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 
 Outcome: TypeAlias = Benchmark | Failure
 """The outcome of compiling a candidate."""
@@ -148,10 +149,10 @@ def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure
         elif failure is not None:
             # A bug in this code also loses only the candidate, and is reported.
             answer.set_result(Failure(kind, f"{type(failure).__name__}: {failure}"))
+        elif isinstance(result := job.result(), str):
+            answer.set_result(Failure(FailureKind.COMPILE, result))
         else:
-            result = job.result()
-            is_error = isinstance(result, str)
-            answer.set_result(Failure(FailureKind.COMPILE, result) if is_error else convert(result))
+            answer.set_result(convert(result))
 
     answer.add_done_callback(lambda _: job.cancel() if answer.cancelled() else None)
     job.add_done_callback(hand_over)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import cycle
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -42,6 +42,8 @@ from tuninglink.tuning.candidates.compilation import (
 from tuninglink.workers import Pool, do_nothing, processor_count
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from tuninglink.spaces.model import Configuration
     from tuninglink.tuning.programs import TuningTask
 
@@ -282,8 +284,11 @@ class DrawingProcesses(ExitStack):
         prepare_here: Callable[[], PreparedTask],
     ) -> PreparedTask:
         """Prepare a task in the calling process, whose candidates are drawn here; the first draw begins at once."""
-        question = task, self._flags, tuple(limits.items()), selection
-        begin = partial(next(self._pools).submit, draw, question)
+        question, pool = (task, self._flags, tuple(limits.items()), selection), next(self._pools)
+
+        def begin(n: int, seed: int) -> Future[list[Candidate]]:
+            return pool.submit(draw, question, n, seed)
+
         begun = {self._first: begin(*self._first)}
         prepared = prepare_here()
         prepared.spaces.draw_elsewhere(begin, begun)

@@ -118,16 +118,6 @@ class OutputVerdict:
     samples: tuple[OutputSample, ...] = ()
 
 
-_MOST: Final = 4.0
-"""The factor over the default's error up to which a tuned program is accepted."""
-
-_ROUNDING_PART: Final = 0.1
-"""The fraction of the tolerance up to which an error is accepted even if the default is more exact."""
-
-_NOT_WORSE: Final = 1.1
-"""The ratio within which the errors of two wrong programs are alike."""
-
-
 @dataclass(frozen=True)
 class OutputComparison:
     """The errors of a program's outputs, without and with a spec.
@@ -174,19 +164,14 @@ class OutputComparison:
         if self.default_error is None:
             return self.tolerance
         if self.default_is_wrong:
-            return self.default_error * _NOT_WORSE
-        rounding = _ROUNDING_PART * self.tolerance
-        return min(self.tolerance, max(_MOST * self.default_error, rounding))
-
-    @property
-    def is_accepted(self) -> bool:
-        """Whether the tuned program is accepted."""
-        return self.tuned_error is None or self.tuned_error <= self.limit
+            return self.default_error * 1.1  # both are wrong alike
+        # Four times the error of the default, or a tenth of the tolerance if the default is more exact.
+        return min(self.tolerance, max(4 * self.default_error, self.tolerance / 10))
 
     @property
     def failure(self) -> str:
         """The fault of the tuned program; empty if it is accepted."""
-        if self.is_accepted:
+        if self.tuned_error is None or self.tuned_error <= self.limit:
             return ""
         return (
             f"its outputs differ from those of {self.source}: relative error "
@@ -304,7 +289,7 @@ def read_calls(
             remedy = note(f"functions: {', '.join(entries) or 'none'}")
             message = f"the program has no function '{name}'{did_you_mean(name, entries)}"
             raise CompileError(error(message, notes=[remedy]))
-    places = dict.fromkeys(place for e in entries.values() for place in e.dynamic_dimensions())
+    places = dict.fromkeys(place for e in entries.values() for place in e.dynamic_dimensions)
     for size in sizes:
         if not any(size.applies_to(*place) for place in places):
             listed = ", ".join(f"{argument}.{dimension}" for argument, dimension in places)
@@ -328,7 +313,7 @@ def read_calls(
         inputs = [given for given in options.inputs if given.function in owners]
         expected = [given for given in options.expected if given.function in owners]
         # One call, or one at each combination of the sizes on which the function depends.
-        dimensions = list(entry.dynamic_dimensions())
+        dimensions = entry.dynamic_dimensions
         relevant = [size for size in sizes if any(size.applies_to(*at) for at in dimensions)]
         called = [_call(entry, function.weight, inputs)]
         if relevant and not inputs:
@@ -343,7 +328,7 @@ def read_calls(
     parameters = ParameterSource(read_parameters(module), options.parameters)
     parameters.check()
     dynamic = dict.fromkeys(
-        place for function in chosen for place in entries[function.name].dynamic_dimensions()
+        place for function in chosen for place in entries[function.name].dynamic_dimensions
     )
     return ProgramCalls(tuple(calls), parameters, is_stateful(module), tuple(dynamic))
 

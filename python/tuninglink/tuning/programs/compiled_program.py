@@ -17,7 +17,7 @@ from iree.compiler import ir as mlir
 from numpy.typing import NDArray
 
 from tuninglink.errors import CompileError
-from tuninglink.iree import SizeCombination
+from tuninglink.iree import SizeCombination, Sizes, shape
 from tuninglink.llvm_flags import option
 from tuninglink.mlir import body, collect, error, names, symbol_name
 
@@ -68,14 +68,13 @@ class ParameterSource:
                 message = f"cannot read parameters from '{file.path}': {failure}"
                 raise CompileError(error(message)) from None
         lengths = {
-            (scope, key): entry.length
+            scope: {key: entry.length for key, entry in index.items()}
             for scope, index in indexes.items()
-            for key, entry in index.items()
         }
         for parameter in self.parameters:
-            if parameter.scope not in indexes:
+            if parameter.scope not in lengths:
                 continue
-            length = lengths.get((parameter.scope, parameter.key))
+            length = lengths[parameter.scope].get(parameter.key)
             bits = re.search(r"\d+", parameter.element_type)
             needed = math.prod(parameter.shape) * int(bits[0] if bits else 8) // 8
             if length is None or length < needed:
@@ -88,18 +87,14 @@ def read_parameters(module: mlir.Operation) -> tuple[Parameter, ...]:
     """Return the parameters of a program, in order."""
     parameters = []
     for operation in body(module):
-        if operation.name != "util.global" or "initial_value" not in operation.attributes:
-            continue
-        kind = operation.attributes["type"]
-        assert isinstance(kind, mlir.TypeAttr)
-        tensor = kind.value
-        if not isinstance(tensor, mlir.RankedTensorType) or not tensor.has_static_shape:
-            continue
-        named = _PARAMETER.match(str(operation.attributes["initial_value"]))
-        if named is not None:
-            scope, key = named.groups("")
-            element = str(tensor.element_type)
-            parameters.append(Parameter(scope, key, element, tuple(tensor.shape)))
+        tensor: Any = operation.attributes.get("type")
+        named = _PARAMETER.match(str(operation.attributes.get("initial_value")))
+        if operation.name == "util.global" and named is not None:
+            sizes = shape(tensor.value)
+            if sizes is not None and None not in sizes:
+                scope, key = named.groups("")
+                kind = str(tensor.value.element_type)
+                parameters.append(Parameter(scope, key, kind, tuple(tensor.value.shape)))
     return tuple(parameters)
 
 
@@ -149,21 +144,9 @@ class CompiledProgram:
 SCALE: Final = "f8E8M0FNU"
 """The type of scales of blocks: powers of two without a sign."""
 
-_FLOATS: Final[dict[str, type | str]] = {
-    "f64": np.float64,
-    "f32": np.float32,
-    "f16": np.float16,
-    "bf16": "bfloat16",
-    "f8E4M3FN": "float8_e4m3fn",
-    "f8E4M3FNUZ": "float8_e4m3fnuz",
-    "f8E5M2": "float8_e5m2",
-    "f8E5M2FNUZ": "float8_e5m2fnuz",
-    SCALE: "float8_e8m0fnu",
-}
-"""Types of numpy, or names of those of `ml_dtypes`, an extra that `explain` does without."""
-
-_INTEGERS: Final = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
-_OTHERS: Final = {"index": np.int64, "i1": np.bool_}
+_FLOATS: Final = frozenset(
+    {"f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", SCALE}
+)
 
 
 def element_type(name: str) -> np.dtype | None:
@@ -172,12 +155,17 @@ def element_type(name: str) -> np.dtype | None:
     None means that elements are not whole bytes, or of an unknown type: then their bytes are random, and outputs must
     be bitwise equal.
     """
-    dtype = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or _OTHERS.get(name)
-    if isinstance(dtype, str):
-        import ml_dtypes  # noqa: PLC0415 - an extra
+    numpy_name = {"index": "int64", "i1": "bool"}.get(name, "")
+    if name in _FLOATS:
+        numpy_name = name.replace("f", "float", 1)  # of ml_dtypes, for example float8_e4m3fn
+    elif name.lstrip("su") in {"i8", "i16", "i32", "i64"}:
+        numpy_name = name.lstrip("su").replace("i", "int")
+    if numpy_name.startswith(("float8", "bfloat")):
+        import ml_dtypes  # noqa: PLC0415 - an extra that `explain` does without
 
-        dtype = getattr(ml_dtypes, dtype)
-    return None if dtype is None else np.dtype(dtype)
+        dtype: np.dtype = np.dtype(getattr(ml_dtypes, numpy_name.replace("E", "_e", 1).lower()))
+        return dtype
+    return np.dtype(numpy_name) if numpy_name else None
 
 
 def is_float(name: str) -> bool:
@@ -202,13 +190,9 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
     _check(given, argument, place, value, kind, is_typed=is_typed)
     # A file has the element type's bits, a literal its value.
     elements = value.view(dtype) if is_file else value.astype(dtype)
-    return ProgramInput(
-        value.shape,
-        argument.element_type,
-        np.ascontiguousarray(elements).tobytes(),
-        is_scalar=argument.shape is None,
-        is_updated=argument.is_updated,
-    )
+    content, is_scalar = np.ascontiguousarray(elements).tobytes(), argument.shape is None
+    kind, is_updated = argument.element_type, argument.is_updated
+    return ProgramInput(value.shape, kind, content, is_scalar, is_updated)
 
 
 def read_expected(given: GivenInput, result: Argument | None, place: str) -> NDArray[Any]:
@@ -221,17 +205,11 @@ def read_expected(given: GivenInput, result: Argument | None, place: str) -> NDA
     is_raw = is_file and value.dtype.kind == "V"  # NumPy has no such type
     if is_raw and dtype is not None and _is_same_type(value.dtype, dtype):
         value = value.view(dtype)
-    is_number = (
-        dtype is None or is_float(result.element_type) or value.dtype.kind != "f" or not is_file
-    )
-    _check(given, result, place, value, str(value.dtype), is_typed=is_number)
-    if dtype is not None and not is_float(result.element_type):
-        value = value.astype(dtype)
-    return value
-
-
-Sizes = tuple[int | None, ...]
-"""The sizes of a tensor; None for dynamic ones."""
+    if dtype is None or is_float(result.element_type):
+        dtype = value.dtype
+    is_typed = dtype == value.dtype or value.dtype.kind != "f" or not is_file
+    _check(given, result, place, value, str(value.dtype), is_typed=is_typed)
+    return value.astype(dtype, copy=False)
 
 
 def _check(
@@ -290,7 +268,8 @@ def _is_same_type(actual: np.dtype, expected: np.dtype) -> bool:
 
 # --- The public functions of a program and their arguments, read at the phase `abi` --------------
 
-Functions = Mapping[str, mlir.Operation]
+_Functions = Mapping[str, mlir.Operation]
+_NUMBERS: Final = (mlir.IntegerType, mlir.IndexType, mlir.FloatType)
 
 _ASYNC: Final = "$async"
 """The suffix of the functions with fences that importers of frameworks put next to one without."""
@@ -307,7 +286,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class EntryFunction:
-    """A public function of a program."""
+    """A public function of a program; the obstacle is the reason why it cannot be called."""
 
     name: str
     arguments: tuple[Argument, ...]
@@ -315,49 +294,55 @@ class EntryFunction:
     obstacle: str = ""
     results: tuple[Argument | None, ...] = ()
 
-    def dynamic_dimensions(self) -> Iterator[tuple[int, int]]:
-        """Yield the arguments and dimensions with dynamic sizes."""
-        for number, argument in enumerate(self.arguments):
-            for dimension, size in enumerate(argument.shape or ()):
-                if size is None:
-                    yield number, dimension
+    @property
+    def dynamic_dimensions(self) -> list[tuple[int, int]]:
+        """The arguments and dimensions with dynamic sizes."""
+        return [
+            (number, dimension)
+            for number, argument in enumerate(self.arguments)
+            for dimension, size in enumerate(argument.shape or ())
+            if size is None
+        ]
 
     def with_sizes(self, combination: SizeCombination) -> EntryFunction:
         """Return the function with sizes for its dynamic dimensions."""
         arguments = []
         for number, argument in enumerate(self.arguments):
-            shape = argument.shape and tuple(
+            sizes = argument.shape and tuple(
                 combination.size_of(number, dimension) if size is None else size
                 for dimension, size in enumerate(argument.shape)
             )
-            arguments.append(replace(argument, shape=shape))
+            arguments.append(replace(argument, shape=sizes))
         return replace(self, arguments=tuple(arguments))
+
+
+class _ObstacleError(Exception):
+    """A function cannot be called."""
 
 
 def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
     """Return the public functions of a program, in order."""
-    functions = {}
-    for function in body(module):
-        visibility = function.attributes.get(names.SYMBOL_VISIBILITY)
-        is_private = isinstance(visibility, mlir.StringAttr) and visibility.value == "private"
-        if function.name == names.UTIL_FUNCTION and not is_private and function.regions[0].blocks:
-            functions[symbol_name(function) or ""] = function
+    functions = {
+        symbol_name(function) or "": function
+        for function in body(module)
+        if function.name == names.UTIL_FUNCTION
+        and str(function.attributes.get(names.SYMBOL_VISIBILITY)) != '"private"'
+        and function.regions[0].blocks
+    }
     entries = []
     for name, function in functions.items():
         if name.endswith(_ASYNC) and name.removesuffix(_ASYNC) in functions:
             continue
-        arguments = list(function.regions[0].blocks[0].arguments)
-        has_fences = [str(argument.type) for argument in arguments[-2:]] == 2 * ["!hal.fence"]
-        if has_fences:
-            arguments = arguments[:-2]
-        read = [_argument(value, number, functions) for number, value in enumerate(arguments)]
-        obstacle = next((argument for argument in read if isinstance(argument, str)), "")
-        if obstacle:
-            entries.append(EntryFunction(name, (), obstacle=obstacle))
+        values = list(function.regions[0].blocks[0].arguments)
+        has_fences = [str(value.type) for value in values[-2:]] == 2 * ["!hal.fence"]
+        values = values[:-2] if has_fences else values
+        try:
+            arguments = tuple(_argument(value, at, functions) for at, value in enumerate(values))
+        except _ObstacleError as obstacle:
+            entries.append(EntryFunction(name, (), obstacle=str(obstacle)))
             continue
-        taken = tuple(argument for argument in read if isinstance(argument, Argument))
         results = tuple(_result(value, functions) for value in _returned(function))
-        entries.append(EntryFunction(name, taken, has_fences, results=results))
+        entries.append(EntryFunction(name, arguments, has_fences, results=results))
     return entries
 
 
@@ -369,81 +354,69 @@ def is_stateful(module: mlir.Operation) -> bool:
 
 def _returned(function: mlir.Operation) -> list[mlir.Value[Any]]:
     """Return the operands of a function's last return op."""
-    returns = [
-        operation
-        for block in function.regions[0].blocks
-        for operation in block.operations
-        if operation.operation.name == "util.return"
-    ]
-    return list(returns[-1].operation.operands) if returns else []
+    returns = collect(function, "util.return")
+    return list(returns[-1].operands) if returns else []
 
 
-def _result(value: mlir.Value[Any], functions: Functions) -> Argument | None:
+def _result(value: mlir.Value[Any], functions: _Functions) -> Argument | None:
     """Return the description of a returned value, read from the function that computes it; None if it cannot be read."""
-    if isinstance(value.type, (mlir.IntegerType, mlir.IndexType, mlir.FloatType)):
+    if isinstance(value.type, _NUMBERS):
         return Argument(str(value.type))
     if not isinstance(value, mlir.OpResult):
         return None
     operation = value.owner.operation
-    if operation.name == names.UTIL_CALL:
-        callee = functions.get(_callee(operation))
-        returned = None if callee is None else _returned(callee)[value.result_number]
-        return None if returned is None else _result(returned, functions)
+    if callee := _callee(operation, functions):
+        returned = _returned(callee)[value.result_number]
+        return _result(returned, functions)
     tensor = operation.operands[0].type if operation.name == "hal.tensor.export" else None
     if not isinstance(tensor, mlir.RankedTensorType):
         return None
-    return Argument(str(tensor.element_type), _shape(tensor))
+    return Argument(str(tensor.element_type), shape(tensor))
 
 
-def _callee(call: mlir.Operation) -> str:
-    return str(call.attributes["callee"]).lstrip("@").strip('"')
+def _callee(operation: mlir.Operation, functions: _Functions) -> mlir.Operation | None:
+    """Return the public function that an operation calls, if any."""
+    is_call = operation.name == names.UTIL_CALL
+    name = str(operation.attributes["callee"]).lstrip("@").strip('"') if is_call else ""
+    return functions.get(name)
 
 
-def _shape(tensor: mlir.RankedTensorType) -> Sizes:
-    return tuple(
-        None if tensor.is_dynamic_dim(number) else tensor.get_dim_size(number)
-        for number in range(tensor.rank)
-    )
-
-
-def _argument(value: mlir.Value[Any], number: int, functions: Functions) -> Argument | str:
-    """Return the description of an argument, or the reason why a call cannot have one."""
-    kind = value.type
-    if isinstance(kind, (mlir.IntegerType, mlir.IndexType, mlir.FloatType)):
-        return Argument(str(kind))
-    if str(kind) != "!hal.buffer_view":
-        return f"argument {number} is of type '{kind}'"
+def _argument(value: mlir.Value[Any], number: int, functions: _Functions) -> Argument:
+    """Return the description of an argument; raise an error if a call cannot have one."""
+    if isinstance(value.type, _NUMBERS):
+        return Argument(str(value.type))
+    if str(value.type) != "!hal.buffer_view":
+        raise _ObstacleError(f"argument {number} is of type '{value.type}'")
     types: list[mlir.RankedTensorType] = []
     is_updated = False
     for use in _uses(value, functions):
-        is_import = use.name == "hal.tensor.import" and isinstance(
-            use.results[0].type, mlir.RankedTensorType
-        )
         is_alias = use.name == "hal.tensor.alias"
-        if not is_import and not is_alias and use.name != "hal.buffer_view.dim":
-            return f"argument {number} is not used as a tensor"
+        values = (
+            use.operands if is_alias else use.results if use.name == "hal.tensor.import" else ()
+        )
+        tensors = [v.type for v in values if isinstance(v.type, mlir.RankedTensorType)]
+        if not tensors and not is_alias and use.name != "hal.buffer_view.dim":
+            raise _ObstacleError(f"argument {number} is not used as a tensor")
         is_updated |= is_alias
-        values = use.operands if is_alias else use.results if is_import else ()
-        types += [v.type for v in values if isinstance(v.type, mlir.RankedTensorType)]
+        types += tensors
     if not types:
         return Argument("f32", (1,))  # it is not used: any tensor does
-    return Argument(str(types[0].element_type), _shape(types[0]), is_updated)
+    return Argument(str(types[0].element_type), shape(types[0]), is_updated)
 
 
-def _uses(value: mlir.Value[Any], functions: Functions) -> Iterator[mlir.Operation]:
+def _uses(value: mlir.Value[Any], functions: _Functions) -> Iterator[mlir.Operation]:
     """Yield the operations that use an argument, including those in functions that receive it."""
     for use in value.uses:
         user = use.owner.operation
-        if user.name != names.UTIL_CALL:
-            yield user
-            continue
-        callee = functions.get(_callee(user))
+        callee = _callee(user, functions)
         if callee is None:
             yield user
             continue
-        for number, operand in enumerate(user.operands):
+        for operand, received in zip(
+            user.operands, callee.regions[0].blocks[0].arguments, strict=True
+        ):
             if operand == value:
-                yield from _uses(callee.regions[0].blocks[0].arguments[number], functions)
+                yield from _uses(received, functions)
 
 
 # --- Programs as tasks, with options for their calls: the functions that count, their inputs, and files with weights
