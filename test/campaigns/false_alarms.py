@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.candidates import CandidateCompiler
 from tuninglink.tuning.devices import DeviceProcess
 from tuninglink.tuning.programs import Correctness, Failure, read_program
-from tuninglink.tuning.references import Reference, References
+from tuninglink.tuning.references import Reference, References, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -238,7 +238,7 @@ def findings(
     objections = []
     reference = references.reference(task)
     if isinstance(reference, Reference):
-        failure = reference.compare(outputs, references.summation(task))
+        failure = reference.compare(outputs, sums_of(task.source).error)
         if failure is not None:
             objections.append(f"alarm: {failure.message}")
     else:

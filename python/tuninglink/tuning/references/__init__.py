@@ -3,6 +3,7 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
+    from tuninglink.tuning.references.points import stored_tensors as stored_tensors
     from tuninglink.tuning.references.references import (
         HOST as HOST,
         SCALAR as SCALAR,
@@ -19,4 +20,3 @@ with lazy_imports(globals()):
         sums_of as sums_of,
     )
     from tuninglink.tuning.references.reproducers import Reproducers as Reproducers
-    from tuninglink.tuning.references.tensors import stored_tensors as stored_tensors

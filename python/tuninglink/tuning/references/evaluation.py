@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -14,23 +14,18 @@ import numpy as np
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.iree import REDUCTION, StructuredOp
+from tuninglink.iree import REDUCTION, SizeEvaluator, StructuredOp
 from tuninglink.mlir import collect, names
+from tuninglink.tuning.programs import DISPATCH, Binding, passed_constants
 from tuninglink.tuning.references.scalars import (
     COMPARISONS,
     REDUCTIONS,
     Array,
+    UnsupportedOperationError,
     check_supported,
+    dtype_of,
     evaluate,
     widened,
-)
-from tuninglink.tuning.references.tensors import (
-    LOAD,
-    UnsupportedOperationError,
-    dtype_of,
-    static_integer,
-    static_slice,
-    tensor_of,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +33,63 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs import BufferLayout
 
 Value = mlir.Value[Any]
+
+
+# --- The tensors in the bindings of a dispatch --------------------------------------------------
+
+STORE: Final = "iree_tensor_ext.dispatch.tensor.store"
+LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
+SUBSPAN: Final = "hal.interface.binding.subspan"
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor in a binding, whose offset is in the binding."""
+
+    binding: int
+    part: Binding
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.binding, self.part.offset
+
+    def content(self, bindings: Mapping[int, Bytes]) -> Bytes:
+        return bindings[self.binding][self.part.offset : self.part.offset + self.part.byte_length]
+
+
+def tensor_of(value: Value, layout: BufferLayout) -> StoredTensor:
+    """Return the place of a tensor of a binding."""
+    subspan = value.owner
+    if isinstance(subspan, mlir.Block) or subspan.name != SUBSPAN:
+        raise UnsupportedOperationError("a binding that is passed on")
+    number = mlir.IntegerAttr(subspan.attributes["binding"]).value
+    offset = _static_integer(subspan.operands[0])
+    if offset is None:
+        raise UnsupportedOperationError("a dynamic offset")
+    # The bindings have no class for !iree_tensor_ext.dispatch.tensor; its text is `…<readonly:tensor<4x8xf32>>`.
+    text = str(value.type)
+    start, end = text.find(":") + 1, text.rfind(">")
+    if not start:
+        raise UnsupportedOperationError(f"a binding of type {text}")
+    tensor = mlir.Type.parse(text[start:end], value.context)
+    if not isinstance(tensor, mlir.RankedTensorType) or not tensor.has_static_shape:
+        raise UnsupportedOperationError("a tensor of dynamic size")
+    sizes, access = tuple(tensor.shape), layout.bindings[number].access
+    length = math.prod(sizes) * dtype_of(tensor.element_type).itemsize
+    part = Binding(access, str(tensor.element_type), sizes, offset, length)
+    return StoredTensor(number, part)
+
+
+def _static_integer(value: Value) -> int | None:
+    """Return the integer that a value in a benchmark always is; None if the benchmark does not fix it."""
+    if isinstance(value.owner, mlir.Block):
+        return None
+    module = value.owner.operation
+    while module.parent is not None:
+        module = module.parent.operation
+    dispatches = collect(module, DISPATCH)
+    constants = passed_constants(dispatches[0]) if len(dispatches) == 1 else ()
+    return SizeEvaluator(arguments=constants).value(value)
 
 
 # --- Elements of tensors ------------------------------------------------------------------------
@@ -92,7 +144,7 @@ class PointEvaluator:
             elif operation.name == "arith.constant":
                 result = self._constant(operation, index)
             elif operation.name in ("hal.interface.constant.load", "util.assume.int"):
-                integer = static_integer(value)
+                integer = _static_integer(value)
                 if integer is None:
                     raise UnsupportedOperationError(operation.name)
                 result = np.asarray(integer)
@@ -233,6 +285,17 @@ def _clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, list
     for place, size in zip(places, shape, strict=True):
         inside = inside & (place >= 0) & (place < size)
     return inside, [np.clip(place, 0, size - 1) for place, size in zip(places, shape, strict=True)]
+
+
+def static_slice(operation: mlir.Operation) -> tuple[list[int], list[int], list[int]]:
+    """Return the static offsets, sizes and strides of an operation on a slice."""
+    offsets, sizes, strides = (
+        list(mlir.DenseI64ArrayAttr(operation.attributes[f"static_{name}"]))
+        for name in ("offsets", "sizes", "strides")
+    )
+    if any(number < 0 for number in (*offsets, *sizes, *strides)):
+        raise UnsupportedOperationError(f"{operation.name} of a dynamic slice")
+    return offsets, sizes, strides
 
 
 def _in_slice(

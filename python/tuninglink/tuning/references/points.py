@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,18 +12,20 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import collect, thread_context
 from tuninglink.tuning.devices import Expected, elements, patterns, tolerance
-from tuninglink.tuning.programs import OutputSample, TuningTask, element_type
-from tuninglink.tuning.references.evaluation import PointEvaluator, static_shape
-from tuninglink.tuning.references.tensors import (
+from tuninglink.tuning.programs import Access, OutputSample, TuningTask, element_type
+from tuninglink.tuning.references.evaluation import (
     STORE,
+    PointEvaluator,
     StoredTensor,
-    UnsupportedOperationError,
+    static_shape,
     static_slice,
     tensor_of,
 )
+from tuninglink.tuning.references.scalars import UnsupportedOperationError
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices import Bytes
+    from tuninglink.tuning.programs import BufferLayout
 
 
 _POINTS: Final = 128
@@ -156,3 +158,20 @@ def _chosen(
         index[dimension] = np.full(_END_POINTS, size - 1)
         ends.append(np.ravel_multi_index(index, shape))
     return np.unique(np.concatenate([anywhere, worst, *ends]).astype(np.int64))
+
+
+def stored_tensors(source: bytes, layout: BufferLayout) -> list[StoredTensor]:
+    """Return the tensors that a dispatch, at `executable-sources`, stores; whole bindings where their place is unknown."""
+    module = mlir.Module.parse(source, thread_context())
+    bindings = {
+        number: StoredTensor(number, replace(binding, offset=0))
+        for number, binding in enumerate(layout.bindings)
+        if binding.access is not Access.READ
+    }
+    try:
+        targets = [store.operands[1] for store in collect(module.operation, STORE)]
+        tensors = dict.fromkeys(tensor_of(target, layout) for target in targets)
+    except UnsupportedOperationError:
+        return list(bindings.values())
+    is_complete = {tensor.binding for tensor in tensors} == set(bindings)
+    return list(tensors if is_complete else bindings.values())

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -24,7 +24,7 @@ from tuninglink.compiler import (
 )
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree import REDUCTION, OpKind, StructuredOp
-from tuninglink.mlir import body, collect, error, names, thread_context, visit
+from tuninglink.mlir import body, collect, error, names, thread_context
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.devices import (
@@ -44,8 +44,8 @@ from tuninglink.tuning.programs import (
     element_type,
     is_float,
 )
-from tuninglink.tuning.references.points import PointComparison, compare_points
-from tuninglink.tuning.references.tensors import StoredTensor, stored_tensors
+from tuninglink.tuning.references.evaluation import StoredTensor
+from tuninglink.tuning.references.points import PointComparison, compare_points, stored_tensors
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
@@ -80,7 +80,6 @@ class References(AbstractContextManager["References"]):
     pool: Pool = field(default_factory=lambda: Pool(_AT_ONCE, set_up_process))
     point_pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
     _jobs: dict[str, Future[Reference | str]] = field(default_factory=dict)
-    _summations: dict[str, float] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     @classmethod
@@ -148,7 +147,7 @@ class References(AbstractContextManager["References"]):
                 differs_from_numpy = True
         reference = self.reference(task)
         if isinstance(reference, Reference):
-            failure = reference.compare(outputs, self.summation(task))
+            failure = reference.compare(outputs, sums_of(task.source).error)
             # Code that is lowered in the same way may be wrong in the same way.
             if failure is None and (reference.is_independent or not differs_from_numpy):
                 return OutputVerdict(Correctness.RIGHT, f"as on {reference.target}")
@@ -180,16 +179,10 @@ class References(AbstractContextManager["References"]):
             correctness, message = Correctness.WRONG, failure.message
         return OutputVerdict(correctness, message, samples)
 
-    def summation(self, task: TuningTask) -> float:
-        """Return the tolerance of sums of a task; see `Sums`."""
-        if task.key not in self._summations:
-            self._summations[task.key] = sums_of(task.source).error
-        return self._summations[task.key]
-
     def _points(
         self, task: TuningTask, outputs: Outputs, reference: Mapping[tuple[int, int], Bytes]
     ) -> list[PointComparison] | str:
-        arguments = (task, outputs.bindings, reference, self.summation(task), self.seed)
+        arguments = (task, outputs.bindings, reference, sums_of(task.source).error, self.seed)
         job = self.point_pool.submit(compare_points, *arguments, seconds=self.seconds)
         try:
             return job.result()
@@ -203,8 +196,6 @@ def _as_numpy(points: Sequence[PointComparison]) -> OutputVerdict:
 
 
 # --- Sums of dispatches
-
-_SUM: Final = 4.0
 
 
 class Sums(NamedTuple):
@@ -222,7 +213,6 @@ class Sums(NamedTuple):
 
 
 SUM_REMEDY: Final = "export with tuninglink.torch, or convert to f32 before the sum"
-_SHOWN: Final = 3
 
 
 def narrow_sums(tasks: Sequence[TuningTask]) -> str:
@@ -230,38 +220,35 @@ def narrow_sums(tasks: Sequence[TuningTask]) -> str:
     narrow = {task.label: kind for task in tasks if (kind := sums_of(task.source).narrow)}
     if not narrow:
         return ""
-    names = ", ".join([*narrow][:_SHOWN]) + (", ..." if len(narrow) > _SHOWN else "")
+    labels = ", ".join([*narrow][:3]) + (", ..." if len(narrow) > 3 else "")  # noqa: PLR2004
     verb = "adds up" if len(narrow) == 1 else "add up"
-    return f"{names} {verb} in {' and '.join(dict.fromkeys(narrow.values()))}, PyTorch in f32: {SUM_REMEDY}"
+    return f"{labels} {verb} in {' and '.join(dict.fromkeys(narrow.values()))}, PyTorch in f32: {SUM_REMEDY}"
 
 
+@lru_cache(1024)
 def sums_of(source: bytes) -> Sums:
     """Return the precision of the sums of a benchmark."""
     benchmark = mlir.Module.parse(source, thread_context())
     error, narrow = 0.0, ""
-
-    def look(operation: mlir.Operation) -> None:
-        nonlocal error, narrow
+    for operation in collect(benchmark.operation):
         op = StructuredOp(operation)
         if not op.maps or REDUCTION not in op.iterator_types or not op.results:
-            return
+            continue
         element = op.results[0].element
         dtype = element_type(element)
         if dtype is None or not is_float(element):
-            return
+            continue
         # Attention has two reductions, which accumulate in f32.
         loops = zip(op.iterator_types, op.sizes, strict=True)
         sizes = [size or 1 for kind, size in loops if kind == REDUCTION]
         is_attention = op.kind is OpKind.ATTENTION
         terms = max(sizes) if is_attention else math.prod(sizes)
         precision = float(ml_dtypes.finfo(np.float32 if is_attention else dtype).eps)  # type: ignore[no-untyped-call]
-        error = max(error, _SUM * precision * math.sqrt(terms))
+        error = max(error, 4 * precision * math.sqrt(terms))
         blocks = [block for region in operation.regions for block in region]
         adds = any(inner.operation.name == "arith.addf" for block in blocks for inner in block)
         if adds and element in {"f16", "bf16"}:
             narrow = element
-
-    visit(benchmark.operation, look)
     return Sums(error, narrow)
 
 

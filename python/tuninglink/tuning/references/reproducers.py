@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass, replace
 from importlib import metadata, resources
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import func  # type: ignore[attr-defined]
@@ -31,15 +31,9 @@ from tuninglink.tuning.programs import (
     FailureKind,
     OutputVerdict,
 )
+from tuninglink.tuning.references.evaluation import LOAD, STORE, SUBSPAN, StoredTensor, tensor_of
 from tuninglink.tuning.references.references import program_reference_target, retarget
-from tuninglink.tuning.references.tensors import (
-    LOAD,
-    STORE,
-    SUBSPAN,
-    StoredTensor,
-    UnsupportedOperationError,
-    tensor_of,
-)
+from tuninglink.tuning.references.scalars import UnsupportedOperationError
 
 if TYPE_CHECKING:
     import os
@@ -68,11 +62,9 @@ class Reproducers:
     def keep_candidate(
         self, prepared: TunableTask, candidate: Candidate, failure: Failure, device: str
     ) -> Path | None:
-        """Write the program of a candidate that fails on a device.
+        """Write the program of a candidate that fails on a device, and return its file, or its directory if it runs.
 
-        Returns:
-            The program, or its directory if it fails at run time; None if the machine is the cause, or it is merely
-            slower.
+        None means that the machine is the cause, or that the candidate is merely slower.
         """
         if failure.is_external or failure.kind is FailureKind.SLOWER:
             return None
@@ -86,11 +78,7 @@ class Reproducers:
     def keep_dispatch(
         self, task: TuningTask, failure: Failure, device: str, specs: Sequence[Spec] = ()
     ) -> Path | None:
-        """Write the program of a dispatch that fails on a device as the compiler or specs configure it.
-
-        Returns:
-            See `keep_candidate`.
-        """
+        """Write the program of a dispatch that fails as the compiler or specs configure it; see `keep_candidate`."""
         if failure.is_external:
             return None
         content, phase, suffix = task.source, Phase.EXECUTABLE_SOURCES, "default"
@@ -101,20 +89,19 @@ class Reproducers:
         return self._write(task, module, phase, failure, suffix=suffix, device=device)
 
     def keep_wrong(self, task: TuningTask, judgement: OutputVerdict, device: str) -> Path | None:
-        """Write a dispatch whose default is wrong, with a script that shows it with the stock tools.
+        """Write a dispatch whose default is wrong, with a script that shows it with the stock tools; return the directory.
 
-        Returns:
-            The directory: of the dispatch as a function on tensors, or else as a benchmark on a buffer.
+        The dispatch is a function on tensors, or else a benchmark on a buffer.
         """
         try:
             text, inputs, outputs = _tensor_function(task.source, task.layout)
         except UnsupportedOperationError:
             return self.keep_dispatch(task, Failure(FailureKind.WRONG, judgement.reason), device)
         module = mlir.Module.parse(text, thread_context())
-        programs = {_PROGRAM: text}
+        programs = {"dispatch.mlir": text}
         if strip_configurations(module.operation):
             # The expected result is compiled without the configurations that the program holds itself.
-            programs[_UNCONFIGURED_PROGRAM] = str(module)
+            programs["unconfigured.mlir"] = str(module)
         target = program_reference_target(task.target.backend)
         tensors = [
             (tensor.part.element_type, list(tensor.part.shape), tensor.binding, tensor.part.offset)
@@ -139,7 +126,8 @@ class Reproducers:
         self, name: str, programs: Mapping[str, str], template: str, **values: object
     ) -> Path:
         """Write programs, and a script from a template, which draws the inputs of `SEED` as `devices.inputs` does."""
-        drawing, script = (_SCRIPTS.joinpath(file).read_text() for file in (_DRAWING, template))
+        scripts = resources.files("tuninglink.tuning.references")
+        drawing, script = (scripts.joinpath(f).read_text() for f in ("draw_inputs.txt", template))
         script = Template(script).substitute(
             values, version=metadata.version("iree-base-compiler"), seed=self.seed, drawing=drawing
         )
@@ -170,14 +158,14 @@ class Reproducers:
             comments = [f"// {line}".rstrip() for line in lines]
             write_file(path, "\n".join([*comments, "", str(module)]))
             return path
-        programs = {_BENCHMARK: _runnable(module)}
-        compilations = {_BENCHMARK: (phase.value, list(self.flags))}
+        programs = {"benchmark.mlir": _runnable(module)}
+        compilations = {"benchmark.mlir": (phase.value, list(self.flags))}
         if failure.kind is FailureKind.WRONG:
             target = program_reference_target(task.target.backend)
             reference = mlir.Module.parse(task.source, thread_context()).operation
             retarget(reference, target)
-            programs[_REFERENCE] = _runnable(reference)
-            compilations[_REFERENCE] = (Phase.EXECUTABLE_SOURCES.value, list(target.flags))
+            programs["reference.mlir"] = _runnable(reference)
+            compilations["reference.mlir"] = (Phase.EXECUTABLE_SOURCES.value, list(target.flags))
         if failure.kind is FailureKind.CRASH and device == SYNCHRONOUS_DRIVER:
             device = THREADED_DRIVER  # whose workers have the stack that the code was measured with
         rows = _binding_rows(task.layout)
@@ -201,12 +189,6 @@ class Reproducers:
 
 # --- Wrong results, as functions on tensors
 
-_SCRIPTS: Final = resources.files("tuninglink.tuning.references")
-_DRAWING: Final = "draw_inputs.txt"
-_NAME: Final = "dispatch"
-_PROGRAM: Final = "dispatch.mlir"
-_UNCONFIGURED_PROGRAM: Final = "unconfigured.mlir"
-
 
 def _tensor_function(source: bytes, layout: BufferLayout) -> tuple[str, list[StoredTensor], int]:
     """Return the computation of a dispatch as a function on tensors, its inputs, and the number of its outputs."""
@@ -226,7 +208,7 @@ def _tensor_function(source: bytes, layout: BufferLayout) -> tuple[str, list[Sto
         with mlir.InsertionPoint(module.body):
             types = [load.results[0].type for load in loads]
             results = [store.operands[0].type for store in stores]
-            function = func.FuncOp(_NAME, (types, results))
+            function = func.FuncOp("dispatch", (types, results))
             block = function.add_entry_block()
             with mlir.InsertionPoint(block):
                 end = func.ReturnOp([store.operands[0] for store in stores]).operation
@@ -256,12 +238,6 @@ def _binding_rows(layout: BufferLayout) -> list[tuple[int, int, list[tuple[str, 
 
 # --- Compiled dispatches that crash, hang or write out of bounds, as benchmarks on a buffer
 
-_BENCHMARK: Final = "benchmark.mlir"
-_REFERENCE: Final = "reference.mlir"
-
-_BYTE_VIEW: Final = (0x10000008, 1)
-"""The runtime's numbers of element type `i8` and the dense row-major encoding (`iree/hal/buffer_view.h`)."""
-
 
 def _runnable(module: mlir.Operation) -> str:
     """Return a benchmark whose function returns its buffer, which `iree-run-module` can write to a file."""
@@ -272,9 +248,9 @@ def _runnable(module: mlir.Operation) -> str:
         view = mlir.Type.parse("!hal.buffer_view")
         index, i32 = mlir.IndexType.get(), mlir.IntegerType.get_signless(32)
         length = build("hal.buffer.length", index, buffer)
-        start = constant(index, 0)
-        kind, encoding = (constant(i32, number) for number in _BYTE_VIEW)
-        operands = (buffer, start, length, kind, encoding, length)
+        # The numbers of element type `i8` and of the dense row-major encoding are from `iree/hal/buffer_view.h`.
+        element, encoding = constant(i32, 0x10000008), constant(i32, 1)
+        operands = (buffer, constant(index, 0), length, element, encoding, length)
         result = build("hal.buffer_view.create", view, *operands)
         mlir.Operation.create("util.return", operands=[result])
         types = [argument.type for argument in block.arguments]

@@ -12,9 +12,14 @@ from typing import Any, Final
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.tuning.references.tensors import UnsupportedOperationError, dtype_of
+from tuninglink.tuning.programs import element_type
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class UnsupportedOperationError(Exception):
+    """An operation without an evaluation in NumPy; the message is its name."""
+
 
 _NUMPY_NAMES: Final = (
     "exp exp2 expm1 log log2 log1p sqrt cbrt floor ceil trunc sin cos tan sinh cosh tanh "
@@ -154,3 +159,10 @@ def widened(value: Array, kind: mlir.Type) -> Array:
     # Integers are modulo their width, with their sign.
     half = 1 << (width - 1)
     return value if width == _MOST_BITS else ((value + half) & (2 * half - 1)) - half
+
+
+def dtype_of(kind: mlir.Type) -> np.dtype:
+    dtype = element_type(str(kind))
+    if dtype is None:
+        raise UnsupportedOperationError(f"values of type {kind}")
+    return dtype
