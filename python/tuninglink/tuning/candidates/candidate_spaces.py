@@ -83,11 +83,10 @@ class Candidate:
         """The attributes that configure a root op, by name, in MLIR syntax; the loops to unroll if it is rewritten."""
         if self.origin is CandidateOrigin.REWRITING:
             return {names.UNROLLED_LOOPS: self.configuration}
-        decomposition = {names.DECOMPOSITION_CONFIG: self.decomposition}
-        return {
-            names.COMPILATION_INFO: self.configuration,
-            **(decomposition if self.decomposition else {}),
-        }
+        attributes = {names.COMPILATION_INFO: self.configuration}
+        if self.decomposition:
+            attributes[names.DECOMPOSITION_CONFIG] = self.decomposition
+        return attributes
 
     def __str__(self) -> str:
         if self.origin is CandidateOrigin.REWRITING:
@@ -99,11 +98,9 @@ class Candidate:
 
 
 def rewriting_candidate(default: Candidate, copies: Sequence[int]) -> Candidate:
-    """Return the candidate that rewrites the op.
+    """Return the candidate that rewrites the op into some copies by loop, 0 for the other loops.
 
-    Args:
-        default: the compiler's choice; the compiler is expected to choose its pipeline for the new ops, too.
-        copies: the number of copies by loop, 0 for the other loops.
+    The compiler is expected to choose the pipeline of the default for the new ops, too.
     """
     numbers = mlir.DenseI64ArrayAttr.get(list(copies), context=thread_context())
     return Candidate(default.pipeline, {}, str(numbers), origin=CandidateOrigin.REWRITING)
@@ -265,24 +262,22 @@ class CandidateSpaces:
         self._reasons: list[str] = []
         self._miscompilations = Miscompilations.of(dispatch)
         self.default_fault = self._miscompilations.reason(default)
-        all_spaces: list[Space] = []
+        self._all_spaces: list[Space] = []
+        # The compiler writes no intrinsics for the parts of an attention.
+        is_attention = dispatch.problem.kind is OpKind.ATTENTION
         for pipeline in _pipelines(default, registry):
             try:
                 for space in registry.spaces(dispatch, pipeline):
-                    # The compiler writes no intrinsics for the parts of an attention.
-                    is_attention = dispatch.problem.kind is OpKind.ATTENTION
                     is_whole = not (is_attention and isinstance(space, CompilerSpace))
                     if is_whole and not self._miscompilations.fill(space):
-                        all_spaces.append(space)
+                        self._all_spaces.append(space)
             except UndecidedError as failure:
                 self._reasons.append(failure.reason)
-        self._all_spaces = tuple(all_spaces)
         pipelines = {space.constraints.pipeline for space in self._all_spaces}
         self._options = {pipeline: code_options(dispatch, pipeline) for pipeline in pipelines}
         self._context = dispatch.root.context
         options = [option for options in self._options.values() for option in options]
-        fixed, selection = selection.with_options(options)
-        self._fixed_options = fixed
+        self._fixed_options, selection = selection.with_options(options)
         self.spaces: tuple[Space, ...] = tuple(selection.of(self._all_spaces))
         # Draws, by their number of candidates and their seed; and those of one space, by its position and the seed: the
         # candidates so far, and further ones in random order.
@@ -405,7 +400,7 @@ class CandidateSpaces:
         """
         if candidate.space < 0:
             return []
-        result: list[tuple[int, dict[str, int]]] = []
+        changed: dict[int, list[dict[str, int]]] = {1: [], 2: []}
         try:
             constraints = self.spaces[candidate.space].constraints
             start, options = self._split(candidate.pipeline, candidate.knobs)
@@ -421,13 +416,12 @@ class CandidateSpaces:
             # A neighbor may differ in two knobs.
             neighbors = constraints.enumerate_near(start, near, 2, _SEARCHING, without=broken)
             for assignment in neighbors:
-                changed = sum(start[name] != value for name, value in assignment.items())
-                if changed:
-                    result.append((changed, {**assignment, **options}))
+                changes = sum(start[name] != value for name, value in assignment.items())
+                if changes:
+                    changed[changes].append({**assignment, **options})
         except UndecidedError:
             pass  # use the neighbors so far
-        result.sort(key=lambda pair: pair[0])
-        return self._unlike(candidate, [knobs for _, knobs in result])
+        return self._unlike(candidate, [*changed[1], *changed[2]])
 
     def variants(self, candidate: Candidate) -> list[Candidate]:
         """Return the candidates that differ in one option of code generation."""

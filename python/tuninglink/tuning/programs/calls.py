@@ -282,30 +282,27 @@ def read_calls(
     """
     entries = {entry.name: entry for entry in read_entry_functions(module)}
     # The options must name functions and dimensions of the program.
-    values = (*options.inputs, *options.expected)
     named = [function.name for function in options.functions]
-    for name in [*named, *(given.function for given in values if given.function)]:
+    named += [given.function for given in (*options.inputs, *options.expected) if given.function]
+    for name in named:
         if name not in entries:
-            remedy = note(f"functions: {', '.join(entries) or 'none'}")
             message = f"the program has no function '{name}'{did_you_mean(name, entries)}"
-            raise CompileError(error(message, notes=[remedy]))
+            raise _usage_error(message, f"functions: {', '.join(entries) or 'none'}")
     places = dict.fromkeys(place for e in entries.values() for place in e.dynamic_dimensions)
     for size in sizes:
         if not any(size.applies_to(*place) for place in places):
             listed = ", ".join(f"{argument}.{dimension}" for argument, dimension in places)
-            remedy = note(f"dynamic dimensions: {listed or 'none'}")
             message = f"'--dim {size}' is about no dynamic dimension of the program's arguments"
-            raise CompileError(error(message, notes=[remedy]))
+            raise _usage_error(message, f"dynamic dimensions: {listed or 'none'}")
     chosen = options.functions or tuple(map(FunctionWeight, entries))
     for option, values in (("--input", options.inputs), ("--expected", options.expected)):
         unnamed = next((given for given in values if not given.function), None)
         if unnamed is not None and len(chosen) != 1:
             listed = ", ".join(function.name for function in chosen)
-            remedy = note(f"name one of {listed}, as in {option} {chosen[0].name}:{unnamed}")
-            message = (
-                f"'{option} {unnamed}' does not name its function, and the program has several"
+            raise _usage_error(
+                f"'{option} {unnamed}' does not name its function, and the program has several",
+                f"name one of {listed}, as in {option} {chosen[0].name}:{unnamed}",
             )
-            raise CompileError(error(message, notes=[remedy]))
     # Their calls.
     calls: list[FunctionCall] = []
     for function in chosen:
@@ -313,17 +310,15 @@ def read_calls(
         inputs = [given for given in options.inputs if given.function in owners]
         expected = [given for given in options.expected if given.function in owners]
         # One call, or one at each combination of the sizes on which the function depends.
-        dimensions = entry.dynamic_dimensions
-        relevant = [size for size in sizes if any(size.applies_to(*at) for at in dimensions)]
+        relevant = [
+            size for size in sizes if any(size.applies_to(*at) for at in entry.dynamic_dimensions)
+        ]
         called = [_call(entry, function.weight, inputs)]
         if relevant and not inputs:
-            called = [
-                replace(
-                    _call(entry.with_sizes(given), function.weight * given.weight, ()),
-                    sizes=str(given),
-                )
-                for given in combinations(relevant)
-            ]
+            called = []
+            for given in combinations(relevant):
+                call = _call(entry.with_sizes(given), function.weight * given.weight, ())
+                called.append(replace(call, sizes=str(given)))
         calls += _with_expected(called, entry, expected) if expected else called
     parameters = ParameterSource(read_parameters(module), options.parameters)
     parameters.check()
@@ -333,14 +328,17 @@ def read_calls(
     return ProgramCalls(tuple(calls), parameters, is_stateful(module), tuple(dynamic))
 
 
+def _usage_error(message: str, remedy: str) -> CompileError:
+    return CompileError(error(message, notes=[note(remedy)]))
+
+
 def _with_expected(
     calls: Sequence[FunctionCall], entry: EntryFunction, expected: Sequence[GivenInput]
 ) -> list[FunctionCall]:
     """Return the calls of a function with the outputs that are expected of them."""
     if any(argument.content is None for call in calls for argument in call.inputs):
-        remedy = note("give its inputs with --input, one for each argument")
         message = f"'--expected {expected[0]}': the inputs of function '{entry.name}' are random"
-        raise CompileError(error(message, notes=[remedy]))
+        raise _usage_error(message, "give its inputs with --input, one for each argument")
     if len(expected) != len(entry.results):
         message = f"function '{entry.name}' has {len(entry.results)} results; {len(expected)} are expected"
         raise CompileError(error(message))
@@ -367,17 +365,15 @@ def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> Fun
         return FunctionCall(entry.name, weight, values, entry.has_fences)
     inputs: list[ProgramInput] = []
     for number, argument in enumerate(arguments):
-        sizes = tuple(size for size in argument.shape or () if size is not None)
-        if len(sizes) != len(argument.shape or ()):
+        kind, shape, is_updated = argument.element_type, argument.shape, argument.is_updated
+        sizes, obstacle = tuple(size for size in shape or () if size is not None), ""
+        if len(sizes) != len(shape or ()):
             obstacle = f"the sizes of argument {number} are dynamic; give it with --input, or --dim"
+        elif element_type(kind) is None:
+            obstacle = f"argument {number} is of type '{kind}'"
+        if obstacle:
             return FunctionCall(entry.name, weight, obstacle=obstacle)
-        if element_type(argument.element_type) is None:
-            obstacle = f"argument {number} is of type '{argument.element_type}'"
-            return FunctionCall(entry.name, weight, obstacle=obstacle)
-        kind, is_scalar = argument.element_type, argument.shape is None
-        inputs.append(
-            ProgramInput(sizes, kind, is_scalar=is_scalar, is_updated=argument.is_updated)
-        )
+        inputs.append(ProgramInput(sizes, kind, None, shape is None, is_updated))
     return FunctionCall(entry.name, weight, tuple(inputs), entry.has_fences)
 
 

@@ -354,7 +354,7 @@ def select_exports(module: mlir.Operation) -> None:
                 sizes = SizeEvaluator()
                 _, *workload = map(sizes.value, workgroups.operands)
                 while not is_for(exports[name], workload):
-                    name = mlir.StringAttr(exports[name].attributes[FALLBACK]).value
+                    name = mlir.FlatSymbolRefAttr(exports[name].attributes[FALLBACK]).value
                 for operation in (workgroups, *lookups):
                     old: Any = operation.attributes["entry_point"]
                     path = mlir.SymbolRefAttr.get([*old.value[:-1], name])
@@ -403,7 +403,7 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
     # Remove the function for all other sizes, the condition, and the benchmarks of sizes outside the range. The specialized
     # function has the name of the original one, which the functions of the benchmark refer to.
     (conditional,) = specialized
-    fallback = mlir.StringAttr(conditional.attributes[FALLBACK]).value
+    fallback = mlir.FlatSymbolRefAttr(conditional.attributes[FALLBACK]).value
     for export in exports:
         if symbol_name(export) == fallback:  # it is equal but for its name and the condition
             for name in (names.SYMBOL_NAME, "ordinal"):

@@ -34,10 +34,10 @@ _FUNCTIONS: Final[dict[str, Callable[..., Array]]] = {
         "arith.mulf arith.muli arith.scaling_extf": np.multiply,
         "arith.divf arith.scaling_truncf": np.divide,
         # Towards zero.
-        "arith.divsi arith.divui": lambda left, right: (
+        "arith.divsi": lambda left, right: (
             np.sign(left) * np.sign(right) * (np.abs(left) // np.abs(right))
         ),
-        "arith.floordivsi": np.floor_divide,
+        "arith.floordivsi arith.divui": np.floor_divide,
         "arith.ceildivsi arith.ceildivui": lambda left, right: -(-left // right),
         "arith.remf arith.remsi arith.remui": np.fmod,
         "arith.shli": np.left_shift,
