@@ -168,19 +168,15 @@ class DispatchedProgram:
         reasons = [note(str(omission)) for omission in self.omissions[:5]]
         if any(omission.reason == _DYNAMIC for omission in self.omissions):
             # The remedy for dynamic sizes, with the dimensions of the program's arguments that have them.
-            places = (
-                [f"{argument}.{dimension}" for argument, dimension in self.calls.dynamic]
-                if self.calls
-                else []
+            dynamic = self.calls.dynamic if self.calls else ()
+            places = [f"{argument}.{dimension}" for argument, dimension in dynamic]
+            which = (
+                f"dimension{'s' if len(places) > 1 else ''} {', '.join(places)} of the arguments"
             )
-            where = (
-                f"dimension{'s' * (len(places) > 1)} {', '.join(places)} of the arguments, as in"
-            )
-            remedy = f"give sizes for {where} --dim {'='.join(places)}=64"
+            remedy = f"give sizes for {which}, as in --dim {'='.join(places)}=64"
             if not places:
-                remedy = (
-                    "give the sizes of the program's arguments, as in --dim ARGUMENT.DIMENSION=SIZE"
-                )
+                example = "--dim ARGUMENT.DIMENSION=SIZE"
+                remedy = f"give the sizes of the program's arguments, as in {example}"
             reasons.append(note(remedy))
         raise TuninglinkError(error(f"no dispatch {what}", notes=reasons))
 
