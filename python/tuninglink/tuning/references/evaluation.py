@@ -298,22 +298,29 @@ def static_slice(operation: mlir.Operation) -> tuple[list[int], list[int], list[
     return offsets, sizes, strides
 
 
+def _slice(operation: mlir.Operation, shape: Sequence[int]) -> list[tuple[int, int, int, bool]]:
+    """Return the offset, size and stride of a slice of some shape by dimension, and whether the shape has the dimension."""
+    remaining, dimensions = list(shape), []
+    for first, size, step in zip(*static_slice(operation), strict=True):
+        is_kept = bool(remaining) and remaining[0] == size
+        if not is_kept and size != 1:
+            raise UnsupportedOperationError("a slice of lower rank")
+        dimensions.append((first, size, step, is_kept))
+        del remaining[:is_kept]
+    if remaining:
+        raise UnsupportedOperationError("a slice of lower rank")
+    return dimensions
+
+
 def _in_slice(
     operation: mlir.Operation, shape: Sequence[int], index: Sequence[Array]
 ) -> list[Array]:
     """Return positions in the whole tensor for positions in a slice of it, which may have fewer dimensions."""
-    offsets, sizes, strides = static_slice(operation)
-    remaining, parts = list(shape), list(index)
-    places: list[Array] = []
-    for position, (first, size, step) in enumerate(zip(offsets, sizes, strides, strict=True)):
-        is_dropped = size == 1 and len(remaining) < len(sizes) - position
-        if is_dropped and not (remaining and remaining[0] == 1):
-            places.append(np.asarray(first))
-        elif remaining and remaining.pop(0) == size:
-            places.append(parts.pop(0) * step + first)
-        else:
-            raise UnsupportedOperationError("a slice of lower rank")
-    return places
+    parts = iter(index)
+    return [
+        next(parts) * step + first if is_kept else np.asarray(first)
+        for first, _, step, is_kept in _slice(operation, shape)
+    ]
 
 
 def _row_major(index: Sequence[Array], shape: Sequence[int]) -> Array:
@@ -334,17 +341,12 @@ def _extracted(query: _Query) -> _Places:
 
 def _inserted(query: _Query) -> _Places:
     source, destination = query.operation.operands[:2]
-    shape, (offsets, sizes, strides) = static_shape(source), static_slice(query.operation)
     places, is_whole = [], np.ones((), np.bool_)
-    for part, first, size, step in zip(query.index, offsets, sizes, strides, strict=True):
-        is_whole = is_whole & ((part - first) % step == 0)
-        place = (part - first) // step
-        if len(shape) == len(sizes) or size != 1:
-            places.append(place)
-        else:
-            is_whole = is_whole & (place == 0)
-    if len(places) != len(shape):
-        raise UnsupportedOperationError("a slice of lower rank")
+    dimensions = _slice(query.operation, static_shape(source))
+    for part, (first, size, step, is_kept) in zip(query.index, dimensions, strict=True):
+        place, rest = np.divmod(part - first, step)
+        is_whole = is_whole & (rest == 0) & (place >= 0) & (place < size)
+        places += [place] if is_kept else []
     yield source, places, is_whole
     yield destination, query.index, True
 
