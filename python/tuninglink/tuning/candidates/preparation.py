@@ -198,8 +198,9 @@ def _rewriting(task: TuningTask, flags: Sequence[str]) -> Rewriting | None:
             content = configure(task.source, flags, trial).template
         except (NoMatcherError, TuninglinkError):
             continue
-        operations = collect(mlir.Module.parse(content, thread_context()).operation)
-        if all(StructuredOp(operation).kind is not OpKind.CONVOLUTION for operation in operations):
+        rewritten = mlir.Module.parse(content, thread_context())  # the operations live in it
+        kinds = {StructuredOp(operation).kind for operation in collect(rewritten.operation)}
+        if OpKind.CONVOLUTION not in kinds:
             return Rewriting(entry, content)
     return None
 
