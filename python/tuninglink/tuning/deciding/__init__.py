@@ -9,6 +9,7 @@ from tuninglink.lazy import lazy_imports
 with lazy_imports(globals()):
     from tuninglink.tuning.deciding.budget import (
         FEWEST_MODEL_ROUNDS as FEWEST_MODEL_ROUNDS,
+        START_SECONDS as START_SECONDS,
         Account as Account,
         Budget as Budget,
         Ledger as Ledger,

@@ -116,11 +116,6 @@ class Ledger:
         self.whole = Budget(seconds, trials)
         self._reserved: dict[Account, float] = {}
 
-    @property
-    def elapsed(self) -> float:
-        """The seconds since the run began."""
-        return time.monotonic() - self.whole.began
-
     def reserve(self, account: Account, seconds: float) -> bool:
         """Reserve time for later, or change a reservation.
 
@@ -214,7 +209,7 @@ def least_race_seconds(measured: MeasuredTask, rules: RaceRules | None = None) -
     return task_race_seconds(default, [finalist], rules)
 
 
-_START_SECONDS: Final = 3.0
+START_SECONDS: Final = 3.0
 """The time of a task before its first measurement."""
 
 
@@ -226,8 +221,9 @@ def least_seconds(ledger: Ledger, heaviest: MeasuredTask, rules: RaceRules) -> f
         heaviest: the task with the largest share.
         rules: the rules of its race.
     """
-    race_seconds = _START_SECONDS + least_race_seconds(heaviest, rules)
-    return ledger.elapsed + race_seconds + ledger.reserved(Account.GUARD)
+    elapsed = time.monotonic() - ledger.whole.began
+    race_seconds = START_SECONDS + least_race_seconds(heaviest, rules)
+    return elapsed + race_seconds + ledger.reserved(Account.GUARD)
 
 
 def program_compile_seconds(compile_seconds: Sequence[float], jobs: int) -> float:

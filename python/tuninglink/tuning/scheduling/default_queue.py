@@ -121,6 +121,7 @@ class DefaultQueue:
         omit: receives the tasks whose defaults fail.
 
     Attributes:
+        waiting: the tasks whose defaults are still to be measured.
         measured: the tasks whose defaults were measured.
     """
 
@@ -130,7 +131,7 @@ class DefaultQueue:
         self._context = context
         self._omit = omit
         self._work = {task.key: estimated_work(task) for task in tasks}
-        self._waiting = deque(sorted(tasks, key=self._rank))
+        self.waiting = deque(sorted(tasks, key=self._rank))
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         devices = context.devices
         self._at_once = _AHEAD if devices.at_once > len(devices.descriptions) else 1
@@ -138,11 +139,6 @@ class DefaultQueue:
         self._judged = 0.0  # the seconds of judgements so far
         self._costs: dict[str, DispatchCost] = {}
         self.measured: list[MeasuredTask] = []
-
-    @property
-    def waiting(self) -> Sequence[TuningTask]:
-        """The tasks whose defaults are still to be measured."""
-        return self._waiting
 
     @property
     def running(self) -> list[MeasuredTask]:
@@ -157,8 +153,8 @@ class DefaultQueue:
     def submit(self) -> None:
         """Start to compile defaults: all of them, or one batch where the CPU is also the device."""
         context = self._context
-        ahead = context.compiler.jobs if context.is_local else len(self._waiting)
-        for task in islice(self._waiting, ahead):
+        ahead = context.compiler.jobs if context.is_local else len(self.waiting)
+        for task in islice(self.waiting, ahead):
             if task.key not in self._jobs:
                 job = context.compiler.submit_program(task.source, "", context.settings.timeout)
                 self._jobs[task.key] = job
@@ -179,16 +175,16 @@ class DefaultQueue:
         most = part.part(_MOST)
 
         def is_enough() -> bool:
-            is_rest = only_called and not self._waiting[0].calls
+            is_rest = only_called and not self.waiting[0].calls
             is_light = most.is_over and sum(self.shares().values()) > _HEAVY
             return bool(self.measured) and (part.is_over or is_rest or is_light)
 
-        seconds = min(DEFAULT_SECONDS, _SAMPLING * part.remaining / max(1, len(self._waiting)))
+        seconds = min(DEFAULT_SECONDS, _SAMPLING * part.remaining / max(1, len(self.waiting)))
         threads = ThreadPoolExecutor(self._at_once)
         try:
-            while self._waiting and not is_enough():
+            while self.waiting and not is_enough():
                 self.submit()
-                batch = [*islice(self._waiting, len(self._jobs))]
+                batch = [*islice(self.waiting, len(self._jobs))]
                 measuring: deque[Future[MeasuredTask | Failure]] = deque()
                 if self._context.is_local:
                     wait(self._jobs.values())
@@ -197,12 +193,12 @@ class DefaultQueue:
                         break
                     # Measure it; the next one is loaded meanwhile.
                     for ahead in batch[number + len(measuring) : number + self._at_once]:
-                        job = self._jobs.pop(ahead.key)
+                        job = self._jobs[ahead.key]
                         measuring.append(
                             threads.submit(self._measure_compiled, ahead, job, seconds)
                         )
-                    self._waiting.popleft()
-                    self._take(task, measuring.popleft())
+                    self._take(self.waiting.popleft(), measuring.popleft())
+                    del self._jobs[task.key]
                 if part.is_over:
                     break
         finally:
@@ -212,7 +208,7 @@ class DefaultQueue:
             compilation.cancel()
         self._jobs.clear()
         self._judge(budget)
-        if self._failure is not None and not self.measured and not self._waiting:
+        if self._failure is not None and not self.measured and not self.waiting:
             device = self._context.devices.first.description
             named = f"device '{device.uri}' ({device.name})"
             message = f"no dispatch of the program runs on {named}"
@@ -280,7 +276,7 @@ class DefaultQueue:
         times = {default.task.key: default.weight * default.default_us for default in self.running}
         rates = [time / max(1.0, self._work[key]) for key, time in times.items()]
         rate = median(rates) if rates else 1.0
-        for task in (*self._waiting, *(default.task for default in self.measured)):
+        for task in (*self.waiting, *(default.task for default in self.measured)):
             if task.key not in times:
                 estimate = rate * max(1.0, self._work[task.key])
                 times[task.key] = estimate if task.profiled_us is None else task.profiled_us

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.deciding import (
     FAILING_DEFAULT,
     SMALL,
+    START_SECONDS,
     WRONG_DEFAULT,
     Account,
     Budget,
@@ -46,9 +47,6 @@ _KEEPING: Final = 0.05
 
 _STANDING_PART: Final = 0.05
 """The largest fraction of the run for races of tasks with a standing winner."""
-
-_LEAST_SECONDS: Final = 3.0
-"""The least remaining time for starting a task, in seconds."""
 
 
 class Scheduler:
@@ -170,7 +168,7 @@ class Scheduler:
             self._admit(defaults)
             # Choose a task, and give it a turn.
             self._choice.seconds = self._budget().remaining
-            is_late = self._choice.seconds < _LEAST_SECONDS
+            is_late = self._choice.seconds < START_SECONDS
             tasks = [task for task in self.open if task.is_begun or not is_late]
             chosen = next(iter(self._choice.ranked(tasks)), None)
             if chosen is not None:
@@ -463,8 +461,10 @@ def _part(share: float) -> str:
 
 # --- The choice of the task that gets the next turn
 
+TURN_TRIALS: Final = 20
 _RECENT: Final = 0.5
-"""The fraction of a task's trials that counts as recent."""
+"""The recent trials of a task: at least this number, and this fraction of all. A turn has half of them, but as many at
+least."""
 
 _PROMISE: Final = 0.5
 """The fraction of its default time that a task is expected to save in the end."""
@@ -473,10 +473,9 @@ _HALF_TRIALS: Final = 60
 """The trials after which half of that is saved."""
 
 _FIRST_SAVING: Final = 0.1
-"""The fraction of the time of a task without a turn that its first one is expected to save, before any task had a turn."""
-
 _EXPECTED_AS: Final = 2
-"""The number of turns that weigh as much as this expectation."""
+"""The fraction of the time of a task without a turn that its first one is expected to save, before any task had a turn, and
+the number of turns that weigh as much as this expectation."""
 
 _LEAST_TRIAL_SECONDS: Final = 0.01
 """The least time of a trial, in seconds. Results of earlier runs take less."""
@@ -492,7 +491,7 @@ class Pace:
         trial_seconds: the time of a trial.
     """
 
-    start_seconds: float = 3.0
+    start_seconds: float = START_SECONDS
     first_saving: float = _FIRST_SAVING
     trial_seconds: float = 0.15
 
@@ -532,14 +531,9 @@ class Pace:
         return calls * (promise + trend) / seconds / 2
 
 
-_TURN: Final = 0.25
-TURN_TRIALS: Final = 20
-"""The length of a turn: a fraction of the task's past trials, but at least this number."""
-
-
 def turn_trials(progress: Progress) -> float:
     """Return the number of trials in the next turn of a task."""
-    return max(TURN_TRIALS, _TURN * progress.trials)
+    return max(TURN_TRIALS, _RECENT / 2 * progress.trials)
 
 
 def _window(progress: Progress) -> int:
@@ -553,10 +547,8 @@ _FEWEST_TRIALS: Final = 16
 _RACE_SECONDS: Final = 2.0
 """The time of a race, in seconds. It counts as part of the start: without a race, trials are lost."""
 
-
 _REPAIR_SHARE: Final = 0.5
 """The fraction of the time of all turns in which small tasks with wrong defaults come first after their first turn."""
-
 
 _REPAIR_SECONDS: Final = 2.0
 """The estimate for a turn that searches for a right candidate, in seconds."""
