@@ -302,7 +302,7 @@ def test_a_device_that_is_missing_is_one_diagnostic(uri: str, message: str) -> N
 def test_the_reason_why_a_driver_lists_no_devices_is_the_whole_message(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(driver: str) -> NoReturn:
+    def fail(driver: str, _cores: object) -> NoReturn:
         raise DeviceError(error(f"driver '{driver}' lists no devices"))
 
     monkeypatch.setattr(device_module, "_driver", lambda name: name)

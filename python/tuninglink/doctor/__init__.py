@@ -139,22 +139,16 @@ def listed_devices(driver: str) -> tuple[ListedDevice, ...]:
         DeviceError: the driver cannot be loaded, or lists no devices.
     """
     from tuninglink.tuning.devices import (  # noqa: PLC0415 - an extra
-        LOCAL_DRIVERS,
-        describe,
         devices_of,
         sensors_of,
     )
 
-    if driver in LOCAL_DRIVERS:
-        names_ = [(f"{driver}://", describe(driver).name)]
-    else:
-        names_ = [(device.uri, device.name) for device in devices_of(driver)]
     devices = []
-    for uri, name in names_:
-        sensors = sensors_of(uri)
+    for device in devices_of(driver):
+        sensors = sensors_of(device.uri)
         time.sleep(_READING_SECONDS)
         values = [value for state in sensors() for value in vars(state).values()]
-        devices.append(ListedDevice(uri, name, *values))
+        devices.append(ListedDevice(device.uri, device.name, *values))
     return tuple(devices)
 
 

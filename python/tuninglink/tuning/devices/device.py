@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -106,25 +106,12 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
     Raises:
         DeviceError: the driver or device does not exist.
     """
-    driver = driver_of(uri)
-    if driver in LOCAL_DRIVERS:
-        _driver(driver)
-        is_threaded = driver == THREADED_DRIVER
-        count = len(cores or physical_cores()) if is_threaded else 1
-        runtime = metadata.version("iree-base-runtime")
-        information = Path("/proc/cpuinfo")
-        text = information.read_text() if information.is_file() else ""
-        model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-        name = model[1].strip() if model else platform.processor() or platform.machine()
-        return DeviceDescription(uri, name, driver, platform.release(), runtime, count)
-    devices = devices_of(driver)
-    path = uri.partition("://")[2]
+    driver, _, path = uri.partition("://")
+    is_kept = driver in LOCAL_DRIVERS | _NUMBERING_DRIVERS
+    devices = devices_of(driver, cores)
     for index, device in enumerate(devices):
-        if path in {"", str(index), device.uri.partition("://")[2]}:
-            opened = uri if driver in _NUMBERING_DRIVERS else device.uri
-            return DeviceDescription(
-                opened, device.name, driver, device.driver_version, device.runtime, cores=0
-            )
+        if driver in LOCAL_DRIVERS or path in {"", str(index), device.uri.partition("://")[2]}:
+            return replace(device, uri=uri) if is_kept else device
     available = ", ".join(device.uri for device in devices) or "none"
     raise DeviceError(error(f"there is no device '{uri}'", notes=[note(f"available: {available}")]))
 
@@ -205,8 +192,7 @@ def physical_cores() -> list[int]:
     first_of_core: dict[str, int] = {}
     for processor in allowed:
         siblings = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
-        key = siblings.read_text().strip() if siblings.is_file() else str(processor)
-        first_of_core.setdefault(key, processor)
+        first_of_core.setdefault(_text_in(siblings) or str(processor), processor)
     return sorted(first_of_core.values())
 
 
@@ -225,21 +211,26 @@ def _driver(name: str) -> rt.HalDriver:
         raise _driver_error(f"driver '{name}' cannot be loaded", failure) from None
 
 
-def devices_of(driver: str) -> list[DeviceDescription]:
-    """Return the devices of a driver other than those of the CPU.
+def devices_of(driver: str, cores: Sequence[int] = ()) -> list[DeviceDescription]:
+    """Return the devices of a driver, of which a threaded CPU device may be pinned to processors.
 
     Raises:
         DeviceError: the driver does not exist, cannot be loaded, or lists no devices.
     """
-    loaded = _driver(driver)
+    loaded, runtime = _driver(driver), metadata.version("iree-base-runtime")
+    if driver in LOCAL_DRIVERS:
+        text = _text_in(Path("/proc/cpuinfo"))
+        model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+        name = model[1].strip() if model else platform.processor() or platform.machine()
+        count = len(cores or physical_cores()) if driver == THREADED_DRIVER else 1
+        uri, version = f"{driver}://", platform.release()
+        return [DeviceDescription(uri, name, driver, version, runtime, count)]
     try:
         available_devices = loaded.query_available_devices()
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         raise _driver_error(f"driver '{driver}' lists no devices", failure) from None
     module = {"cuda": "nvidia", "hip": "amdgpu", "vulkan": "nvidia"}.get(driver, driver)
-    file = Path(f"/sys/module/{module}/version")
-    version = file.read_text().strip() if file.is_file() else ""
-    runtime = metadata.version("iree-base-runtime")
+    version = _text_in(Path(f"/sys/module/{module}/version"))
     return [
         DeviceDescription(
             f"{driver}://{device.get('path') or index}", device["name"], driver, version, runtime, 0
