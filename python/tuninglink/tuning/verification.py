@@ -268,7 +268,8 @@ def verify_dispatches(
                 try:
                     traced = _with_traces(source, timeout)
                     for _, _, _, traces in _traced_calls(runs, traced, spec, timeout):
-                        reason = reason or overflow_finding(traces, program.tasks, name)
+                        if reason := overflow_finding(traces, program.tasks, name):
+                            break
                 except TuninglinkError as failure:
                     reason = f"no dispatch is named: {reason_of(failure)}"
                 reason = f"{whole.judgement.reason}; {reason or 'none with traces'}"
