@@ -251,9 +251,7 @@ class Tuner:
 
     def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:
         """Return the results with ranges of sizes where these are faster than one entry for all sizes."""
-        ranges = RangeTuner(
-            self.context, self._prepare_with, lambda result: self._spec([result], None)
-        )
+        tuner = self.context, self._prepare_with, lambda result: self._spec([result], None)
         improved = list(results)
         dynamic = [number for number, result in enumerate(results) if result.task.is_dynamic]
         for position, number in enumerate(dynamic):
@@ -262,7 +260,7 @@ class Tuner:
             if part.is_over:
                 break
             try:
-                improved[number] = ranges.improve(results[number], part)
+                improved[number] = RangeTuner(*tuner, results[number]).improve(part)
             except FatalError:
                 break  # the results so far are kept
             except Exception as failure:  # noqa: BLE001 - an error loses the ranges of one task only
@@ -333,14 +331,16 @@ the result outside of the workgroups."""
 
 @dataclass(frozen=True)
 class RangeTuner:
-    """Tunes dynamic dispatches again for ranges around their sizes, with separate code for each."""
+    """Tunes a dynamic dispatch again for ranges around its sizes, with separate code for each."""
 
     tuner: TuningContext
     prepare: Prepare
     write: Callable[[TaskResult], str]
+    result: TaskResult
 
-    def improve(self, result: TaskResult, budget: Budget) -> TaskResult:
-        """Return the result of a dynamic dispatch with the ranges that are faster than the entry for all sizes."""
+    def improve(self, budget: Budget) -> TaskResult:
+        """Return the result of the dispatch with the ranges that are faster than the entry for all sizes."""
+        result = self.result
         # Make a task for each range around the measured sizes.
         boxes = boxes_around(
             [function for function in result.task.sized if function.weight],
@@ -348,7 +348,7 @@ class RangeTuner:
             _FEWEST_SIZES.get(result.task.target.backend, 1),
         )
         tasks = [task for box in boxes if (task := specialize(result.task, box)) is not None]
-        default = self._compiled(result.task) if tasks else None
+        default = self._compiled() if tasks else None
         if default is None or isinstance(default, Failure):
             return result
         open_ = default
@@ -364,21 +364,30 @@ class RangeTuner:
                 break
             began = time.monotonic()
             part = tuning.part(_TUNING / (len(tasks) - position))
-            ranged = self._tune(task, result, part)
+            ranged = self._tune(task, part)
             if ranged is not None:
                 ranged = self._compared(ranged, default, open_)
             if ranged is not None:
-                ranged = self._narrowed(ranged, result, default)
+                ranged = self._narrowed(ranged, default)
             ranges += [ranged] if ranged is not None else []
             taken = time.monotonic() - began
         if not ranges:
             return result
-        # Check all ranges together.
-        joined = self._joined(result, ranges, default)
-        self._check(joined, default)
+        # Compare the outputs of the code of all ranges with the compiler's choice, at all sizes.
+        joined = self._joined(ranges, default)
+        compiled = self._compiled(self.write(joined), 1 + len(ranges))
+        failure = compiled if isinstance(compiled, Failure) else None
+        if not isinstance(compiled, Failure):
+            reduction = result.prepared.spaces.problem.reduction
+            failure = self.tuner.devices.first.compare(compiled, default, reduction)
+        if failure is not None:
+            message = (
+                f"the ranges of {result.task.name} together do not reproduce the measured code"
+            )
+            raise TuninglinkError(error(f"{message}: {failure.message}"))
         return joined
 
-    def _tune(self, task: TuningTask, result: TaskResult, budget: Budget) -> TaskResult | None:
+    def _tune(self, task: TuningTask, budget: Budget) -> TaskResult | None:
         """Return the result of a specialized dispatch, whose winner may be the compiler's choice."""
         settings, began = self.tuner.settings, time.monotonic()
         compiled = self.tuner.compiler.submit_program(task.source, "", settings.timeout).result()
@@ -386,12 +395,12 @@ class RangeTuner:
         if isinstance(measured, Failure):
             return None
         try:
-            prepared = self.prepare(task, self._known(result))
+            prepared = self.prepare(task, self._known())
         except NotTunableError:
             return None
         # The reference has judged the compiler's choice for all sizes.
         tuner = replace(self.tuner, references=None)
-        tuned = tune_task(tuner, prepared, replace(measured, share=result.share), budget)
+        tuned = tune_task(tuner, prepared, replace(measured, share=self.result.share), budget)
         if tuned.winner is not None:
             return tuned
         choice = TrialResult(
@@ -399,17 +408,17 @@ class RangeTuner:
         )
         return replace(tuned, winner=choice)
 
-    def _known(self, result: TaskResult) -> list[Spec]:
+    def _known(self) -> list[Spec]:
         """Return a spec with the best configuration for all sizes, which is a candidate for each range."""
-        trials = [trial for trial in result.trials if trial.microseconds is not None]
+        trials = [trial for trial in self.result.trials if trial.microseconds is not None]
         best = min(trials, key=lambda trial: trial.microseconds or math.inf, default=None)
-        if best is None or not isinstance(result.prepared, PreparedTask):
+        if best is None or not isinstance(self.result.prepared, PreparedTask):
             return []
-        return [load_spec(result.prepared.spec(best.candidate, {}).encode())]
+        return [load_spec(self.result.prepared.spec(best.candidate, {}).encode())]
 
-    def _compiled(self, task: TuningTask, spec: str = "", count: int = 1) -> Benchmark | Failure:
-        """Return the benchmark of a task, compiled with a spec for a number of ranges."""
-        seconds = self.tuner.settings.timeout * count
+    def _compiled(self, spec: str = "", count: int = 1) -> Benchmark | Failure:
+        """Return the benchmark of the dispatch, compiled with a spec for a number of ranges."""
+        task, seconds = self.result.task, self.tuner.settings.timeout * count
         compiled = self.tuner.compiler.submit_program(task.source, spec, seconds).result()
         return compiled if isinstance(compiled, Failure) else task.benchmark(compiled.image)
 
@@ -448,9 +457,7 @@ class RangeTuner:
             decision=_mean_decision(comparisons),
         )
 
-    def _narrowed(
-        self, ranged: TaskResult, result: TaskResult, default: Benchmark
-    ) -> TaskResult | None:
+    def _narrowed(self, ranged: TaskResult, default: Benchmark) -> TaskResult | None:
         """Return a range without the small sizes at which it is much slower than the compiler's choice."""
         assert ranged.winner is not None
         assert ranged.winner.benchmark is not None
@@ -465,17 +472,16 @@ class RangeTuner:
         if isinstance(slow, Failure):
             return None
         timed = (*benchmark.measured, *benchmark.between)
-        task = specialize(result.task, box_above(ranged.task.bounds, slow[0], timed))
+        task = specialize(self.result.task, box_above(ranged.task.bounds, slow[0], timed))
         try:
-            prepared = self.prepare(task, self._known(result)) if task is not None else None
+            prepared = self.prepare(task, self._known()) if task is not None else None
         except NotTunableError:
             return None
         return replace(ranged, prepared=prepared) if prepared is not None else None
 
-    def _joined(
-        self, result: TaskResult, ranges: Sequence[TaskResult], default: Benchmark
-    ) -> TaskResult:
+    def _joined(self, ranges: Sequence[TaskResult], default: Benchmark) -> TaskResult:
         """Return the result of a dispatch with ranges; all other sizes keep their configuration."""
+        result = self.result
         sizes = {comparison.sizes: comparison for comparison in result.sizes}
         sizes |= {comparison.sizes: comparison for part in ranges for comparison in part.sizes}
         same = ConfidenceInterval(1.0, 1.0, 1.0)
@@ -499,21 +505,6 @@ class RangeTuner:
             decision=_mean_decision(ordered),
             reason="",
         )
-
-    def _check(self, result: TaskResult, default: Benchmark) -> None:
-        """Compare the outputs of the code of all ranges with the compiler's choice, at all sizes."""
-        compiled = self._compiled(result.task, self.write(result), 1 + len(result.ranges))
-        failure: Failure | None
-        if isinstance(compiled, Failure):
-            failure = compiled
-        else:
-            reduction = result.prepared.spaces.problem.reduction
-            failure = self.tuner.devices.first.compare(compiled, default, reduction)
-        if failure is not None:
-            message = (
-                f"the ranges of {result.task.name} together do not reproduce the measured code"
-            )
-            raise TuninglinkError(error(f"{message}: {failure.message}"))
 
 
 def _mean_decision(comparisons: Sequence[SizeComparison]) -> Decision:
