@@ -17,6 +17,7 @@ from tuninglink.tuning import tune_in_process
 from tuninglink.tuning.deciding import ConfidenceInterval, TuningSettings
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
+    GROUP,
     FlagChoice,
     FlagSet,
     Listener,
@@ -210,3 +211,90 @@ def test_a_set_is_kept_under_which_a_program_compiles_that_does_not_otherwise(
         assert choice.result.flags == (exact,)
     assert "without further flags, 'func.func' op exceeded stack" in choice.result.reason
     assert not choice.contestants([])
+
+
+SLOW = """
+  %empty = tensor.empty() : tensor<512x512xf32>
+  %result = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x512xf32>) outs(%empty : tensor<512x512xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %first = math.tanh %in : f32
+    %second = math.tanh %first : f32
+    %third = math.tanh %second : f32
+    %nothing = arith.subf %third, %third : f32
+    %sum = arith.addf %in, %nothing : f32
+    linalg.yield %sum : f32
+  } -> tensor<512x512xf32>
+"""
+FORM = f"""
+module attributes {{transform.with_named_sequence}} {{
+  util.func private @itself(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {{
+    {SLOW.replace("%third, %third", "%in, %in")}
+    util.return %result : tensor<512x512xf32>
+  }}
+  transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
+    %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {{
+    ^bb0(%x: tensor<512x512xf32>):
+      {SLOW}
+    }} : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+    transform.yield %op : !transform.any_op
+  }}
+  transform.named_sequence @replace(%op: !transform.any_op {{transform.readonly}}) {{
+    %in = transform.get_operand %op[0] : (!transform.any_op) -> !transform.any_value
+    %out = transform.get_result %op[all] : (!transform.any_op) -> !transform.any_value
+    %module = transform.util.get_nearest_symbol_table %op : (!transform.any_op) -> !transform.any_op
+    %function = transform.util.import_symbol @itself into %module if undefined
+        : (!transform.any_op) -> !transform.any_op
+    transform.util.cast_and_call %function(%in) -> %out after %op {{
+      transform.type_conversion.tensor.cast_shape_dynamic_dims
+    }} : (!transform.any_op, !transform.any_value, !transform.any_value, !transform.any_op) -> !transform.any_op
+    transform.yield
+  }}
+  transform.named_sequence @__transform_main(%module: !transform.any_op {{transform.consumed}}) {{
+    %functions = transform.structured.match ops{{["util.func"]}} in %module : (!transform.any_op) -> !transform.any_op
+    transform.foreach %functions : !transform.any_op {{
+    ^bb0(%function: !transform.any_op):
+      transform.foreach_match in %function @match -> @replace : (!transform.any_op) -> !transform.any_op
+    }}
+    transform.apply_dce to %module : !transform.any_op
+    %inlined = transform.apply_registered_pass "inline" to %module : (!transform.any_op) -> !transform.any_op
+    transform.yield
+  }}
+}}
+"""
+
+
+def test_forms_of_a_set_that_wins_are_entries_of_the_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plug-in gives the set: one element-wise op that returns its operand is replaced by another."""
+    program, forms = tmp_path / "slow.mlir", tmp_path / "forms.mlir"
+    arguments = "(%x: tensor<512x512xf32>) -> tensor<512x512xf32>"
+    program.write_text(
+        f"func.func @main{arguments} {{ {SLOW} return %result : tensor<512x512xf32> }}"
+    )
+    forms.write_text(FORM)
+    metadata = tmp_path / "more_forms-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: more-forms\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[{GROUP}]\nmore = more_forms:sets\n")
+    flags = (f"--iree-preprocessing-transform-spec-filename={forms}",)
+    (tmp_path / "more_forms.py").write_text(
+        "from tuninglink.tuning.flag_sets import FlagSet\n"
+        f"def sets(backend):\n    return [FlagSet('itself', {flags!r}, forms=open({str(forms)!r}).read())]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.sets._SETS", {})
+    tuned = tuninglink.tune(program, flags=(*GENERIC, HOST), settings=SETTINGS)
+    assert tuned.flags == ()
+    assert tuned.whole is not None
+    assert tuned.whole.speedup.low > 1.5
+    # The spec alone replaces the op, without the file.
+    forms.unlink()
+    specs = [tuned.spec.encode()]
+    for given, is_replaced in (([], False), (specs, True)):
+        compilation = tuninglink.compile(
+            program, specs=given, flags=(*GENERIC, HOST, "--compile-to=flow")
+        )
+        assert (b"math.tanh" not in compilation.output) == is_replaced
