@@ -156,14 +156,11 @@ FROM trial t LEFT JOIN problem p ON p.id = t.problem LEFT JOIN environment e ON 
   LEFT JOIN configuration c ON c.id = t.configuration
 WHERE t.id > ?"""  # noqa: S608 - of our own names
 
-_MOST_DAMAGED: Final = 100_000
-"""How many trials are passed over in damaged parts."""
+_MOST_READ_ALONE: Final = 100_000
+"""How many trials are read one by one after a damaged part."""
 
 PATIENCE_SECONDS: Final = 30.0
 """The time limit of waiting for another process's transaction. A tuner's transactions write one trial."""
-
-_SILENT_SECONDS: Final = 0.5
-"""The time after which waiting is reported."""
 
 
 class Database(AbstractContextManager["Database"]):
@@ -197,7 +194,8 @@ class Database(AbstractContextManager["Database"]):
             raise database_error(f"there is no database '{path}'{hint}")
         with translated(self._name):
             try:
-                seconds = _SILENT_SECONDS if warn else PATIENCE_SECONDS
+                # Half a second is not worth a remark.
+                seconds = 0.5 if warn else PATIENCE_SECONDS
                 self._connection = _connect(path, seconds, read_only=read_only)
             except sqlite3.OperationalError as failure:
                 if warn is None or _code(failure) != sqlite3.SQLITE_BUSY:
@@ -285,30 +283,30 @@ class Database(AbstractContextManager["Database"]):
 
     def _select(self, condition: str, *values: object) -> Iterator[Trial]:
         """Yield trials, and report those that cannot be read once all others were yielded."""
-        select, last, damaged = _SELECT, 0, 0
+        execute, query = self._connection.execute, f"{_SELECT} {condition} ORDER BY t.id"
+        last = damaged = 0
+        numbers = [0]
         with translated(self._name):
-            while True:
-                query = f"{select} {condition} ORDER BY t.id"
+            for number in numbers:
                 try:
-                    for row in self._connection.execute(query, (last, *values)):
+                    for row in execute(query, (number, *values)):
                         last = row[-1]
                         if trial := _trial(row):
                             yield trial
                         else:
                             damaged += 1
-                    break
                 except sqlite3.DatabaseError as failure:
                     if _code(failure) == sqlite3.SQLITE_BUSY or self._warn is None:
                         raise
-                # Go on behind the damaged page, one by one. The damage may be in the spills.
-                last += select != _SELECT
-                select = _SELECT.replace(_SPILLS_OF_TRIAL, "NULL")
-                damaged += 1
-                with suppress(sqlite3.DatabaseError):
-                    (highest,) = self._connection.execute("SELECT max(id) FROM trial").fetchone()
-                    if damaged < _MOST_DAMAGED and last < (highest or 0):
+                    damaged += 1
+                    if len(numbers) > 1:
                         continue
-                break
+                    # Read what follows the damaged page, one by one. The damage may be in the spills.
+                    query = query.replace(_SPILLS_OF_TRIAL, "NULL").replace("t.id >", "t.id =")
+                    with suppress(sqlite3.DatabaseError):
+                        (highest,) = execute("SELECT max(id) FROM trial").fetchone()
+                        end = min(int(highest or 0), last + _MOST_READ_ALONE)
+                        numbers += range(last + 1, end + 1)
         if damaged:
             damage = database_error(
                 f"database '{self._name}' is damaged: not all of its trials can be read",

@@ -297,7 +297,7 @@ class Quantities:
             if isinstance(limit, str):
                 name, limit = _PIPELINE + limit, 1
             column = self.table[:, self.names.index(name)]
-            met &= _RELATIONS[condition.relation](column, limit)
+            met &= _TESTS[condition.relation](column, limit)
         return met
 
     def leaves(
@@ -321,12 +321,7 @@ class Quantities:
         yield from self.leaves(tree, int(tree.children_right[node]), (*path, least))
 
 
-_RELATIONS: Final = {
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<=": np.less_equal,
-    ">=": np.greater_equal,
-}
+_TESTS: Final = {"==": np.equal, "!=": np.not_equal, "<=": np.less_equal, ">=": np.greater_equal}
 
 
 @cache

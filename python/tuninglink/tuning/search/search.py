@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -25,16 +26,8 @@ class MeasuredProblem:
 
 # --- Knobs that wrong results share, as rules for the rest of a run: candidates with them are not proposed again
 
-_REMAINING: Final = 1 / 4
-"""The least part of a pipeline's candidates that rules leave, to the power of the number of wrong results behind a rule:
-two of them have much in common by chance."""
-
 _IN_USE: Final = 2
 """The least value of a knob that is in use at all, such as a number of subgroups or a tile."""
-
-_KEPT: Final = 16
-"""The number of trials without a wrong result after which the least plausible rule is lifted, if it is not the only
-one."""
 
 _Rule: TypeAlias = tuple[str, tuple[tuple[str, int, float], ...]]
 """A pipeline, and one or two of its knobs, each with its least and its largest value."""
@@ -97,28 +90,27 @@ class WrongKnobs:
         several = {covered for covered in explained.values() if len(covered) > 1}
         largest = {covered for covered in several if not any(map(covered.__lt__, several))}
         # Rank the others: what explains most, then the use of a knob, then what is rare.
-        left: dict[str, list[Candidate]] = {other.pipeline: [] for other in wrong}
-        for other in known:
-            left.get(other.pipeline, []).append(other)
-        counts = {pipeline: len(others) for pipeline, others in left.items()}
+        left = list(known)
+        counts = Counter(other.pipeline for other in left)
         ranked = sorted(
             (
                 -len(covered),
                 rule[1][0][1:] != (_IN_USE, math.inf),
-                sum(_covers(rule, other) for other in left[rule[0]]),
+                sum(_covers(rule, other) for other in left),
                 rule,
             )
             for rule, covered in explained.items()
             if covered in largest and rule not in self._lifted
         )
-        # Take them while enough candidates are left.
+        # Take them while a quarter of the candidates of a pipeline is left, to the power of the number of wrong results that
+        # a rule explains: two of them have much in common by chance.
         self.rules = []
         for *_, rule in ranked:
-            pipeline = rule[0]
-            rest = [other for other in left[pipeline] if not _covers(rule, other)]
-            if len(rest) >= counts[pipeline] * _REMAINING ** len(explained[rule]):
+            rest = [other for other in left if not _covers(rule, other)]
+            remaining = sum(other.pipeline == rule[0] for other in rest)
+            if remaining >= counts[rule[0]] / 4 ** len(explained[rule]):
                 self.rules.append(rule)
-                left[pipeline] = rest
+                left = rest
 
     def _explained(self, rules: Iterable[_Rule]) -> dict[_Rule, frozenset[str]]:
         """Return the keys of the wrong candidates that rules cover, of those that cover no right one."""
@@ -136,9 +128,9 @@ class WrongKnobs:
         return False
 
     def count(self, trials: int) -> None:
-        """Count trials; lift a rule among several after enough of them."""
+        """Count trials; lift a rule among several after 16 of them without a wrong result."""
         self._trials += trials
-        if self._trials >= _KEPT and len(self.rules) > 1:
+        if self._trials >= 16 and len(self.rules) > 1:  # noqa: PLR2004
             self._trials = 0
             self.lift()
 
@@ -150,16 +142,6 @@ FIRST_CANDIDATES: Final = 400
 
 MOST_CANDIDATES: Final = 1500
 """The number of candidates of a later draw; a space may have millions."""
-
-_FIRST_VARIANTS: Final = 48
-"""The number of trials after which options that are independent of the knobs are tried on the best few. It doubles with
-each such step."""
-
-_VARIED: Final = 3
-"""The number of candidates on which they are tried."""
-
-_EMPTY_DRAWS: Final = 3
-"""The number of draws without a new candidate after which all count as tried."""
 
 
 class Search(ABC):
@@ -197,7 +179,7 @@ class Search(ABC):
         self._asked: set[str] = set()
         self._drawn: dict[int, Sequence[Candidate]] = {}
         self._known_neighbors: dict[str, Sequence[Candidate]] = {}
-        self._draws, self._next_variants = 0, _FIRST_VARIANTS
+        self._draws, self._next_variants = 0, 48
         self._variants: list[Candidate] = []
         self._known, self._first = known, [*known, *pool.given]
         if pool.default is not None:
@@ -209,10 +191,10 @@ class Search(ABC):
     def ask(self, count: int) -> list[Candidate]:
         """Return at most `count` next candidates; none if all were tried. Times of earlier ones may still be missing."""
         chosen = self._new(self._first, count)
+        # After 48 trials, and twice as many each time, vary options that are independent of the knobs on the best three.
         if self._tried >= self._next_variants:
             self._next_variants *= 2
-            best = self.best(_VARIED)
-            self._variants = [other for fast in best for other in self._pool.variants(fast)]
+            self._variants = [other for fast in self.best(3) for other in self._pool.variants(fast)]
         chosen += self._new(self._variants, count - len(chosen))
         while len(chosen) < count:
             new = self._new(self.propose(count - len(chosen)), count - len(chosen))
@@ -269,8 +251,8 @@ class Search(ABC):
         return self._drawn[count]
 
     def further(self) -> list[Candidate]:
-        """Return new candidates; none if several draws have none, or the next is not ready while results are pending."""
-        for _ in range(_EMPTY_DRAWS):
+        """Return new candidates; none if three draws have none, or the next is not ready while results are pending."""
+        for _ in range(3):
             seed = self._seed + self._draws + 1
             if self.is_pending and not self._pool.begin_sample(MOST_CANDIDATES, seed):
                 return []  # the next call may find it
@@ -329,9 +311,6 @@ class RandomSearch(Search):
         return self.further()
 
 
-_CLIMBERS: Final = 3
-"""The neighbors of this many candidates are tried."""
-
 _FIRST_SAMPLE: Final = 8
 """The number of random candidates whose best is the starting point if there is no default."""
 
@@ -342,9 +321,9 @@ class NeighborSearch(RandomSearch):
     name: ClassVar[str] = "neighbors"
 
     def propose(self, count: int) -> Sequence[Candidate]:
-        """Return new neighbors of the best few candidates, or else new random candidates."""
+        """Return new neighbors of the best three candidates, or else new random candidates."""
         if self._tried >= _FIRST_SAMPLE or self._pool.default is not None:
-            for fast in self.best(_CLIMBERS):
+            for fast in self.best(3):
                 if near := self.untried(self._neighbors(fast)):
                     return near
         return super().propose(count)[: max(1, _FIRST_SAMPLE - len(self._times))]
