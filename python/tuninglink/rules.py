@@ -43,6 +43,11 @@ class Rule(Enum):
     CONFIGURES_NOTHING = "configures-nothing", _WARNING, "The entry configures nothing"
     NO_EFFECT = "no-effect", _WARNING, "Code generation does not read what the entry sets"
     IGNORED = "ignored-configuration", _WARNING, "The compiler ignores the configuration"
+    UNPINNED = (
+        "unpinned-replacement",
+        _ERROR,
+        "The entry also replaces what its function does not compute",
+    )
     # The knobs of a configuration, read by themselves.
     UNREAD_KNOB = "unread-knob", _WARNING, "Code generation does not read the knob"
     MISSING_KNOB = "missing-knob", _ERROR, "A knob is missing that code generation needs"
@@ -54,16 +59,8 @@ class Rule(Enum):
     OTHER_TARGET = "other-target", _ERROR, "The configuration is for another target"
     # The configuration on a program.
     INVALID = "invalid-configuration", _ERROR, "The configuration is invalid"
-    INVALID_IN_MODEL = (
-        "invalid-in-model",
-        _ERROR,
-        "The configuration is invalid for an op of the model",
-    )
-    DISCOURAGED = (
-        "discouraged-configuration",
-        _REMARK,
-        "The compiler's own constraints reject the configuration",
-    )
+    INVALID_IN_MODEL = "invalid-in-model", _ERROR, "The configuration is invalid in the model"
+    DISCOURAGED = "discouraged-configuration", _REMARK, "The compiler's constraints reject it"
     DOES_NOT_COMPILE = "does-not-compile", _ERROR, "The configured program does not compile"
     STACK_OVERFLOW = (
         "stack-overflow",

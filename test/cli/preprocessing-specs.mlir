@@ -3,13 +3,17 @@
 // RUN: tuninglink upgrade %S/Inputs/preprocessing_old.mlir -o %t.current.mlir
 // RUN: tuninglink upgrade --check %t.current.mlir
 // RUN: not tuninglink upgrade --check %S/Inputs/preprocessing_old.mlir 2>&1 | filecheck %s --check-prefix=OLD
-// RUN: tuninglink check %S/Inputs/preprocessing_old.mlir 2>&1 | filecheck %s --check-prefix=SOUND
+// RUN: not tuninglink check %S/Inputs/preprocessing_old.mlir --all 2>&1 | filecheck %s --check-prefix=UNSOUND
 // RUN: sed 's/get_operand %%root/get_result %%root/' %t.current.mlir > %t.wrong.mlir
 // RUN: not tuninglink check %t.wrong.mlir 2>&1 | filecheck %s --check-prefix=WRONG
 
 // OLD: preprocessing_old.mlir:7:22: error: the spec was written for an older compiler
 // SOUND-NOT: {{warning|error}}:
-// SOUND: preprocessing_old.mlir (preprocessing spec)
+// SOUND: printing.mlir (preprocessing spec)
+// UNSOUND: preprocessing_old.mlir:7:22: error: replace entry 'match' relies on the operand 1, which its matcher does not see: the action does not pass it
+// UNSOUND: error: replace entry 'match' relies on the accumulator, {{.*}} so that a program whose accumulator starts at 1 instead of 0 is replaced as well
+// UNSOUND: error: replace entry 'match' does not see the body beyond its product and sum: a program that negates the factors with 'arith.negf' is replaced as well
+// UNSOUND: preprocessing_old.mlir (preprocessing spec)
 // WRONG: wrong.mlir:8:11: error: 'transform.get_result' cannot be in matcher '@match'
 
 // RUN: tuninglink compile %s --target host --iree-preprocessing-transform-spec-filename=%S/Inputs/preprocessing_old.mlir --compile-to=preprocessing 2>&1 | filecheck %s --check-prefixes=REMARK,REPLACED
@@ -33,6 +37,7 @@
 
 // Each kind of spec has its flag, and damaged files are reported with their place.
 // RUN: tuninglink upgrade %t.attention.mlir -o %t.printing.mlir
+// RUN: tuninglink check %t.printing.mlir 2>&1 | filecheck %s --check-prefix=SOUND
 // RUN: not tuninglink compile %s --target host --spec %t.printing.mlir -o %t.vmfb 2>&1 | filecheck %s --check-prefix=MISTAKEN
 // RUN: not tuninglink compile %s --target host --iree-preprocessing-transform-spec-filename=%S/Inputs/strategy-wide.mlir -o %t.vmfb 2>&1 | filecheck %s --check-prefix=TUNING
 // RUN: head -c 300 %t.current.mlir > %t.damaged.mlir

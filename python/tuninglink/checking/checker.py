@@ -56,7 +56,12 @@ from tuninglink.specs import (
     read_source,
     read_specs,
 )
-from tuninglink.specs.verification import KnobPlaces, check_configurations, verify_spec
+from tuninglink.specs.verification import (
+    KnobPlaces,
+    check_configurations,
+    check_replace_entries,
+    verify_spec,
+)
 from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
@@ -147,8 +152,14 @@ class Checker:
             )
         except SpecError as failure:
             return SpecReport(source_name, structure=(*diagnostics, *failure.diagnostics))
-        verify_spec(spec.module, sink)
-        if sink.error_count:
+        if not spec.only_replaces:
+            verify_spec(spec.module, sink)
+        if spec.replacing is not None:
+            verify_spec(spec.replacing.module, sink)
+        is_unsound = sink.error_count > 0
+        if spec.replacing is not None and not is_unsound:
+            check_replace_entries(spec.replacing, sink)
+        if is_unsound or spec.only_replaces:
             return SpecReport(spec.source, spec.kind_words, tuple(diagnostics))
         target = self.target
         if target is not None:  # with the compiler's description of it

@@ -45,7 +45,7 @@ from tuninglink.specs import (
     settings_of,
     spec_attribute,
 )
-from tuninglink.specs.verification import check_configurations
+from tuninglink.specs.verification import check_configurations, check_replace_entries
 
 if TYPE_CHECKING:
     from tuninglink.specs import ReplaceList, SpecFile
@@ -140,6 +140,9 @@ class Application:
     def replace(self, module: mlir.Operation) -> None:
         """Replace ops of a program at `preprocessing`."""
         choice = self._choice
+        for spec in choice.given:
+            if spec.replacing is not None:
+                check_replace_entries(spec.replacing, self._warnings)
         replacement = replace_ops(module, choice.given, choice.library, self._report)
         self.replaced += replacement.replaced
         self._replace_entries = replacement.entries

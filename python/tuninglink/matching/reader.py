@@ -491,7 +491,7 @@ class MatcherReader:
 
 Value = mlir.Value[Any]
 
-NAME_ONLY: Final = "match.operation_name_only"
+NAME_ONLY: Final = names.NAME_ONLY
 """Marks an operation of a graph that is compared by name only."""
 
 

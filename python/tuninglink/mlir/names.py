@@ -49,6 +49,8 @@ MATCH_DIMS_EQUAL: Final = "transform.iree.match.dims_equal"
 MATCH_DIM_MULTIPLE: Final = "transform.iree.match.dim_is_multiple_of"
 MATCH_DIM_BOUNDS: Final = "transform.iree.match.dim_bounds"
 MATCH_REGIONS: Final = "transform.iree.match.regions"
+NAME_ONLY: Final = "match.operation_name_only"
+"""The attribute of an op in a DAG of which only the name counts."""
 SHOWING: Final = frozenset({MATCH_DAG, MATCH_REGIONS})
 """The matcher ops that show ops of a program in their regions."""
 

@@ -48,7 +48,13 @@ from tuninglink.mlir import (
 )
 from tuninglink.plain_data import HIDDEN
 from tuninglink.rules import Rule
-from tuninglink.specs.replacing import ReplaceEntry, ReplaceList, joined, take_replace_entries
+from tuninglink.specs.replacing import (
+    ReplaceEntry,
+    ReplaceList,
+    form_problem,
+    joined,
+    take_replace_entries,
+)
 from tuninglink.specs.sequences import SequenceTable, inner_name
 from tuninglink.specs.transform_ops import (
     PREPROCESSING_FLAG,
@@ -484,14 +490,16 @@ def preprocessing_spec(
 ) -> mlir.Operation | None:
     """Return the module of a preprocessing spec, read as tuning specs are; None for any other file.
 
-    If it is required, the compiler will preprocess a program with it: a tuning spec is an error, and any other module is
-    returned.
+    A list of replace entries is a spec that `load_spec` loads. If a preprocessing spec is required, the compiler will
+    preprocess a program with it: a tuning spec is an error, and any other module is returned.
     """
     if not is_required and names.TRANSFORM_MAIN.encode() not in data:
         return None
     module = read_module(data, name, context, upgrade=upgrade, diagnostics=diagnostics)
-    is_tuning_spec, has_main = has_entry_point(module), bool(preprocessing_entry_points(module))
-    if not is_required and (is_tuning_spec or not has_main):
+    mains = preprocessing_entry_points(module)
+    is_tuning_spec, has_main = has_entry_point(module), bool(mains)
+    is_spec = is_tuning_spec or not has_main or form_problem(mains[0]) is None
+    if not is_required and is_spec:
         return None
     if is_tuning_spec and not has_main:
         remedy = note("pass it with '--spec FILE'")

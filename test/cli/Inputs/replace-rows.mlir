@@ -14,6 +14,7 @@ module @rows attributes {transform.with_named_sequence} {
     util.return %r : tensor<34x32xf32>
   }
   transform.named_sequence @match_rows(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+    transform.match.operation_name %op ["linalg.matmul"] : !transform.any_op
     %b, %m, %n, %k = transform.iree.match.contraction %op, lhs_type = f32, rhs_type = f32, output_type = f32,
       indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : !transform.any_op -> !transform.param<i64>
     transform.iree.match.dims_equal %m, [34] : !transform.param<i64>
