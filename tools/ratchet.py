@@ -16,26 +16,26 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (3406, 147),
+    "": (3403, 147),
     "mlir.dialects": (7, 0),
     "pages": (31, 1),
     "workers": (673, 37),
-    "mlir": (1493, 82),
+    "mlir": (1495, 82),
     "solver": (2457, 121),
     "iree": (2905, 130),
     "spaces.model": (1337, 90),
     "upgrading": (3660, 137),
     "spaces.cpu": (1265, 40),
     "spaces.gpu": (3344, 138),
-    "specs": (5281, 276),
+    "specs": (5289, 276),
     "matching": (5065, 184),
     "spaces.spirv": (841, 35),
-    "specs.verification": (1619, 43),
+    "specs.verification": (1974, 59),
     "comparing": (467, 16),
-    "compiler": (3269, 124),
+    "compiler": (3272, 124),
     "payloads": (2077, 90),
     "spaces": (1941, 87),
-    "checking": (1623, 56),
+    "checking": (1634, 56),
     "passes": (1193, 24),
     "tuning.problems": (1768, 93),
     "opt": (2091, 87),
@@ -51,13 +51,15 @@ LIMITS: Final = {
     "tuning.scheduling": (2223, 150),
     "tuning": (3853, 146),
     "forms": (878, 53),
+    "mean": (0, 0),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5244, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 239
+MOST_FILES: Final = 240
 SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
