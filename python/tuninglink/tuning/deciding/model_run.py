@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 import ml_dtypes
 import numpy as np
@@ -285,14 +285,12 @@ class CallError(ModelRunError):
         self.failure = failure
 
 
-@dataclass(frozen=True)
-class CallDuration:
-    """The duration of a run of the program.
+CALLS_OF_FEWEST_ROUNDS: Final = FEWEST_ROUNDS + 1
+"""The calls of a program in the fewest rounds: the first one finds the size of batches."""
 
-    Attributes:
-        total: the seconds with loading.
-        calling: the seconds of the calls.
-    """
+
+class CallDuration(NamedTuple):
+    """The seconds of a run of the program: with loading, and of its calls alone."""
 
     total: float
     calling: float
@@ -301,10 +299,6 @@ class CallDuration:
         """Return the seconds of the fewest rounds. A driver that compiles has compiled the program now."""
         reloading = 0.0 if driver in COMPILING_DRIVERS else self.total - self.calling
         return reloading + CALLS_OF_FEWEST_ROUNDS * self.calling
-
-
-CALLS_OF_FEWEST_ROUNDS: Final = FEWEST_ROUNDS + 1
-"""The calls of a program in the fewest rounds: the first one finds the size of batches."""
 
 
 @dataclass
@@ -540,21 +534,16 @@ class ModelRuns:
         for _ in variants.rounds(standings, default, {0: tuned}, _FIRST_ROUNDS, end):
             if standings.is_decided(0):
                 break
-        functions: list[int | None] = [*range(len(variants.functions))]
         whole, *single = [
-            (
-                standings.default_ms(number),
-                standings.milliseconds(0, number),
-                standings.speedup(0, number),
-            )
-            for number in (None, *functions)
+            (standings.default_ms(one), standings.milliseconds(0, one), standings.speedup(0, one))
+            for one in (None, *range(len(variants.functions)))
         ]
-        compared = tuple(
+        functions = tuple(
             FunctionComparison(function.label, function.weight, *times)
             for function, times in zip(variants.functions, single, strict=True)
         )
-        notes = tuple(self._notes())
-        return ModelComparison(*whole, compared, notes, outputs=outputs, noise=standings.noise)
+        notes, noise = tuple(self._notes()), standings.noise
+        return ModelComparison(*whole, functions, notes, outputs=outputs, noise=noise)
 
     def compared_outputs(self, spec: str = "") -> OutputComparison:
         """Return the errors of the program's outputs, without a spec and with one.
@@ -726,17 +715,18 @@ def judge_entries(
         write: writes the spec with some of the entries.
     """
     comparisons: dict[tuple[str, str], ModelComparison] = {}
-
-    def pair(entries: Sequence[TaskResult], base: Sequence[TaskResult] = ()) -> tuple[str, str]:
-        chosen = [entry for entry in won if any(entry is chosen_entry for chosen_entry in entries)]
-        return write(chosen), write(base) if base else ""
+    failures: dict[int, str] = {}
 
     def compare(entries: Sequence[TaskResult], base: Sequence[TaskResult] = ()) -> ModelComparison:
-        spec, before = pair(entries, base)
-        if (spec, before) not in comparisons:
+        """Compare the program with a base and some entries with that of the base alone."""
+        chosen = [entry for entry in won if entry in (*base, *entries)]
+        specs = write(chosen), write(base) if base else ""
+        if specs not in comparisons:
             is_repair = not base and any(entry.default_is_wrong for entry in entries)
-            comparisons[spec, before] = runs.compare(spec, base=before, is_repair=is_repair)
-        return comparisons[spec, before]
+            comparisons[specs] = runs.compare(specs[0], base=specs[1], is_repair=is_repair)
+        if len(entries) == 1 and comparisons[specs].failure:
+            failures[won.index(entries[0])] = comparisons[specs].failure
+        return comparisons[specs]
 
     failing = [entry for entry in won if entry.default_failure is not None]
     if failing:
@@ -748,11 +738,11 @@ def judge_entries(
     try:
         if repairs and compare(won).failure:
             repairs = harmless(repairs, compare, lambda comparison: bool(comparison.failure))
-        faster = harmless(faster, lambda entries: compare([*repairs, *entries], repairs))
+        faster = harmless(faster, lambda entries: compare(entries, repairs))
         kept = [entry for entry in won if entry in repairs or entry in faster]
         comparison = compare(kept) if kept else None
     except ModelRunError as failure:
-        full = comparisons.get(pair(won))
+        full = comparisons.get((write(won), ""))
         if full is None:
             return ModelVerdict(tuple(won), reason=str(failure))
         # Repairs may slow the program down by as much as their dispatches are slower.
@@ -771,32 +761,20 @@ def judge_entries(
         return ModelVerdict(tuple(kept), reason=reason, default_outputs=_of_default(full.outputs))
     # Report the failures of entries that were left out.
     reason = "" if kept else "no entry makes the program faster"
-    alone = [
-        specs
-        for entry in won
-        if entry not in kept
-        for specs in (pair([entry]), pair([*repairs, entry], repairs))
-    ]
-    left_out = [comparisons[specs] for specs in alone if specs in comparisons]
-    failures = tuple(dict.fromkeys(rejected.failure for rejected in left_out if rejected.failure))
-    outputs = next(
-        (compared.outputs for compared in comparisons.values() if compared.outputs is not None),
-        None,
-    )
-    if comparison is not None:
-        comparison = _with_note(comparison, len(repairs))
-    return ModelVerdict(tuple(kept), comparison, reason, failures, _of_default(outputs))
+    left_out = [failures[number] for number in sorted(failures) if won[number] not in kept]
+    judged = (compared.outputs for compared in comparisons.values() if compared.outputs is not None)
+    comparison = None if comparison is None else _with_note(comparison, len(repairs))
+    outputs = _of_default(next(judged, None))
+    return ModelVerdict(tuple(kept), comparison, reason, tuple(dict.fromkeys(left_out)), outputs)
 
 
 def _with_note(comparison: ModelComparison, repairs: int) -> ModelComparison:
     """Return a comparison with a remark if some entries stay at any speed."""
     if not repairs:
         return comparison
-    entries = (
-        "1 entry replaces a wrong default and stays"
-        if repairs == 1
-        else (f"{repairs} entries replace wrong defaults and stay")
-    )
+    entries = f"{repairs} entries replace wrong defaults and stay"
+    if repairs == 1:
+        entries = "1 entry replaces a wrong default and stays"
     note = f"{entries} at any speed: right results come before speed"
     return replace(comparison, notes=(*comparison.notes, note))
 

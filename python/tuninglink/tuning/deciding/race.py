@@ -309,7 +309,17 @@ class Race:
             with self._timeline.stage(Stage.CONFIRMATION):
                 self._run_block(self._running)
         if self.result is None and not self._running:
-            self.result = self._result(None, None)
+            # The reason for a missing decision; there is none if all finalists are slower than the default.
+            reason, failures = "", [failure.message for failure in self._failures.values()]
+            if self._unmeasured:
+                failure = next(iter(self._unmeasured.values()))
+                reason = f"the race could not be measured: {failure.message}"
+            elif failures and len(failures) == len(self._drawn):
+                reason = f"all {len(failures)} finalists failed, the first one: {failures[0]}"
+                if len(failures) == 1:
+                    reason = f"the only finalist failed: {failures[0]}"
+            times = self._timings, self._default_timing
+            self.result = RaceResult(None, None, self._failures, *times, reason=reason)
 
     def _run_heats(self) -> list[int]:
         """Run the heats, and return the remaining finalists, fastest first."""
@@ -414,7 +424,8 @@ class Race:
         is_last = decision.outcome is Outcome.FASTER or is_late or passes >= rules.passes
         if decision.outcome is Outcome.NOT_FASTER or (not begun and is_last):
             rounds = tuple(rounds for block in blocks for rounds in block)
-            self.result = self._result(running[0], decision, rounds)
+            times = self._timings, self._default_timing
+            self.result = RaceResult(running[0], decision, self._failures, *times, rounds)
         self.due = max(began + rules.gap_seconds, time.monotonic())
 
     def _rounds(self, contestants: Sequence[Contestant], count: int, seed: int) -> Rounds | Failure:
@@ -430,29 +441,6 @@ class Race:
             self._failures[position] = alone
         else:
             self._unmeasured[position] = failure
-
-    def _result(
-        self, winner: int | None, decision: Decision | None, rounds: tuple[Rounds, ...] = ()
-    ) -> RaceResult:
-        # The reason for a missing decision; there is none if all finalists are slower than the default.
-        reason, failures = "", list(self._failures.values())
-        if winner is None and self._unmeasured:
-            failure = next(iter(self._unmeasured.values()))
-            reason = f"the race could not be measured: {failure.message}"
-        elif winner is None and failures and len(failures) == len(self._drawn):
-            count, message = len(failures), failures[0].message
-            reason = f"all {count} finalists failed, the first one: {message}"
-            if count == 1:
-                reason = f"the only finalist failed: {message}"
-        return RaceResult(
-            winner,
-            decision,
-            self._failures,
-            self._timings,
-            self._default_timing,
-            rounds,
-            reason,
-        )
 
 
 def _pairs(block: Sequence[Rounds]) -> list[tuple[float, float]]:
