@@ -24,14 +24,13 @@ from tuninglink.tuning.deciding import (
     Decision,
     Ledger,
     Outcome,
+    SizeChecks,
     SizeComparison,
     TaskOutcome,
     TaskResult,
     TrialResult,
     TuningResult,
     WrongDefaults,
-    compare_at,
-    first_slow,
     least_seconds,
     measure_default,
 )
@@ -431,17 +430,11 @@ class RangeTuner:
         # Every size must be at least as fast as the default and as the best for all sizes.
         comparisons: list[SizeComparison] = []
         is_faster = False
-        for function in ranged.winner.benchmark.measured:
-            benchmark = ranged.winner.benchmark.at(function)
+        benchmark = ranged.winner.benchmark
+        for function in benchmark.measured:
             rivals = [open_] if open_ is default else [open_, default]
             for rival in rivals:
-                comparison = compare_at(
-                    self.tuner.devices.first,
-                    rival.at(function),
-                    benchmark,
-                    function,
-                    self.tuner.settings.seed,
-                )
+                comparison = self._checks(rival).compare(benchmark, function)
                 if isinstance(comparison, Failure) or comparison.is_slower:
                     return None
                 if rival is open_:
@@ -457,6 +450,9 @@ class RangeTuner:
             decision=_mean_decision(comparisons),
         )
 
+    def _checks(self, default: Benchmark) -> SizeChecks:
+        return SizeChecks(self.tuner.devices.first, default, self.tuner.settings.seed)
+
     def _narrowed(self, ranged: TaskResult, default: Benchmark) -> TaskResult | None:
         """Return a range without the small sizes at which it is much slower than the compiler's choice."""
         assert ranged.winner is not None
@@ -465,8 +461,7 @@ class RangeTuner:
         ordered = sorted(
             benchmark.between, key=lambda function: -math.prod(size or 1 for size in function.loops)
         )
-        seed = self.tuner.settings.seed
-        slow = first_slow(self.tuner.devices.first, default, benchmark, ordered, seed)
+        slow = self._checks(default).first_slow(benchmark, ordered)
         if slow is None:
             return ranged
         if isinstance(slow, Failure):

@@ -81,8 +81,6 @@ with lazy_imports(globals()):
         TuningResult as TuningResult,
         WinnerVerification as WinnerVerification,
         WrongDefaults as WrongDefaults,
-        compare_at as compare_at,
-        first_slow as first_slow,
     )
     from tuninglink.tuning.deciding.tune_options import (
         LastStage as LastStage,

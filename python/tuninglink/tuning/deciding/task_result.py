@@ -342,7 +342,7 @@ class SizeChecks:
     device: Device
     default: Benchmark
     seed: int
-    check: Callable[[Benchmark], Failure | None]
+    check: Callable[[Benchmark], Failure | None] = lambda _: None
     _comparisons: dict[Benchmark, tuple[SizeComparison, ...]] = field(default_factory=dict)
 
     def failure(self, benchmark: Benchmark) -> Failure | None:
@@ -354,18 +354,16 @@ class SizeChecks:
         failure = self.check(benchmark)
         if failure is not None or len(benchmark.measured) < 2:  # noqa: PLR2004 - the race decides for one size
             return failure
-        device, default, seed = self.device, self.default, self.seed
         comparisons: list[SizeComparison] = []
         for function in benchmark.measured:
-            pair = default.at(function), benchmark.at(function)
-            comparison = compare_at(device, *pair, function, seed)
+            comparison = self.compare(benchmark, function)
             if isinstance(comparison, Failure):
                 return comparison
             comparisons.append(comparison)
         self._comparisons[benchmark] = tuple(comparisons)
         slower = [comparison for comparison in comparisons if comparison.is_slower]
         if not slower:
-            slow = first_slow(device, default, benchmark, benchmark.between, seed)
+            slow = self.first_slow(benchmark, benchmark.between)
             if slow is None or isinstance(slow, Failure):
                 return slow
             slower = [slow[1]]
@@ -376,66 +374,48 @@ class SizeChecks:
         """Return the comparisons of a checked candidate; empty for others and for static dispatches."""
         return () if benchmark is None else self._comparisons.get(benchmark, ())
 
+    def first_slow(
+        self, benchmark: Benchmark, functions: Sequence[SizedFunction]
+    ) -> tuple[SizedFunction, SizeComparison] | Failure | None:
+        """Return the first of the additional sizes at which a candidate is much slower than the default.
 
-def first_slow(
-    device: Device,
-    default: Benchmark,
-    benchmark: Benchmark,
-    functions: Sequence[SizedFunction],
-    seed: int,
-) -> tuple[SizedFunction, SizeComparison] | Failure | None:
-    """Return the first of the additional sizes at which a benchmark is much slower than the default.
+        Raises:
+            DeviceError: the device is lost.
+        """
+        for function in functions:
+            comparison = self.compare(benchmark, function, _BETWEEN_ROUNDS, _BETWEEN_SECONDS)
+            if isinstance(comparison, Failure):
+                return comparison
+            if comparison.speedup.high < _MUCH_SLOWER:
+                return function, comparison
+        return None
 
-    Args:
-        device: runs them.
-        default: the benchmark of the default.
-        benchmark: the benchmark to compare.
-        functions: the functions for the sizes, in order.
-        seed: the seed of orders and resamples.
+    def compare(
+        self,
+        benchmark: Benchmark,
+        function: SizedFunction,
+        count: int = SIZE_ROUNDS,
+        seconds: float = SIZE_SECONDS,
+    ) -> SizeComparison | Failure:
+        """Compare a candidate with the default at one of the sizes.
 
-    Raises:
-        DeviceError: the device is lost.
-    """
-    limits = _BETWEEN_ROUNDS, _BETWEEN_SECONDS
-    for function in functions:
-        pair = default.at(function), benchmark.at(function)
-        comparison = compare_at(device, *pair, function, seed, limits=limits)
-        if isinstance(comparison, Failure):
-            return comparison
-        if comparison.speedup.high < _MUCH_SLOWER:
-            return function, comparison
-    return None
+        Args:
+            benchmark: the candidate.
+            function: the function for the sizes.
+            count: the number of rounds.
+            seconds: the time for them, unless they would be too few.
 
-
-def compare_at(
-    device: Device,
-    default: Benchmark,
-    benchmark: Benchmark,
-    function: SizedFunction,
-    seed: int,
-    *,
-    limits: tuple[int, float] = (SIZE_ROUNDS, SIZE_SECONDS),
-) -> SizeComparison | Failure:
-    """Compare two static benchmarks.
-
-    Args:
-        device: runs them.
-        default: the benchmark of the default.
-        benchmark: the benchmark to compare.
-        function: the function for the sizes of both.
-        seed: the seed of orders and resamples.
-        limits: the number of rounds, and the seconds for them unless they would be too few.
-
-    Raises:
-        DeviceError: the device is lost.
-    """
-    count, seconds = limits
-    rounds = device.rounds([default, benchmark], count, seed, seconds)
-    if isinstance(rounds, Failure):
-        return rounds
-    decision = decide([[(first, second) for first, second in rounds.samples]], 0.0, seed)
-    times = decision.default_us, decision.tuned_us
-    return SizeComparison(function.sizes, function.weight, *times, decision.speedup)
+        Raises:
+            DeviceError: the device is lost.
+        """
+        pair = [self.default.at(function), benchmark.at(function)]
+        rounds = self.device.rounds(pair, count, self.seed, seconds)
+        if isinstance(rounds, Failure):
+            return rounds
+        samples = [(first, second) for first, second in rounds.samples]
+        decision = decide([samples], 0.0, self.seed)
+        times = decision.default_us, decision.tuned_us
+        return SizeComparison(function.sizes, function.weight, *times, decision.speedup)
 
 
 @dataclass(frozen=True)
