@@ -35,12 +35,17 @@ class _Task:
 def of(costs: Mapping[str, tuple[float, int | None, int | None]]) -> dict[str, float]:
     """Return the potentials of tasks with the given microseconds, operations and bytes."""
     benchmark = Benchmark(b"", "f", BufferLayout((), 0, 0))
-    measured = [
-        MeasuredTask(cast("TuningTask", _Task(key)), benchmark, microseconds, 0.0)
-        for key, (microseconds, _, _) in costs.items()
-    ]
     return potentials(
-        measured, {key: DispatchCost(flops, moved) for key, (_, flops, moved) in costs.items()}
+        [
+            MeasuredTask(
+                cast("TuningTask", _Task(key)),
+                benchmark,
+                microseconds,
+                0.0,
+                cost=DispatchCost(flops, moved),
+            )
+            for key, (microseconds, flops, moved) in costs.items()
+        ]
     )
 
 

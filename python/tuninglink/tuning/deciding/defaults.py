@@ -27,6 +27,7 @@ from tuninglink.tuning.references import Reference
 from tuninglink.workers import finished
 
 if TYPE_CHECKING:
+    from tuninglink.iree import DispatchCost
     from tuninglink.tuning.candidates import Compiled
     from tuninglink.tuning.devices import Device, DeviceSet
     from tuninglink.tuning.programs import Benchmark, TuningTask
@@ -53,6 +54,7 @@ class MeasuredTask:
         potential: the fraction of its time that tuning may save.
         processor_seconds: the processor time of its compilation.
         failure: the failure of the compiler's choice, whose time is then an estimate; None without one.
+        cost: the operations and bytes of a call; None if they were not counted.
     """
 
     task: TuningTask
@@ -65,6 +67,7 @@ class MeasuredTask:
     potential: float = 1.0
     processor_seconds: float = 0.0
     failure: Failure | None = None
+    cost: DispatchCost | None = None
 
     @property
     def is_small(self) -> bool:

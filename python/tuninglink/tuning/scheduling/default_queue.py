@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from itertools import islice
@@ -16,7 +16,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import DispatchCost, StructuredOp, cost_of
-from tuninglink.mlir import error, note, thread_context, visit
+from tuninglink.mlir import collect, error, note, thread_context
 from tuninglink.tuning.deciding import DEFAULT_SECONDS, MeasuredTask, measure_default
 from tuninglink.tuning.devices import Stage
 from tuninglink.tuning.programs import (
@@ -43,34 +43,26 @@ def task_cost(task: TuningTask) -> DispatchCost:
     return cost_of(mlir.Module.parse(task.source, thread_context()).operation)
 
 
-def potentials(
-    measured: Sequence[MeasuredTask], costs: Mapping[str, DispatchCost]
-) -> dict[str, float]:
-    """Return the potential of each task by key, from 0.25 to 1.
+def potentials(measured: Sequence[MeasuredTask]) -> dict[str, float]:
+    """Return the potential of each task by key, from 0.25 to 1; that of a task of unknown cost is 1.
 
     A roofline (Williams et al., CACM 2009) of the program itself: a task needs at least as long as its operations and its
     bytes take at the highest rates of all tasks. The rest of its time is its potential.
-
-    Args:
-        measured: the compiler's choices.
-        costs: the costs of the tasks by key; tasks of unknown cost have the full potential.
     """
-    times = {
-        default.task.key: default.default_us
+    rates = {
+        default.task.key: (
+            (cost.flops or 0) / default.default_us,
+            (cost.bytes or 0) / default.default_us,
+        )
         for default in measured
-        if default.default_us > 0 and costs[default.task.key].is_known
+        if default.default_us > 0 and (cost := default.cost) is not None and cost.is_known
     }
-    flops = {key: costs[key].flops or 0 for key in times}
-    moved = {key: costs[key].bytes or 0 for key in times}
-    most_flops = max((flops[key] / times[key] for key in times), default=0.0)
-    most_moved = max((moved[key] / times[key] for key in times), default=0.0)
-
-    by_key = {}
-    for key, time_us in times.items():
-        computing = flops[key] / time_us / most_flops if most_flops else 0.0
-        moving = moved[key] / time_us / most_moved if most_moved else 0.0
-        by_key[key] = max(_LEAST, 1.0 - max(computing, moving))
-    return {default.task.key: by_key.get(default.task.key, 1.0) for default in measured}
+    most = [max((rate[kind] for rate in rates.values()), default=0.0) for kind in range(2)]
+    by_key = {default.task.key: 1.0 for default in measured}
+    for key, rate in rates.items():
+        used = (own / peak if peak else 0.0 for own, peak in zip(rate, most, strict=True))
+        by_key[key] = max(_LEAST, 1.0 - max(used))
+    return by_key
 
 
 _DIALECTS: Final = ("linalg.", "iree_linalg_ext.")
@@ -84,15 +76,8 @@ def estimated_work(task: TuningTask) -> float:
         task: the task; a dynamic size counts as 1.
     """
     module = mlir.Module.parse(task.source, thread_context()).operation
-    iterations = 0.0
-
-    def count(operation: mlir.Operation) -> None:
-        nonlocal iterations
-        if operation.name.startswith(_DIALECTS):
-            iterations += math.prod(size or 1 for size in StructuredOp(operation).sizes)
-
-    visit(module, count)
-    return task.calls * iterations
+    nests = [StructuredOp(op) for op in collect(module) if op.name.startswith(_DIALECTS)]
+    return task.calls * sum(math.prod(size or 1 for size in nest.sizes) for nest in nests)
 
 
 _PART: Final = 0.25
@@ -131,13 +116,21 @@ class DefaultQueue:
         self._context = context
         self._omit = omit
         self._work = {task.key: estimated_work(task) for task in tasks}
-        self.waiting = deque(sorted(tasks, key=self._rank))
+        self.waiting = deque(
+            sorted(
+                tasks,
+                key=lambda task: (
+                    -(task.profiled_us or 0.0),
+                    -self._work[task.key],
+                    not task.calls,
+                ),
+            )
+        )
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         devices = context.devices
         self._at_once = _AHEAD if devices.at_once > len(devices.descriptions) else 1
         self._failure: Failure | None = None
         self._judged = 0.0  # the seconds of judgements so far
-        self._costs: dict[str, DispatchCost] = {}
         self.measured: list[MeasuredTask] = []
 
     @property
@@ -253,8 +246,7 @@ class DefaultQueue:
             judgements.expect(task)
             context.listener.default_fails(task, measured)
             measured = MeasuredTask(task, task.benchmark(b""), 0.0, 0.0, failure=measured)
-        self._costs[task.key] = task_cost(task)
-        self.measured.append(measured)
+        self.measured.append(replace(measured, cost=task_cost(task)))
 
     def _measure_compiled(
         self, task: TuningTask, job: Future[Compiled | Failure], seconds: float
@@ -284,7 +276,7 @@ class DefaultQueue:
 
     def weighed(self) -> list[MeasuredTask]:
         """Return the measured tasks with their shares and potentials, heaviest first."""
-        times, shares, parts = self._times(), self.shares(), potentials(self.measured, self._costs)
+        times, shares, parts = self._times(), self.shares(), potentials(self.measured)
         weighed = []
         for default in self.measured:
             key, us = default.task.key, default.default_us
@@ -292,6 +284,3 @@ class DefaultQueue:
                 us = times[key] / max(1, default.task.calls)
             weighed.append(replace(default, default_us=us, share=shares[key], potential=parts[key]))
         return sorted(weighed, key=lambda default: -default.share)
-
-    def _rank(self, task: TuningTask) -> tuple[float, float, bool]:
-        return -(task.profiled_us or 0.0), -self._work[task.key], not task.calls
