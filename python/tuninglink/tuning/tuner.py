@@ -434,7 +434,8 @@ class RangeTuner:
         for function in benchmark.measured:
             rivals = [open_] if open_ is default else [open_, default]
             for rival in rivals:
-                comparison = self._checks(rival).compare(benchmark, function)
+                checks = SizeChecks(self.tuner.devices.first, rival, self.tuner.settings.seed)
+                comparison = checks.compare(benchmark, function)
                 if isinstance(comparison, Failure) or comparison.is_slower:
                     return None
                 if rival is open_:
@@ -450,9 +451,6 @@ class RangeTuner:
             decision=_mean_decision(comparisons),
         )
 
-    def _checks(self, default: Benchmark) -> SizeChecks:
-        return SizeChecks(self.tuner.devices.first, default, self.tuner.settings.seed)
-
     def _narrowed(self, ranged: TaskResult, default: Benchmark) -> TaskResult | None:
         """Return a range without the small sizes at which it is much slower than the compiler's choice."""
         assert ranged.winner is not None
@@ -461,7 +459,8 @@ class RangeTuner:
         ordered = sorted(
             benchmark.between, key=lambda function: -math.prod(size or 1 for size in function.loops)
         )
-        slow = self._checks(default).first_slow(benchmark, ordered)
+        checks = SizeChecks(self.tuner.devices.first, default, self.tuner.settings.seed)
+        slow = checks.first_slow(benchmark, ordered)
         if slow is None:
             return ranged
         if isinstance(slow, Failure):
