@@ -49,7 +49,7 @@ LIMITS: Final = {
     "tuning.database": (1891, 81),
     "tuning.flag_sets": (1571, 74),
     "tuning.scheduling": (2212, 148),
-    "tuning": (3848, 146),
+    "tuning": (3847, 146),
     "forms": (878, 53),
     "doctor": (244, 9),
     "cli": (5244, 191),
