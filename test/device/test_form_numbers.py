@@ -21,7 +21,14 @@ from attention_programs import (
     worst_error,
 )
 
-from tuninglink.forms import Attention, PaddedAttention, comparison, spec
+from tuninglink.forms import (
+    Attention,
+    Contraction,
+    PaddedAttention,
+    PaddedContraction,
+    comparison,
+    spec,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,3 +125,16 @@ def test_layouts_of_square_operands_are_told_apart(tmp_path: Path) -> None:
         other = replace(problem, operands=operands)
         result = _run(program_of(other), spec([form]), inputs, tmp_path / "spec.mlir")
         assert worst_error(result, attended(other, inputs, 0.5)) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["linalg.batch_matmul", "linalg.generic"])
+def test_contractions_accumulate_onto_what_the_program_gives(name: str) -> None:
+    operands = ("amk", "akn", "amn")
+    problem = Contraction(operands, ("f16", "f16", "f32"), "amnk", (2, 17, 9, 21), name)
+    module = loaded(comparison(PaddedContraction(problem, (("m", 32), ("n", 16), ("k", 32)))))
+    generator = np.random.default_rng(5)
+    lhs, rhs = (generator.standard_normal(shape) for shape in ((2, 17, 21), (2, 21, 9)))
+    inputs = [lhs.astype(np.float16), rhs.astype(np.float16), np.ones((2, 17, 9), np.float32)]
+    expected = np.ones((2, 17, 9)) + inputs[0].astype(np.float64) @ inputs[1].astype(np.float64)
+    for function in ("plain", "form"):
+        assert worst_error(called(module[function], inputs), expected) < 1e-4

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tuninglink.forms.attention import Attention
+from tuninglink.forms.contraction import Contraction, padded_contractions
 from tuninglink.forms.padded_attention import padded_attentions
+from tuninglink.mlir import names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from tuninglink.iree import Target
 
 
-def forms_of(op: mlir.Operation | Attention, target: Target) -> Sequence[Form]:
+def forms_of(op: mlir.Operation | Attention | Contraction, target: Target) -> Sequence[Form]:
     """Return the forms of an op or a problem for a target, at least one, the most promising first.
 
     Args:
@@ -26,5 +28,9 @@ def forms_of(op: mlir.Operation | Attention, target: Target) -> Sequence[Form]:
     Raises:
         NoFormError: the op has no form, with the reason.
     """
-    problem = op if isinstance(op, Attention) else Attention.of(op)
-    return padded_attentions(problem, target)
+    if not isinstance(op, Attention | Contraction):
+        is_attention = op.operation.name == names.ATTENTION
+        op = Attention.of(op) if is_attention else Contraction.of(op)
+    if isinstance(op, Attention):
+        return padded_attentions(op, target)
+    return padded_contractions(op, target)

@@ -29,19 +29,10 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.forms.attention import (
-    COLUMNS,
-    FEATURES,
-    KEYS,
-    LOOPS,
-    ORDER,
-    QUERIES,
-    Attention,
-    NoFormError,
-    spellings,
-)
+from tuninglink.forms.attention import ORDER, Attention, spellings
 from tuninglink.forms.building import cut, index, is_less, padded, position
 from tuninglink.forms.intrinsics import AttentionNeeds, attention_needs
+from tuninglink.forms.problem import COLUMNS, FEATURES, KEYS, LOOPS, QUERIES, NoFormError
 from tuninglink.payloads import Value, build, computed, constant
 
 if TYPE_CHECKING:

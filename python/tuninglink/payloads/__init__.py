@@ -15,6 +15,7 @@ with lazy_imports(globals()):
         constant as constant,
         filled as filled,
         new_function as new_function,
+        with_maps as with_maps,
     )
     from tuninglink.payloads.candidates import generic as generic
     from tuninglink.payloads.payload import (
