@@ -102,7 +102,7 @@ def read_problem(
     """Return the fields of the problem of an op that has one loop of each of the `single` roles, and some of m.
 
     Raises:
-        NoFormError: the op has other loops, other attributes, dynamic sizes, or operands that are no tensors.
+        NoFormError: the op has other loops, other attributes, dynamic sizes, or no tensors.
     """
     if {*op.operation.attributes} - {*attributes}:
         raise NoFormError("it has attributes such as a configuration")
