@@ -33,7 +33,7 @@ LIMITS: Final = {
     "specs.verification": (1974, 59),
     "comparing": (467, 16),
     "compiler": (3272, 124),
-    "payloads": (2077, 90),
+    "payloads": (2078, 90),
     "spaces": (1941, 87),
     "checking": (1634, 56),
     "passes": (1193, 24),
@@ -50,14 +50,16 @@ LIMITS: Final = {
     "tuning.flag_sets": (1571, 74),
     "tuning.scheduling": (2212, 148),
     "tuning": (3847, 146),
-    "forms": (878, 53),
+    "forms": (1100, 66),
+    "files": (0, 0),
+    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5244, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 240
+MOST_FILES: Final = 242
 SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
