@@ -10,6 +10,8 @@
 // The specs of a program are dumped with its replace entries.
 // RUN: tuninglink dump %s --target znver4 --spec %S/Inputs/replace-and-configure.mlir | filecheck %s --check-prefix=DUMP
 
+// RUN: tuninglink explain %s --target znver4 --spec %S/Inputs/replace-and-configure.mlir | filecheck %s --check-prefix=EXPLAINED
+
 // RUN: tuninglink compile %s --target znver4 --spec gfx942=%S/Inputs/replace-rows.mlir -o %t.foreign.vmfb 2>&1 | filecheck %s --check-prefix=FOREIGN
 // RUN: sed 's/get_operand %%root\[all\]/get_operand %%root[0, 1]/' %S/Inputs/replace-rows.mlir > %t.wrong.mlir
 // RUN: not tuninglink compile %s --target znver4 --spec %t.wrong.mlir -o %t.wrong.vmfb 2>&1 | filecheck %s --check-prefix=WRONG
@@ -20,6 +22,8 @@
 // DUMP: @match_rows -> @replace_rows
 // DUMP: // znver4-{{[0-9a-f]+}}.mlir: @main_dispatch_0::@embedded_elf_x86_64
 // DUMP: @match_conf -> @configure
+// EXPLAINED: entry {{.*}}@match_conf
+// EXPLAINED: replaced linalg.matmul at {{.*}}compile-replace-entries.mlir:{{[0-9]+}}:8 by @rows: entry @match_rows ({{.*}}.mlir:16:3) of '{{.*}}replace-and-configure.mlir'
 // FOREIGN: warning: spec '{{.*}}replace-rows.mlir' replaced nothing: it is bound to gfx942, the program is for znver4
 // WRONG: error: replace entries failed
 

@@ -118,6 +118,32 @@ def test_both_kinds_of_entries_take_effect(program: Path, tmp_path: Path) -> Non
     assert iree_compile(program, *CPU, *flags, CONFIGURED) == result.output
 
 
+def test_an_explanation_names_the_replaced_operations(program: Path) -> None:
+    unused = padded(64, matched=35)
+    explanation = tuninglink.explain(program, specs=[unused, REPLACING], flags=CPU)
+    (replaced,) = explanation.replaced
+    assert (replaced.operation, replaced.function, replaced.called) == (
+        "linalg.matmul",
+        "main",
+        "rows",
+    )
+    assert replaced.place == Place(str(program), 6, 8)
+    assert (replaced.spec, replaced.matcher) == (str(REPLACING), "match_rows")
+    assert replaced.matcher_place == Place(str(REPLACING), 16, 3)
+    (sentence,) = explanation.replacements
+    assert sentence == (
+        f"replaced linalg.matmul at {program}:6:8 by @rows: entry @match_rows ({REPLACING}:16:3) of '{REPLACING}'"
+    )
+    # The product of the function is one of the program now, and can be configured.
+    assert [dispatch.words for dispatch in explanation.dispatches] == [
+        "matmul 48x32x48 f32·f32→f32"
+    ]
+    assert [spec.kind for spec in explanation.specs] == ["preprocessing spec"] * 2
+    plain = tuninglink.explain(program, flags=CPU)
+    assert not plain.replaced
+    assert not any("replaced" in note for note in plain.remarks())
+
+
 def test_the_first_spec_wins(program: Path) -> None:
     for specs, rows in (((padded(64), BOTH), 64), ((BOTH, padded(64)), 48)):
         result, _ = compiled(program, *specs, flags=(PREPROCESSED,))

@@ -273,7 +273,7 @@ def _summary(explanation: Explanation) -> list[str]:
     if explanation.weight().microseconds is not None:
         devices = explanation.peaks.values()
         lines += dict.fromkeys(f"peak rates of {peaks.device}: {peaks}" for peaks in devices)
-    return [*lines, *explanation.notes, *explanation.advice]
+    return [*lines, *explanation.remarks()]
 
 
 def _part(explanation: Explanation, status: Status) -> str:

@@ -31,6 +31,7 @@ with lazy_imports(globals()):
         NearMiss as NearMiss,
         OperationReport as OperationReport,
         ProblemRow as ProblemRow,
+        ReplacedOperation as ReplacedOperation,
         SpecSummary as SpecSummary,
         Status as Status,
     )

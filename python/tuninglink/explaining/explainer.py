@@ -41,6 +41,7 @@ from tuninglink.explaining.reports import (
     KnobRow,
     LibraryCoverage,
     OperationReport,
+    ReplacedOperation,
     Status,
     status_without_match,
 )
@@ -144,8 +145,8 @@ class Explainer(Observer):
                 self._plain.append((before, after[0], self._calls))
         self._sources = None
 
-    def explanation(self) -> Explanation:
-        """Return the explanation after the compilation."""
+    def explanation(self, compilation: Compilation) -> Explanation:
+        """Return the explanation after a compilation."""
         dispatches = tuple(self._dispatches)
         specs, notes = self._catalog.outcomes(dispatches)
         if not dispatches:
@@ -158,7 +159,16 @@ class Explainer(Observer):
             ),
             key=lambda library: (-len(library.dispatches), library.source),
         )
-        explanation = Explanation(self._program, specs, dispatches, tuple(notes), tuple(libraries))
+        replaced = tuple(
+            ReplacedOperation(
+                *(item.operation, item.function, item.place, item.spec),
+                *(item.entry.matcher, item.entry.place, item.entry.function),
+            )
+            for item in compilation.replaced
+        )
+        explanation = Explanation(
+            *(self._program, specs, dispatches, tuple(notes), tuple(libraries)), replaced=replaced
+        )
         self._step("writing specs to start from")
         for before, after, calls in self._plain:
             explanation = with_details(explanation, before, after, calls)
@@ -327,8 +337,8 @@ def explain(
     explainer = Explainer(choice, shown, sizes=given)
     report = diagnostics.emit if diagnostics else None
     compiler = Compiler(options, choice, options.flags, report, warnings, observer=explainer)
-    compiler.compile(program, name)
-    return with_times(explainer.explanation(), times)
+    compilation = compiler.compile(program, name)
+    return with_times(explainer.explanation(compilation), times)
 
 
 def until_configured(options: CompileOptions) -> CompileOptions:
@@ -367,4 +377,4 @@ def explain_file(
     explainer = Explainer(choice, path, step, is_detailed=is_detailed, sizes=options.sizes)
     compiler = Compiler(options, choice, session_flags, report, observer=explainer, step=step)
     compilation = compiler.compile(os.fspath(path))
-    return compilation, explainer.explanation()
+    return compilation, explainer.explanation(compilation)

@@ -23,6 +23,7 @@ from tuninglink.explaining.reports import (
     LibraryShare,
     NumberedDispatch,
     ProblemRow,
+    ReplacedOperation,
     SpecSummary,
     Status,
     Weight,
@@ -62,6 +63,7 @@ class Explanation:
         notes: notes on the whole program, such as that there is nothing to configure.
         libraries: the shipped libraries that would configure further dispatches.
         device: the device that the times are from; empty if unknown.
+        replaced: the ops that were replaced before dispatches were formed.
         format: the kind of the document.
         version: its version. Additions do not change it; changes and removals do.
     """
@@ -74,6 +76,7 @@ class Explanation:
     notes: tuple[str, ...] = field(default=(), metadata=HIDDEN)
     libraries: tuple[LibraryCoverage, ...] = field(default=(), metadata=HIDDEN)
     device: str = ""
+    replaced: tuple[ReplacedOperation, ...] = ()
 
     @property
     @written()
@@ -100,7 +103,24 @@ class Explanation:
     @written("notes")
     def remarks(self) -> tuple[str, ...]:
         """Return the notes on the whole program, with advice."""
-        return (*self.notes, *self.advice)
+        return (*self.replacements, *self.notes, *self.advice)
+
+    @property
+    def replacements(self) -> tuple[str, ...]:
+        """A sentence on each replace entry that was taken."""
+        by_entry: dict[object, list[ReplacedOperation]] = {}
+        for item in self.replaced:
+            by_entry.setdefault((item.spec, item.matcher, item.operation), []).append(item)
+        sentences = []
+        for first, *rest in by_entry.values():
+            at = f" at {first.place}" if first.place else ""
+            more = f" and {len(rest):,} more" if rest else ""
+            matcher = f"@{first.matcher} ({first.matcher_place})"
+            entry = matcher if first.matcher_place else f"@{first.matcher}"
+            sentences.append(
+                f"replaced {first.operation}{at}{more} by @{first.called}: entry {entry} of '{first.spec}'"
+            )
+        return tuple(sentences)
 
     @written("libraries")
     def library_shares(self) -> tuple[LibraryShare, ...]:

@@ -343,6 +343,25 @@ class SpecSummary:
 
 
 @dataclass(frozen=True)
+class ReplacedOperation:
+    """An op that was replaced by a call of a function of a spec, before there were dispatches.
+
+    Attributes:
+        operation: the name of the op; `place` is its place in the program, and `function` that which it was in.
+        spec: the source of the spec.
+        called: the function of the spec.
+    """
+
+    operation: str
+    function: str
+    place: Place | None
+    spec: str
+    matcher: str
+    matcher_place: Place | None
+    called: str
+
+
+@dataclass(frozen=True)
 class LibraryCoverage:
     """The unconfigured dispatches that a shipped library would configure."""
 
