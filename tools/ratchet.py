@@ -40,7 +40,7 @@ LIMITS: Final = {
     "tuning.problems": (1768, 93),
     "opt": (2091, 87),
     "tuning.programs": (2050, 80),
-    "explaining": (1737, 72),
+    "explaining": (1787, 73),
     "tuning.candidates": (1226, 58),
     "tuning.devices": (3024, 150),
     "tuning.references": (1871, 93),
@@ -51,8 +51,8 @@ LIMITS: Final = {
     "tuning.scheduling": (2212, 148),
     "tuning": (3847, 146),
     "forms": (1100, 66),
-    "files": (0, 0),
     "mean": (0, 0),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5244, 191),
 }
