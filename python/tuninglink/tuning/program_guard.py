@@ -24,14 +24,13 @@ from tuninglink.tuning.deciding import (
     judge_entries,
     program_compile_seconds,
 )
-from tuninglink.tuning.programs import Failure
 from tuninglink.tuning.references import ProgramReference
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tuninglink.tuning.candidates import Compiled
-    from tuninglink.tuning.programs import DispatchedProgram
+    from tuninglink.tuning.programs import DispatchedProgram, Failure
     from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 
 
@@ -141,10 +140,9 @@ class ProgramGuard:
         """Reserve the time of the compilation without a spec once it is known, and that of comparing repairs alone."""
         job = self._default_job
         is_known = job is not None and job.done()
-        if job is not None and is_known:
+        if is_known:
             self._default_job = None
-            compiled = None if job.cancelled() or job.exception() else job.result()
-            if compiled is not None and not isinstance(compiled, Failure):
+            if (compiled := self._runs.compiled()) is not None:
                 # A program that was provided was compiled from its source, beside others.
                 least = self._compile_seconds if self._compiled is not None else math.inf
                 self._compile_seconds = min(compiled.seconds, least)
@@ -222,7 +220,8 @@ class ProgramGuard:
 
     def image(self, spec: str) -> bytes | None:
         """Return the program with a spec if it was compiled; None otherwise."""
-        return self._runs.image_with(spec)
+        compiled = self._runs.compiled(spec)
+        return None if compiled is None else compiled.image
 
     def _obstacle(self, failure: TuninglinkError | None) -> str:
         """Return the reason for not running the program; empty if it runs."""

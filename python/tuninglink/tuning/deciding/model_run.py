@@ -589,23 +589,17 @@ class ModelRuns:
 
     def _load_ahead(self, job: Future[Compiled | Failure]) -> None:
         """Let the driver compile a compiled program before it runs, if a loader was given."""
-        calls = self.program.calls
-        if self.loader is None or calls is None or job.cancelled() or job.exception():
+        calls, compiled = self.program.calls, _result(job)
+        if self.loader is None or calls is None or compiled is None:
             return
-        if calls.parameters.parameters or calls.parameters.files:
-            return  # it does not load without them
-        compiled = job.result()
-        if not isinstance(compiled, Failure):
+        if not calls.parameters.parameters and not calls.parameters.files:  # else it does not load
             with suppress(RuntimeError):  # it is closed
                 self.loader.begin(compiled.image)
 
-    def image_with(self, spec: str) -> bytes | None:
+    def compiled(self, spec: str = "") -> Compiled | None:
         """Return the program with a spec if it is compiled; None otherwise."""
         job = self._images.get(spec)
-        if job is None or not job.done() or job.cancelled() or job.exception():
-            return None
-        compiled = job.result()
-        return None if isinstance(compiled, Failure) else compiled.image
+        return None if job is None or not job.done() else _result(job)
 
     def _image(self, spec: str) -> bytes:
         self.begin(spec)
@@ -667,6 +661,12 @@ class ModelRuns:
             yield "the weights are random; --parameters names files with others"
         if variants.calls.is_stateful:
             yield "the program keeps state between calls; it was timed again from its first state"
+
+
+def _result(job: Future[Compiled | Failure]) -> Compiled | None:
+    """Return the program of a finished compilation; None if it failed."""
+    compiled = None if job.cancelled() or job.exception() else job.result()
+    return None if isinstance(compiled, Failure) else compiled
 
 
 # --- Verdicts of whole-program runs: on the entries of a spec, and on the outputs of the program -
