@@ -758,13 +758,14 @@ def judge_entries(
         harm = full.failure or "the program is slower with the spec"
         reason = f"{harm}; the entries at fault were not found: {failure}"
         kept = [] if full.failure else repairs
-        return ModelVerdict(tuple(kept), reason=reason, default_outputs=_of_default(full.outputs))
+        outputs = full.outputs and replace(full.outputs, tuned_error=None)
+        return ModelVerdict(tuple(kept), reason=reason, default_outputs=outputs)
     # Report the failures of entries that were left out.
     reason = "" if kept else "no entry makes the program faster"
     left_out = [failures[number] for number in sorted(failures) if won[number] not in kept]
     judged = (compared.outputs for compared in comparisons.values() if compared.outputs is not None)
+    outputs = next((replace(first, tuned_error=None) for first in judged), None)
     comparison = None if comparison is None else _with_note(comparison, len(repairs))
-    outputs = _of_default(next(judged, None))
     return ModelVerdict(tuple(kept), comparison, reason, tuple(dict.fromkeys(left_out)), outputs)
 
 
@@ -777,10 +778,6 @@ def _with_note(comparison: ModelComparison, repairs: int) -> ModelComparison:
         entries = "1 entry replaces a wrong default and stays"
     note = f"{entries} at any speed: right results come before speed"
     return replace(comparison, notes=(*comparison.notes, note))
-
-
-def _of_default(outputs: OutputComparison | None) -> OutputComparison | None:
-    return None if outputs is None else replace(outputs, tuned_error=None)
 
 
 def judge_default(runs: ModelRuns) -> ModelVerdict:
