@@ -1,6 +1,7 @@
 """Counts the programs around forms that compute something else with the entries of forms than without.
 
-Makes random attentions and, for each, a form of it or of a near problem, whose entries are applied to the program:
+Makes random attentions and contractions, in turn, and for each a form of it or of a near problem, whose entries are
+applied to the program:
 
     python test/campaigns/forms.py --programs 300 --matched 10000 --seed 1
 
@@ -25,26 +26,18 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+import attention_programs as attentions
+import contraction_programs as contractions
 import numpy as np
-from attention_programs import (
-    TOLERANCES,
-    called,
-    inputs_of,
-    loaded,
-    near_problems,
-    program_of,
-    random_attention,
-    random_padding,
-    worst_error,
-)
+from attention_programs import TOLERANCES, called, loaded, worst_error
 from replaced_operations import is_replaced
 
-from tuninglink.forms import spec, spellings
+from tuninglink.forms import Attention, spec, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.forms import Attention
+    from tuninglink.forms import Contraction
 
 BODIES = (
     "%y = arith.mulf %x, %x : f32",
@@ -59,54 +52,81 @@ class Case:
     """A program and the entries that are applied to it.
 
     Attributes:
-        problem: the attention of the program.
+        problem: the attention or contraction of the program.
         program: the program.
         library: the preprocessing spec.
         is_same: whether the program is a spelling of the problem that the spec has a form of.
     """
 
-    problem: Attention
+    problem: Attention | Contraction
     program: str
     library: str
     is_same: bool
 
 
-def case(seed: int, number: int) -> Case:
-    """Return a program of the campaign."""
-    choose = random.Random(f"{seed} {number}")
-    problem = random_attention(choose)
+def attention_case(choose: random.Random) -> Case:
+    """Return a program of an attention."""
+    problem = attentions.random_attention(choose)
     if choose.random() < 0.3:
         # All layouts of operands have the same types.
         problem = problem.resized(dict.fromkeys("mnkj", problem.loop_sizes["m"]))
     other, body, attributes = problem, "", ""
     kind = choose.random()
     if kind < 0.3:
-        other = choose.choice(near_problems(problem))
+        other = choose.choice(attentions.near_problems(problem))
     elif kind < 0.4:
         body = choose.choice(BODIES)
     elif kind < 0.45:
         attributes = "{note}"
     scale = choose.choice(("0.5", "0.5", "-1.0", "0.0", "3.0"))
-    program = program_of(problem, body, attributes).replace("constant 0.5", f"constant {scale}")
+    program = attentions.program_of(problem, body, attributes)
+    program = program.replace("constant 0.5", f"constant {scale}")
     is_same = problem in spellings(other) and not body and not attributes
-    return Case(problem, program, spec([random_padding(other, choose)]), is_same)
+    form = attentions.random_padding(other, choose)
+    return Case(problem, program, spec([form]), is_same)
+
+
+def contraction_case(choose: random.Random) -> Case:
+    """Return a program of a contraction that accumulates onto one of its arguments."""
+    problem = contractions.random_contraction(choose)
+    if choose.random() < 0.3:
+        problem = problem.resized(dict.fromkeys("mnk", problem.loop_sizes["m"]))
+    other, program = problem, contractions.program_of(problem)
+    kind = choose.random()
+    if kind < 0.3:
+        other = choose.choice(contractions.near_problems(problem))
+    elif kind < 0.45:
+        program = program.replace("arith.addf", choose.choice(("arith.maximumf", "arith.subf")))
+    has_body = program == contractions.program_of(problem)
+    form = contractions.random_padding(other, choose)
+    return Case(problem, program, spec([form]), problem in other.spellings and has_body)
+
+
+def case(seed: int, number: int) -> Case:
+    """Return a program of the campaign."""
+    choose = random.Random(f"{seed} {number}")
+    return contraction_case(choose) if number % 2 else attention_case(choose)
 
 
 def compare(seed: int, number: int) -> tuple[str, str]:
     """Compile and run a program with and without the entries, and return what happened, and the error if any."""
     made = case(seed, number)
-    inputs = inputs_of(made.problem, number)
+    if isinstance(made.problem, Attention):
+        inputs = attentions.inputs_of(made.problem, number)
+    else:
+        inputs = contractions.inputs_of(made.problem, number)
     text = made.program.replace("util.func public", "func.func").replace("util.return", "return")
     kind = "replaced" if made.is_same else "left alone"
+    name = "main" if isinstance(made.problem, Attention) else "plain"
     try:
-        plain = called(loaded(text)["main"], inputs)
+        plain = called(loaded(text)[name], inputs)
     except Exception:  # noqa: BLE001 - the entries did not cause it
         return "not compiled without entries", ""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "spec.mlir"
         path.write_text(made.library)
         try:
-            result = called(loaded(text, path)["main"], inputs)
+            result = called(loaded(text, path)[name], inputs)
         except Exception as failure:  # noqa: BLE001
             return kind, f"{number}: {str(failure)[:500]}"
     error = worst_error(result, plain.astype(np.float64))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from attention_programs import target
+from contraction_programs import contraction, near_problems, program_of
 from iree.compiler import ir as mlir
 from replaced_operations import is_replaced
 
@@ -13,7 +14,6 @@ from tuninglink.forms import (
     Contraction,
     NoFormError,
     PaddedContraction,
-    comparison,
     forms_of,
     spec,
 )
@@ -21,13 +21,6 @@ from tuninglink.mlir import collect, names, thread_context
 
 CUDA = target("--iree-hal-target-backends=cuda", "--iree-cuda-target=sm_80")
 AMD = target("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx942")
-
-
-def contraction(*sizes: int, name: str = "linalg.matmul", rhs: str = "kn") -> Contraction:
-    """Return a contraction of f16 into f32, with a batch if there are four sizes."""
-    batches = "a" * (len(sizes) - len("mnk"))
-    operands = (f"{batches}mk", batches + rhs, f"{batches}mn")
-    return Contraction(operands, ("f16", "f16", "f32"), f"{batches}mnk", sizes, name)
 
 
 PROBLEMS = [
@@ -40,16 +33,9 @@ PROBLEMS = [
 ]
 
 
-def _program(problem: Contraction) -> str:
-    """Return a program of one contraction, as it is at the preprocessing stage."""
-    text = comparison(PaddedContraction(problem, ()))
-    plain = text[: text.index("  func.func @form")] + "}"
-    return plain.replace("func.func", "util.func public").replace(" return ", " util.return ")
-
-
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: f"{problem.name} {problem}")
 def test_reading_a_written_problem_returns_it(problem: Contraction) -> None:
-    module = mlir.Module.parse(_program(problem), thread_context()).operation
+    module = mlir.Module.parse(program_of(problem), thread_context()).operation
     (operation,) = collect(module, problem.name)
     assert Contraction.of(operation) == problem
 
@@ -61,22 +47,15 @@ def test_an_entry_replaces_each_spelling_of_its_problem_and_nothing_near(
     library = spec([PaddedContraction(problem, (("m", 32), ("k", 32)))])
     assert len(problem.spellings) == 4
     for spelled in problem.spellings:
-        assert is_replaced(library, _program(spelled))
-    near = [problem.resized({loop: problem.loop_sizes[loop] + 1}) for loop in problem.loops]
-    near += [
-        replace(problem, types=types)
-        for types in (("f16", "f16", "f16"), ("f16", "f32", "f32"), ("bf16", "bf16", "f32"))
-    ]
-    transposed = problem.operands[-1][:-2] + "nm"
-    near.append(replace(problem, name=names.GENERIC, operands=(*problem.operands[:2], transposed)))
-    for other in near:
-        assert not is_replaced(library, _program(other)), other
+        assert is_replaced(library, program_of(spelled))
+    for other in near_problems(problem):
+        assert not is_replaced(library, program_of(other)), other
 
 
 def test_another_body_is_left_alone() -> None:
     problem = PROBLEMS[2]
     library = spec([PaddedContraction(problem, (("m", 32), ("k", 32)))])
-    program = _program(problem)
+    program = program_of(problem)
     assert is_replaced(library, program)
     for old, new in (("arith.addf", "arith.maximumf"), ("arith.mulf", "arith.addf")):
         assert old in program
@@ -109,7 +88,7 @@ def test_a_problem_without_a_form_has_a_reason(problem: Contraction, reason: str
 
 
 def test_other_ops_are_refused() -> None:
-    module = mlir.Module.parse(_program(PROBLEMS[0]), thread_context()).operation
+    module = mlir.Module.parse(program_of(PROBLEMS[0]), thread_context()).operation
     (function,) = collect(module, names.UTIL_FUNCTION)
     with pytest.raises(NoFormError, match="neither a matmul nor"):
         forms_of(function, CUDA)
