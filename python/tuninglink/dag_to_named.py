@@ -18,7 +18,6 @@ from tuninglink.mlir import (
     parse_module,
     reference,
     symbol_name,
-    to_text,
     value_range,
 )
 from tuninglink.payloads import (
@@ -136,7 +135,7 @@ def convert_dags(spec: Spec) -> ConvertedSpec:
             if name not in reasons
         ]
         if not needed:
-            return ConvertedSpec(to_text(module), tuple(entries))
+            return ConvertedSpec(replace(spec, module=module).text(), tuple(entries))
         for name, reason in needed:
             reasons.setdefault(name, reason)
             matcher_ops.pop(name, None)

@@ -8,9 +8,13 @@ from programs import TARGETS
 
 import tuninglink
 from tuninglink.checking import Checker
+from tuninglink.compiler import compile_flags, executable_target
 from tuninglink.errors import Diagnostic, Severity
-from tuninglink.mlir import DiagnosticSink
+from tuninglink.forms import Attention, forms_of, spec as spec_of
+from tuninglink.iree import Target
+from tuninglink.mlir import DiagnosticSink, thread_context
 from tuninglink.rules import Rule
+from tuninglink.specs import load_spec
 
 ROWS = (ROOT / "test" / "cli" / "Inputs" / "replace-rows.mlir").read_text()
 FLAGS = (*TARGETS["llvm-cpu"], "--compile-to=preprocessing")
@@ -304,6 +308,19 @@ def test_calls_must_fit(old: str, new: str, words: str) -> None:
     assert (found[0].rule, found[0].severity) == (Rule.STRUCTURE, Severity.ERROR)
     assert found[0].place is not None
     assert found[0].notes
+
+
+def test_the_entries_of_forms_are_sound() -> None:
+    problem = Attention(
+        ("bhmk", "bhjk", "bhjn", "", "bhmn"), ("f16",) * 5, "bhmnkj", (2, 2, 257, 64, 64, 257)
+    )
+    flags = compile_flags(Target.parse("gfx942"))
+    target = Target.from_attribute(executable_target(flags, thread_context()))
+    forms = forms_of(problem, target)
+    text = spec_of(forms)
+    assert forms
+    assert len(load_spec(text.encode()).replace_entries) > len(forms)
+    assert not findings(text)
 
 
 def test_a_matcher_of_another_kind_is_not_decided() -> None:

@@ -9,6 +9,7 @@ from iree.compiler import ir as mlir
 from places import ROOT
 
 from tuninglink.compiler import refuse_spec
+from tuninglink.dag_to_named import convert_dags
 from tuninglink.errors import CompileError, SpecError
 from tuninglink.mlir import body, names, parse_module, symbol_name, thread_context
 from tuninglink.specs import (
@@ -158,6 +159,13 @@ def test_revisions_keep_replace_entries_and_dispatches_do_not_get_them() -> None
     spec = load_spec(BOTH)
     assert entries_of(Revision(spec).finish([0])) == entries_of(spec)
     assert not subset(spec, [0]).replace_entries
+
+
+def test_modernized_specs_keep_replace_entries() -> None:
+    spec = load_spec(BOTH)
+    again = load_spec(convert_dags(spec).text.encode())
+    assert entries_of(again) == entries_of(spec)
+    assert [entry.matcher for entry in again.entries] == ["match_conf"]
 
 
 def test_a_spec_with_functions_is_no_program() -> None:
