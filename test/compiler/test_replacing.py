@@ -144,6 +144,19 @@ def test_an_explanation_names_the_replaced_operations(program: Path) -> None:
     assert not any("replaced" in note for note in plain.remarks())
 
 
+def test_a_dispatch_that_fails_with_its_entry_is_compiled_without_it(program: Path) -> None:
+    failing = BOTH.read_text().replace(
+        "vector_reduction = [0, 0, 4]", "vector_reduction = [0, 0, -4]"
+    )
+    with pytest.raises(CompileError, match="expected sizes to be non-negative"):
+        compiled(program, failing.encode())
+    result, diagnostics = compiled(program, failing.encode(), flags=("--skip-failing-entries",))
+    # The op is replaced in the second compilation, too, and reported once.
+    assert len(result.replaced) == 1
+    assert any("match_conf" in str(diagnostic) for diagnostic in diagnostics)
+    assert not result.applied
+
+
 def test_the_first_spec_wins(program: Path) -> None:
     for specs, rows in (((padded(64), BOTH), 64), ((BOTH, padded(64)), 48)):
         result, _ = compiled(program, *specs, flags=(PREPROCESSED,))

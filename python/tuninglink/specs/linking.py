@@ -86,6 +86,7 @@ from tuninglink.specs.transform_ops import (
     merge_handles,
     nested_specs,
     pairs_of,
+    preprocessing_entry_points,
     signature,
     unmark,
     yield_,
@@ -261,12 +262,16 @@ def link_nested_specs(
             raise SpecError(error(message, entry_point, notes))
         message = f"entry point '@{symbol}' is not run, as only nested specs are linked; {remedy}"
         diagnostics.warning(message, entry_point, notes)
-    specs = [Spec(op, "unnamed") for op in nested]
+    # Replace entries are linked by themselves. Their specs are copied, as linking may fail.
+    members, lists = nested, []
+    if any(map(preprocessing_entry_points, nested)):
+        members = [op.clone().operation for op in nested]
+        lists = list(filter(None, map(take_replace_entries, members)))
+    specs = [Spec(op, "unnamed") for op in members]
     form = choose_form(specs, diagnostics=diagnostics, next_to_entry_point=bool(own))
-    lists = list(filter(None, map(take_replace_entries, nested)))
     for op in nested:
         op.detach_from_parent()
-    _merge(module, [Anatomy(op) for op in nested], form)
+    _merge(module, [Anatomy(op) for op in members], form)
     if lists:
         add_replace_entries(module, lists)
     with module.context:

@@ -11,12 +11,13 @@ from places import ROOT
 from tuninglink.compiler import refuse_spec
 from tuninglink.dag_to_named import convert_dags
 from tuninglink.errors import CompileError, SpecError
-from tuninglink.mlir import body, names, parse_module, symbol_name, thread_context
+from tuninglink.mlir import DiagnosticSink, body, names, parse_module, symbol_name, thread_context
 from tuninglink.specs import (
     Revision,
     Spec,
     SpecKind,
     binding_of,
+    link_nested_specs,
     link_specs,
     load_spec,
     subset,
@@ -138,6 +139,20 @@ def test_linking_takes_specs_of_several_contexts() -> None:
     linked = link_specs(inputs).spec
     assert len(linked.replace_entries) == 2
     assert len(linked.entries) == 1
+
+
+def test_nested_specs_are_linked_with_both_kinds() -> None:
+    parts = [BOTH.read_text().replace("@both", name) for name in ("@one", "@other")]
+    text = "module attributes {transform.with_named_sequence} {\n" + "".join(parts) + "}"
+    module = parse_module(text.encode(), "nested", thread_context())
+    link_nested_specs(module, None, DiagnosticSink(lambda _: None))
+    assert names.DEFAULT_ENTRY_POINT in module.attributes
+    linked = load_spec(str(module).encode())
+    assert [entry.matcher for entry in linked.entries] == ["match_conf", "match_conf_0"]
+    assert entries_of(linked) == [
+        ("match_rows", "replace_rows", "rows"),
+        ("match_rows_0", "replace_rows_0", "rows"),
+    ]
 
 
 def test_targets_bind_both_kinds() -> None:
