@@ -33,6 +33,9 @@ from tuninglink.forms import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+GROUPED = Attention(("apmk", "ajk", "ajn", "", "apmn"), ("f32",) * 5, "apmnkj", (2, 3, 9, 8, 8, 7))
+"""Groups of queries that share keys and values."""
+
 ODD = [
     (attention(2, 33, 72, 72, 33), {"m": 48, "n": 128, "k": 128, "j": 48}),
     (attention(2, 33, 72, 72, 33, element="f32"), {"k": 128}),
@@ -42,6 +45,7 @@ ODD = [
     (attention(2, 5, 24, 24, 31, mask="aj", masks="i1", transposed=True), {"m": 16, "j": 48}),
     (attention(2, 5, 24, 24, 31, mask="am"), {"m": 16, "k": 32}),
     (attention(37, 16, 16, 1, element="f32"), {"m": 48, "j": 16}),
+    (GROUPED, {"m": 16, "k": 16, "j": 16}),
 ]
 
 

@@ -36,7 +36,7 @@ def shapes(target: Target, lhs: str, rhs: str) -> list[Shape]:
     """Return the distinct shapes of a target's intrinsics that multiply these types and accumulate in f32.
 
     Virtual intrinsics have multiples of these shapes. Left out are those for few rows (`VDMFMA`), since an attention for
-    which the compiler takes one does not compile (200 queries of 64 elements, gfx942, iree-base-compiler 3.13.0), and
+    which the compiler takes one does not compile (200 queries, 256 keys, f16, gfx942, iree-base-compiler 3.13.0), and
     those of several blocks (`4x4x4x16B`), which the compiler takes for no attention.
     """
     context = thread_context()
