@@ -51,8 +51,6 @@ LIMITS: Final = {
     "tuning.scheduling": (2212, 148),
     "tuning": (3846, 146),
     "forms": (1100, 66),
-    "mean": (0, 0),
-    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5244, 191),
 }
