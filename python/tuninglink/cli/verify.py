@@ -183,6 +183,7 @@ def verify_command(arguments: Sequence[str]) -> int:
             first=options.compile_from,
             sizes=options.sizes,
             options=options.source.options,
+            specs=specs,
         )
     tasks = program.matching_tasks(options.patterns)
     uri = options.devices[0] if options.devices else default_device(tasks[0].target.backend)

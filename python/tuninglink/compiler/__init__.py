@@ -42,7 +42,10 @@ with lazy_imports(globals()):
         materialize_encodings as materialize_encodings,
         prepare_dispatches as prepare_dispatches,
     )
-    from tuninglink.compiler.replacement import Replaced as Replaced
+    from tuninglink.compiler.replacement import (
+        Replaced as Replaced,
+        replace_ops as replace_ops,
+    )
     from tuninglink.compiler.session import (
         Invocation as Invocation,
         Output as Output,

@@ -192,7 +192,7 @@ def verify(
     spec = link_specs(loaded).spec.text() if loaded else ""
     given = [*map(GivenSizes.parse, several(sizes, "sizes"))]
     with program_path(program) as path:
-        dispatched = read_program(path, words, sizes=given, options=calls)
+        dispatched = read_program(path, words, sizes=given, options=calls, specs=loaded)
         patterns = several(dispatches, "dispatches")
         tasks = dispatched.matching_tasks(patterns, "'dispatches'")
         source = TraceSource(path, tuple(words), Phase.START, tuple(given), calls)
@@ -258,10 +258,21 @@ def verify_dispatches(
         # Verify the program as a whole.
         whole = None
         if program.calls is not None and runs_program:
-            reference = ProgramReference(program.saved, runnable[0].target.backend, seed, timeout)
+            reference = ProgramReference(
+                program.original, runnable[0].target.backend, seed, timeout
+            )
             judge = OutputJudge(program.tasks, opened.enter_context(reference))
             runs = ModelRuns(program, compiler, device, seed, judge=judge)
             whole = judge_program(runs, spec)
+            is_replaced = program.original is not program.saved
+            if is_replaced and whole.judgement.correctness is Correctness.UNDECIDED:
+                # If the program is right as it is, the entries that replace ops compute something else.
+                plain = replace(program, saved=program.original)
+                alone = judge_program(ModelRuns(plain, compiler, device, seed, judge=judge), spec)
+                if alone.judgement.correctness is Correctness.RIGHT:
+                    reason = f"{whole.judgement.reason}; right without the replace entries"
+                    verdict = OutputVerdict(Correctness.WRONG, reason)
+                    whole = replace(whole, judgement=verdict)
             if whole.has_overflow and source is not None:
                 # Trace them to the first dispatch that makes them.
                 name, reason = whole.source if whole.is_right else "", ""

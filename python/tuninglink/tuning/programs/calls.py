@@ -11,12 +11,20 @@ from typing import Any, Final
 from iree.compiler import ir as mlir
 from numpy.typing import NDArray
 
-from tuninglink.compiler import Invocation, Phase, SavedProgram, compiler_run, refuse_spec
+from tuninglink.compiler import (
+    Invocation,
+    Phase,
+    SavedProgram,
+    compiler_run,
+    refuse_spec,
+    replace_ops,
+)
 from tuninglink.errors import CompileError, TuninglinkError, did_you_mean
 from tuninglink.iree import GivenSizes, combinations
 from tuninglink.mlir import body, error, names, note
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.plain_data import named, written
+from tuninglink.specs import Spec
 from tuninglink.tuning.programs.compiled_program import (
     CallOptions,
     CompiledProgram,
@@ -386,17 +394,40 @@ def form_dispatches(
         The calls that make up its time, None if its functions cannot be read; and the program, saved on the way
         where that is cheap.
     """
+    calls, saved, _ = form_replaced(run, (), first=first, sizes=sizes, options=options)
+    return calls, saved
+
+
+def form_replaced(
+    run: Invocation,
+    specs: Sequence[Spec],
+    *,
+    first: Phase,
+    sizes: Sequence[GivenSizes],
+    options: CallOptions,
+) -> tuple[ProgramCalls | None, SavedProgram, SavedProgram]:
+    """Take a program to `executable-sources`, with ops replaced by the entries of specs.
+
+    Returns:
+        What `form_dispatches` returns, and the program without replaced ops.
+    """
     refuse_spec(run.module)
     if _is_dispatched(run.module):
         strip_configurations(run.module)
-        return None, run.save(Phase.EXECUTABLE_SOURCES)
-    first = advance_to_abi(run, first)
+        saved = run.save(Phase.EXECUTABLE_SOURCES)
+        return None, saved, saved
+    first, original = advance_to_abi(run, first), None
     calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
+    if first is Phase.ABI and any(spec.replacing for spec in specs):
+        run.advance(first, first := Phase.PREPROCESSING)
+        original = run.save(first)
+        replace_ops(run.module, specs, None, lambda _: None)
     if first < Phase.FLOW:
         run.advance(first, first := Phase.FLOW)
-    saved = run.save(first) if first is Phase.FLOW else None
+    formed = run.save(first) if first is Phase.FLOW else None
     run.advance(first, Phase.EXECUTABLE_SOURCES)
-    return calls, saved or run.save(Phase.EXECUTABLE_SOURCES)
+    formed = formed or run.save(Phase.EXECUTABLE_SOURCES)
+    return calls, formed, original or formed
 
 
 def program_calls(

@@ -41,6 +41,7 @@ from tuninglink.mlir import (
     without_weights,
 )
 from tuninglink.plain_data import named
+from tuninglink.specs import Spec
 from tuninglink.tuning.programs.benchmark import (
     Benchmark,
     BufferLayout,
@@ -54,7 +55,7 @@ from tuninglink.tuning.programs.benchmark import (
     problem_key,
     smallest,
 )
-from tuninglink.tuning.programs.calls import ProgramCalls, form_dispatches
+from tuninglink.tuning.programs.calls import ProgramCalls, form_replaced
 from tuninglink.tuning.programs.compiled_program import ALL_CALLS, CallOptions
 
 
@@ -138,12 +139,14 @@ class DispatchedProgram:
         calls: the calls that make up the time of the program; None if its functions cannot be read.
         tasks: its problems, in the order of their first dispatches.
         omissions: the dispatches without a benchmark.
+        original: the program before specs replaced ops of it.
     """
 
     saved: SavedProgram
     calls: ProgramCalls | None
     tasks: tuple[TuningTask, ...]
     omissions: tuple[Omission, ...]
+    original: SavedProgram
 
     def matching_tasks(
         self, patterns: Sequence[str], option: str = "--only"
@@ -196,6 +199,7 @@ def read_program(
     first: Phase = Phase.START,
     sizes: Sequence[GivenSizes] = (),
     options: CallOptions = ALL_CALLS,
+    specs: Sequence[Spec] = (),
 ) -> DispatchedProgram:
     """Compile a program up to `executable-sources` and find its problems.
 
@@ -206,13 +210,16 @@ def read_program(
         first: the phase that the program has passed.
         sizes: the sizes of dynamic dimensions of its arguments, at which dynamic dispatches are tuned.
         options: the functions that count, and their arguments.
+        specs: specs whose replace entries apply to the program.
 
     Raises:
         CompileError: it cannot be read, does not compile, has no dispatch, no such dynamic dimension or function, or
             an input does not fit.
     """
     with compiler_run(path, flags) as run:
-        calls, saved = form_dispatches(run, first=first, sizes=sizes, options=options)
+        calls, saved, original = form_replaced(
+            run, specs, first=first, sizes=sizes, options=options
+        )
         materialize_encodings(run.module)
         dispatched = without_weights(run.module)
     program = mlir.Module.parse(dispatched, thread_context()).operation
@@ -270,7 +277,7 @@ def read_program(
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}'"))
     in_caches = tuple(_with_program_sets(tasks.values()))
-    return DispatchedProgram(saved, calls, in_caches, tuple(omissions))
+    return DispatchedProgram(saved, calls, in_caches, tuple(omissions), original)
 
 
 # --- The data in the caches when a program calls a dispatch
