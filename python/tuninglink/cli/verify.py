@@ -44,7 +44,6 @@ from tuninglink.tuning.programs import (
     FunctionWeight,
     GivenInput,
     ParameterFile,
-    TuningTask,
     read_program,
 )
 from tuninglink.tuning.references import Reproducers
@@ -185,12 +184,13 @@ def verify_command(arguments: Sequence[str]) -> int:
             options=options.source.options,
             specs=specs,
         )
+    source = options.source.with_specs(specs)
     tasks = program.matching_tasks(options.patterns)
     uri = options.devices[0] if options.devices else default_device(tasks[0].target.backend)
     if options.traces:
-        is_right = _verify_traces(program, spec, uri, options)
+        is_right = _verify_traces(program, spec, uri, source, options)
     else:
-        verification = _verified(program, tasks, spec, uri, options)
+        verification = _verified(program, spec, uri, source, options)
         if options.report_format is ReportFormat.JSON:
             write_output(STANDARD_STREAM, to_json(verification))
         else:
@@ -201,9 +201,9 @@ def verify_command(arguments: Sequence[str]) -> int:
 
 def _verified(
     program: DispatchedProgram,
-    tasks: Sequence[TuningTask],
     spec: str,
     uri: str,
+    source: TraceSource,
     options: VerifyOptions,
 ) -> Verification:
     """Verify dispatches and the whole program, and write a line for each result as it arrives."""
@@ -236,11 +236,11 @@ def _verified(
     with CandidateCompiler(options.flags, options.jobs) as compiler:
         return verify_dispatches(
             program,
-            tasks,
+            program.matching_tasks(options.patterns),
             spec,
             compiler,
             uri,
-            source=None if options.input == STANDARD_STREAM else options.source,
+            source=None if options.input == STANDARD_STREAM else source,
             runs_program=not options.patterns,
             seed=options.seed,
             timeout=options.timeout,
@@ -280,7 +280,9 @@ _ORDER = (
 """The order of the report: results that need attention come first."""
 
 
-def _verify_traces(program: DispatchedProgram, spec: str, uri: str, options: VerifyOptions) -> bool:
+def _verify_traces(
+    program: DispatchedProgram, spec: str, uri: str, source: TraceSource, options: VerifyOptions
+) -> bool:
     """Compare the dispatches of a program as it runs, print the report, and return whether all agree."""
     if program.calls is None or not program.tasks:
         raise UsageError(error("only a whole program can be traced"))
@@ -291,7 +293,7 @@ def _verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Ver
         Devices([uri], Settings(seed=seed), timeout) as devices,
     ):
         runs = ModelRuns(program, compiler, devices.first, seed)
-        functions = trace_program(runs, options.source, spec, timeout, step)
+        functions = trace_program(runs, source, spec, timeout, step)
     if options.report_format is ReportFormat.JSON:
         reports = [
             {"name": each.call.label, "dispatches": each.dispatches, "outputs": each.errors}

@@ -16,7 +16,15 @@ from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir import DiagnosticSink, error, note, thread_context
 from tuninglink.solver import Limits
 from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection, check_selection
-from tuninglink.specs import PREPROCESSING_FLAG, DefaultLibrary, Spec, SpecFiles, read_specs
+from tuninglink.specs import (
+    PREPROCESSING_FLAG,
+    DefaultLibrary,
+    Spec,
+    SpecFiles,
+    link_specs,
+    load_spec,
+    read_specs,
+)
 from tuninglink.tuning.candidates import (
     Candidate,
     CandidateCompiler,
@@ -80,12 +88,14 @@ class DispatchTuning:
         listener: receives progress events.
         set_flags: the flags chosen by the comparison of sets, for the provenance of entries.
         compiled: the whole program under the flags, if it is already compiled.
+        forms: the spec with the forms of the set; empty for none.
     """
 
     options: TuneOptions
     listener: Listener
     set_flags: Sequence[str] = ()
     compiled: Compiled | None = field(default=None, repr=False)
+    forms: str = ""
 
     def run(self, ledger: Ledger) -> tuple[TuningResult, TuningReport]:
         """Tune until the budget is over or stopped, and return the result and the report on it.
@@ -146,7 +156,7 @@ class DispatchTuning:
         # The output of a run that ends earlier is a directory of candidates.
         if self.options.output != STANDARD_STREAM and not self.options.is_partial:
             with suppress(TuninglinkError):  # the end of the run reports it
-                write_output(self.options.output, spec)
+                write_output(self.options.output, with_forms(spec, self.forms))
 
     def read_program(self) -> DispatchedProgram:
         """Read the program, with the weights of its dispatches.
@@ -223,6 +233,15 @@ def unknown_device_remarks(devices: Iterable[DeviceDescription]) -> Iterator[Dia
 # --- The devices, the compiler, the database and the references of a run, opened for its duration
 
 
+def with_forms(spec: str, forms: str) -> str:
+    """Return a spec with the entries of another one, which replace ops by forms; both are texts, empty for no forms."""
+    if not forms:
+        return spec
+    return link_specs(
+        [load_spec(text.encode()) for text in (forms, spec)], name="tuned"
+    ).spec.text()
+
+
 @contextmanager
 def open_context(
     options: MeasuringOptions,
@@ -244,19 +263,19 @@ def open_context(
         TuninglinkError: a device, the database or a directory cannot be opened.
     """
     settings = options.settings
+    # The file of a preprocessing spec may have a temporary name, and does not act on the code of a dispatch.
+    flags = [flag for flag in options.flags if not flag.startswith(PREPROCESSING_FLAG)]
     with ExitStack() as opened:
         database = Database(options.database, warn=listener.noticed)
         opened.enter_context(database)
         reproducers = None
         if options.failures:
-            reproducers = Reproducers(options.failures, options.flags, settings.seed)
+            reproducers = Reproducers(options.failures, flags, settings.seed)
         with timeline.stage(Stage.DEVICES):
             devices, compiler = (
                 machines.result() if machines else _open_machines(options, uris, opened)
             )
         timeline.device_use = lambda: devices.use
-        # The file of a preprocessing spec may have a temporary name, and does not act on the code of a dispatch.
-        flags = [flag for flag in options.flags if not flag.startswith(PREPROCESSING_FLAG)]
         journal = Journal(database, devices.first.description, settings, flags)
         references = None
         if settings.checks_defaults and not options.cluster:

@@ -53,10 +53,8 @@ from tuninglink.tuning.scheduling import Scheduler, tune_task
 from tuninglink.tuning.search import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
-    from tuninglink.specs import Spec
     from tuninglink.tuning.candidates import Compiled
-    from tuninglink.tuning.deciding import Budget
-    from tuninglink.tuning.programs import Benchmark, OutputComparison, TuningTask
+    from tuninglink.tuning.programs import Benchmark, OutputComparison
     from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 
     Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]

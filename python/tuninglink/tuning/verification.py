@@ -20,7 +20,7 @@ from tuninglink.files import temporary_directory
 from tuninglink.iree import GivenSizes
 from tuninglink.mlir import error
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
-from tuninglink.specs import link_specs, load_specs
+from tuninglink.specs import link_specs, load_spec, load_specs
 from tuninglink.tuning.candidates import CandidateCompiler, prepare_worker
 from tuninglink.tuning.deciding import (
     ModelRunError,
@@ -50,7 +50,7 @@ from tuninglink.tuning.programs import (
     Omission,
     OutputVerdict,
     TuningTask,
-    form_dispatches,
+    form_replaced,
     read_program,
     reason_of,
 )
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from tuninglink.arguments import Content
     from tuninglink.iree import Target
     from tuninglink.mlir import DiagnosticSink
-    from tuninglink.specs import SpecSource
+    from tuninglink.specs import Spec, SpecSource
     from tuninglink.tuning.candidates import Compiled
     from tuninglink.tuning.devices import Device, DispatchTrace, TracedTensor
     from tuninglink.tuning.programs import CompiledProgram
@@ -196,6 +196,7 @@ def verify(
         patterns = several(dispatches, "dispatches")
         tasks = dispatched.matching_tasks(patterns, "'dispatches'")
         source = TraceSource(path, tuple(words), Phase.START, tuple(given), calls)
+        source = source.with_specs(loaded)
         with CandidateCompiler(words, jobs) as compiler:
             return verify_dispatches(
                 dispatched,
@@ -435,13 +436,21 @@ def error_text(value: float) -> str:
 
 @dataclass(frozen=True)
 class TraceSource:
-    """A program given by the user, to be compiled with traces; its arguments are those of `read_program`."""
+    """A program given by the user, to be compiled with traces.
+
+    Its arguments are those of `read_program`, with the texts of the specs that replace ops.
+    """
 
     path: str
     flags: tuple[str, ...]
     first: Phase
     sizes: tuple[GivenSizes, ...]
     options: CallOptions
+    specs: tuple[str, ...] = ()
+
+    def with_specs(self, specs: Sequence[Spec]) -> TraceSource:
+        """Return the program with the replace entries of specs."""
+        return replace(self, specs=tuple(spec.text() for spec in specs if spec.replacing))
 
 
 def trace_program(
@@ -619,9 +628,10 @@ def _magnitude(tensor: TracedTensor) -> float:
 def form_traced_program(source: TraceSource) -> SavedProgram | str:
     """Return a program from a process whose command line requests traces, or the first error."""
     try:
+        specs = [load_spec(text.encode()) for text in source.specs]
         with compiler_run(source.path, ()) as run:
-            _, saved = form_dispatches(
-                run, first=source.first, sizes=source.sizes, options=source.options
+            _, saved, _ = form_replaced(
+                run, specs, first=source.first, sizes=source.sizes, options=source.options
             )
             return saved
     except CompileError as failure:

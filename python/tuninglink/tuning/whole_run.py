@@ -20,11 +20,11 @@ from tuninglink.explaining import read_profile
 from tuninglink.files import temporary_directory
 from tuninglink.iree import GivenSizes, Target
 from tuninglink.mlir import error
-from tuninglink.specs import SpecSource, link_specs, load_spec, load_specs
+from tuninglink.specs import SpecSource, load_specs
 from tuninglink.tuning.candidates import Compiled, prepare_worker
 from tuninglink.tuning.deciding import Budget, Ledger, ModelComparison, TuneOptions, TuningSettings
 from tuninglink.tuning.devices import check_devices
-from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected
+from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected, with_forms
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
     NO_TIME,
@@ -171,11 +171,7 @@ def tune_program(
 
 
 def _with_forms(tuned: Tuned, sets: FlagsResult) -> Tuned:
-    """Return a result whose spec also has the forms of the best set."""
-    if not sets.forms:
-        return tuned
-    specs = [load_spec(text.encode()) for text in (sets.forms, tuned.spec)]
-    return replace(tuned, spec=link_specs(specs, name="tuned").spec.text())
+    return replace(tuned, spec=with_forms(tuned.spec, sets.forms))
 
 
 def _tune_bases(
@@ -275,7 +271,7 @@ def tune_in_process(
     options = replace(options, flags=(*options.flags, *base.flags), settings=settings)
     deadline = time.monotonic() + seconds
     with Pool(1, prepare_worker, (options.flags, True), shows_errors=True) as pool:
-        tuning = DispatchTuning(options, listener, base.shown_flags, compiled)
+        tuning = DispatchTuning(options, listener, base.shown_flags, compiled, base.forms)
         relay = _Relay(pool)
         with listener.interrupts(relay):
             job = pool.submit(_tune_dispatches, tuning, deadline, seconds=math.inf)

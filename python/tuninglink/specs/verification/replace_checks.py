@@ -251,6 +251,10 @@ class _EntryChecks:
             message = "does not see the modification of the scores: a program whose region multiplies them by themselves is replaced as well"
             yield self._error(message, named, remedy, rule=Rule.UNPINNED)
             return
+        if "indexing_maps" not in named.attributes:
+            message = "does not see the indexing maps: a program with an operand transposed is replaced as well"
+            yield self._error(message, named, remedy, rule=Rule.UNPINNED)
+            return
         op_names = {
             mlir.StringAttr(element).value
             for op in self.matcher

@@ -343,7 +343,7 @@ MOST_RELATED: Final = 8
 
 @dataclass(frozen=True)
 class RelatedTrials:
-    """Candidates that repaired wrong defaults, and the fastest neighbors of these.
+    """The best right candidates of the tasks so far, by problem.
 
     Tasks are related if their operations, element types and roles of loops are equal: a configuration that is correct
     for one is most likely correct for the others. Candidates remain valid unless their tiles exceed the sizes.

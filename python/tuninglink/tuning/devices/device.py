@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import platform
 import re
@@ -506,7 +505,7 @@ def _processor_sensors(system: Path) -> _Sensors:
         now = energies()
         if now[0] - last[0] >= _LEAST_SECONDS:
             used = [
-                (after - before) % (size or math.inf) / 1e6
+                ((after - before) % size if size else max(0.0, after - before)) / 1e6
                 for before, after, size in zip(last[1], now[1], ranges, strict=True)
                 if before is not None and after is not None
             ]

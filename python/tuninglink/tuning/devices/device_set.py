@@ -177,22 +177,26 @@ class DeviceProcess(Device, ExitStack):
         """See `Device`."""
         answer: Answer | Failure
         limit = request.time_limit(self._timeout)
-        with self._turn, self._metered():
-            try:
-                answer = self._pool.submit(_answer, request, seconds=limit).result()
-            except JobTimeoutError as failure:
-                message = f"no answer within {limit:.3g} s; the process of the device was replaced"
-                is_starved = self.description.is_local and failure.is_starved
-                answer = Failure(FailureKind.TIMEOUT, message, is_starved)
-            except WorkerCrashedError as failure:
-                message = str(failure)
-                if self.description.is_local and failure.code == -signal.SIGSEGV:
-                    stack = f"{WORKER_STACK_BYTES >> 10} KiB of stack"
-                    message += f"; IREE's workers have {stack}, which it may overflow"
-                answer = Failure(FailureKind.CRASH, message, failure.is_from_outside)
-        if isinstance(answer, Failure) and answer.kind in _BROKEN:
-            self.close()
-            self._start()
+        with self._turn:
+            with self._metered():
+                try:
+                    answer = self._pool.submit(_answer, request, seconds=limit).result()
+                except JobTimeoutError as failure:
+                    message = (
+                        f"no answer within {limit:.3g} s; the process of the device was replaced"
+                    )
+                    is_starved = self.description.is_local and failure.is_starved
+                    answer = Failure(FailureKind.TIMEOUT, message, is_starved)
+                except WorkerCrashedError as failure:
+                    message = str(failure)
+                    if self.description.is_local and failure.code == -signal.SIGSEGV:
+                        stack = f"{WORKER_STACK_BYTES >> 10} KiB of stack"
+                        message += f"; IREE's workers have {stack}, which it may overflow"
+                    answer = Failure(FailureKind.CRASH, message, failure.is_from_outside)
+            # Another thread must not ask the old process.
+            if isinstance(answer, Failure) and answer.kind in _BROKEN:
+                self.close()
+                self._start()
         return answer
 
     def _start(self) -> DeviceDescription:
@@ -468,7 +472,7 @@ class AheadLoader:
         except JobTimeoutError as failure:
             message = f"the driver did not compile it within {failure.seconds:.3g} s"
             return Failure(FailureKind.COMPILE_TIMEOUT, message, failure.is_starved)
-        except (WorkerCrashedError, CancelledError):
+        except (WorkerCrashedError, CancelledError, DeviceError):
             return None
         if is_default and not isinstance(seconds, Failure):
             self._limit = min(max(_LEAST_SECONDS, _FACTOR * seconds), self._timeout)

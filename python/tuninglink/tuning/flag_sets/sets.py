@@ -25,7 +25,7 @@ from tuninglink.mlir import collect, error, names, note
 from tuninglink.plain_data import HIDDEN
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
-from tuninglink.specs import PREPROCESSING_FLAG, plug_ins
+from tuninglink.specs import PREPROCESSING_FLAG, link_specs, load_spec, plug_ins
 from tuninglink.tuning.candidates import compile_program, prepare_worker
 from tuninglink.tuning.programs import ProgramCalls, advance_to_abi, form_dispatches
 from tuninglink.workers import (
@@ -399,7 +399,9 @@ class SetCompiler(ExitStack):
     ) -> CompiledSource | str:
         flags = (*self._options.flags, *flag_set.flags)
         # The first sets are the most promising ones, and are compiled first.
-        niceness = min(_MOST_NICENESS, _NICENESS + _NICER * len(earlier)) if earlier else 0
+        rank = 0 if flag_set.forms else len(earlier)
+        niceness = min(_MOST_NICENESS, _NICENESS + _NICER * rank) if earlier else 0
+        is_default = not (flag_set.flags or spec)
         pool = Pool(1, prepare_worker, (flags, True))
         with self._lock:
             if self._is_stopped:
@@ -413,11 +415,7 @@ class SetCompiler(ExitStack):
             # Form the dispatches, and compare them with those of the earlier sets.
             began = time.monotonic()
             source = pool.submit(
-                form_source,
-                self._options,
-                niceness,
-                not (flag_set.flags or spec),
-                seconds=_MOST_SECONDS,
+                form_source, self._options, niceness, is_default, seconds=_MOST_SECONDS
             ).result()
             if isinstance(source, str):
                 return source
@@ -428,7 +426,6 @@ class SetCompiler(ExitStack):
                 if is_alike and _formed_in(job, patience) == source:
                     return f"the same code as {other.title}"
             # Generate their code.
-            is_default = not (flag_set.flags or spec)
             return pool.submit(finish_source, spec, is_default, seconds=_MOST_SECONDS).result()
         except (CancelledError, RuntimeError):
             if not self._is_stopped:
@@ -525,7 +522,11 @@ def _specs_of_forms(attentions: Sequence[Attention], target: Target) -> tuple[tu
     specs: dict[str, str] = {}
     for number in range(_MOST_FORMS if forms else 0):
         chosen = [own[min(number, len(own) - 1)] for own in forms]
-        text = spec_of_forms(chosen)
+        # Other targets have other intrinsics.
+        bound = load_spec(
+            spec_of_forms(chosen).encode(), targets=[target.architecture or target.family]
+        )
+        text = link_specs([bound]).spec.text()
         if text not in specs.values():
             first, *others = dict.fromkeys(map(str, chosen))
             name = f"{first}, and {len(others)} more" if others else first

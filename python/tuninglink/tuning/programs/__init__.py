@@ -26,6 +26,7 @@ with lazy_imports(globals()):
         ProgramCalls as ProgramCalls,
         advance_to_abi as advance_to_abi,
         form_dispatches as form_dispatches,
+        form_replaced as form_replaced,
         program_calls as program_calls,
         reason_of as reason_of,
     )

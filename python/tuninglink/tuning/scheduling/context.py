@@ -67,7 +67,7 @@ class TuningContext:
 
     @cached_property
     def threads(self) -> ThreadPoolExecutor:
-        """Compare outputs while the devices measure."""
+        """The threads that compare outputs while the devices measure."""
         return ThreadPoolExecutor(_AT_ONCE)
 
     @property

@@ -81,7 +81,8 @@ class Exploration:
         self._overlaps = not context.is_local
         jobs = context.compiler.jobs
         self._most = 2 * jobs if self._overlaps else max(_LEAST_BATCH, jobs)
-        self._best = BestTime(math.inf if at_any_speed else default_us)
+        self._slowest_us = math.inf if at_any_speed else default_us
+        self._best = BestTime(self._slowest_us)
         self._budget, self._since = Budget(), time.monotonic()
         self._deferred: list[Candidate] = []
         self._compiling: dict[Future[Outcome], Candidate] = {}
@@ -319,6 +320,8 @@ class Exploration:
         self._tell(rejected)
         times = [other.microseconds for other in self.trials if other.microseconds is not None]
         self.progress.withdraw(min([self._default_us, *times]))
+        with self._best.lock:
+            self._best.microseconds = min([self._slowest_us, *times])
 
     def _tell(self, trial: TrialResult) -> None:
         if trial.failure is not None and trial.failure.kind in WRONG_RESULTS:

@@ -232,7 +232,12 @@ class Scheduler:
     @property
     def _standing(self) -> list[TaskResult]:
         """The results with all winners so far."""
-        return [*self.results, *filter(None, (task.standing for task in self.open))]
+        tasks = [
+            task
+            for task in (*self.open, *self.racing)
+            if task.is_repaired or not task.default_is_wrong
+        ]
+        return [*self.results, *filter(None, (task.standing for task in tasks))]
 
     def _begin(self, task: TaskRun) -> None:
         """Prepare a task for its first turn, or add its weight to the task that the same entry configures."""
@@ -386,15 +391,15 @@ class Scheduler:
         budget = self._ledger.budget()
         if not task.trials and task.exploration.ending(budget) is None:
             return  # it counts as a task without a turn
-        self.open.remove(task)
         if reserved is None:
-            reserved = self._racing_seconds(self.open)
+            reserved = self._racing_seconds([other for other in self.open if other is not task])
         with self._losing(task):
             result = task.decide(budget.until(budget.deadline - reserved))
+            if result is not None and result.reason == NOT_RACED and not is_last:
+                return
+            self.open.remove(task)
             if result is None:
                 self.racing.append(task)
-            elif result.reason == NOT_RACED and not is_last:
-                self.open.append(task)
             else:
                 self._end(task, result)
 

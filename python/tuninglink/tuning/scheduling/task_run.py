@@ -419,7 +419,7 @@ class TaskRun:
         return context.threads.submit(checks.failure, compiled.benchmark)
 
     def _end_check(self) -> None:
-        """Wait for the comparison in the background; a candidate that is right is compared again at no cost."""
+        """Wait for the comparison in the background, and drop a candidate that is wrong."""
         if self._check is not None:
             (checked, job), self._check = self._check, None
             with self._context.timeline.stage(Stage.REFERENCE):
@@ -531,11 +531,11 @@ class TaskRun:
             places -= 1
         is_short = budget.remaining < _LEAST_PRICE * self._race_seconds(ranked[:places])
         timing = standing.timing if standing else None
-        if self.is_repaired and standing and timing and (is_short or self._needs_no_race):
-            # A right candidate wins without a race, by the samples of its trial.
+        if self.is_repaired and standing and (is_short or self._needs_no_race):
+            # A right candidate wins without a race, by the samples of its trial if it was measured in this run.
             self._release_reference()
             result = self._repaired(result, standing)
-            if result.decision is not None and self._context.journal:
+            if result.decision is not None and timing and self._context.journal:
                 rounds = Rounds(_pairs(result, timing), (timing.batch, timing.batch))
                 race = RaceResult(0, result.decision, {}, {0: timing}, confirmation=(rounds,))
                 self._context.journal.record_race(self.prepared, [standing], race, result.judgement)
