@@ -12,6 +12,7 @@
 // SOUND: printing.mlir (preprocessing spec)
 // UNSOUND: preprocessing_old.mlir:7:22: error: replace entry 'match' relies on the operand 1, which its matcher does not see: the action does not pass it
 // UNSOUND: error: replace entry 'match' relies on the accumulator, {{.*}} so that a program whose accumulator starts at 1 instead of 0 is replaced as well
+// UNSOUND: error: replace entry 'match' does not see the indexing maps: a program with an operand transposed is replaced as well
 // UNSOUND: error: replace entry 'match' does not see the body beyond its product and sum: a program that negates the factors with 'arith.negf' is replaced as well
 // UNSOUND: preprocessing_old.mlir (preprocessing spec)
 // WRONG: wrong.mlir:8:11: error: 'transform.get_result' cannot be in matcher '@match'

@@ -254,7 +254,6 @@ class _EntryChecks:
         if "indexing_maps" not in named.attributes:
             message = "does not see the indexing maps: a program with an operand transposed is replaced as well"
             yield self._error(message, named, remedy, rule=Rule.UNPINNED)
-            return
         op_names = {
             mlir.StringAttr(element).value
             for op in self.matcher
