@@ -30,7 +30,7 @@ LIMITS: Final = {
     "specs": (5294, 276),
     "matching": (5065, 184),
     "spaces.spirv": (841, 35),
-    "specs.verification": (1978, 59),
+    "specs.verification": (1977, 59),
     "comparing": (467, 16),
     "compiler": (3275, 124),
     "payloads": (2078, 90),
