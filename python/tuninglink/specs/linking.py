@@ -29,7 +29,6 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir import (
     DiagnosticSink,
     FreshNames,
-    SymbolRenaming,
     body,
     collect,
     error,
@@ -478,13 +477,7 @@ def _merge(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm
     pairs: list[Pair] = []
     with container.context:
         for member, new_names in zip(own, renames, strict=True):
-            renaming = SymbolRenaming(new_names)
-            pairs += (
-                (renaming.replace(matcher), renaming.replace(action))
-                if renaming
-                else (matcher, action)
-                for matcher, action in pairs_of(member.foreach_match)
-            )
+            pairs += pairs_of(member.foreach_match, new_names)
         container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
     add_list(container, pairs)
 

@@ -16,7 +16,6 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import Diagnostic, Place, SpecError
 from tuninglink.mlir import (
-    SymbolRenaming,
     body,
     collect,
     error,
@@ -202,13 +201,7 @@ def add_replace_entries(
     renames = copy_ops(container, tables, omitted, names.TRANSFORM_MAIN, taken)
     with container.context:
         for entries, new_names in zip(lists, renames, strict=True):
-            renaming = SymbolRenaming(new_names)
-            pairs += (
-                (renaming.replace(matcher), renaming.replace(action))
-                if renaming
-                else (matcher, action)
-                for matcher, action in pairs_of(entries.foreach_match)
-            )
+            pairs += pairs_of(entries.foreach_match, new_names)
     add_main(container, pairs)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from iree.compiler import ir as mlir
@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 from iree.compiler._mlir_libs._mlirDialectsTransform import AnyOpType
 
 from tuninglink.errors import Diagnostic, nearest
-from tuninglink.mlir import body, entries_of, error, names, note, symbol_name, visit
+from tuninglink.mlir import SymbolRenaming, body, entries_of, error, names, note, symbol_name, visit
 
 Handle = mlir.Value[mlir.Type]
 
@@ -419,12 +419,15 @@ Pair = tuple[mlir.Attribute, mlir.Attribute]
 """References to a matcher and an action."""
 
 
-def pairs_of(foreach_match: mlir.Operation) -> list[Pair]:
-    """Return the pairs of a `foreach_match`, in order."""
+def pairs_of(foreach_match: mlir.Operation, renames: Mapping[str, str] | None = None) -> list[Pair]:
+    """Return the pairs of a `foreach_match`, in order, with the new names of symbols if there are any."""
     matchers, actions = (foreach_match.attributes[key] for key in ("matchers", "actions"))
     assert isinstance(matchers, mlir.ArrayAttr)
     assert isinstance(actions, mlir.ArrayAttr)
-    return list(zip(matchers, actions, strict=True))
+    pairs = list(zip(matchers, actions, strict=True))
+    if not (renaming := SymbolRenaming(renames or {})):
+        return pairs
+    return [(renaming.replace(matcher), renaming.replace(action)) for matcher, action in pairs]
 
 
 def pair_attributes(

@@ -230,9 +230,6 @@ def unknown_device_remarks(devices: Iterable[DeviceDescription]) -> Iterator[Dia
             yield Diagnostic(Severity.REMARK, message)
 
 
-# --- The devices, the compiler, the database and the references of a run, opened for its duration
-
-
 def with_forms(spec: str, forms: str) -> str:
     """Return a spec with the entries of another one, which replace ops by forms; both are texts, empty for no forms."""
     if not forms:
@@ -240,6 +237,9 @@ def with_forms(spec: str, forms: str) -> str:
     return link_specs(
         [load_spec(text.encode()) for text in (forms, spec)], name="tuned"
     ).spec.text()
+
+
+# --- The devices, the compiler, the database and the references of a run, opened for its duration
 
 
 @contextmanager

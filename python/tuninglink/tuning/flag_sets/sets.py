@@ -374,13 +374,13 @@ class SetCompiler(ExitStack):
 
     def form_sets(self, directory: Path) -> list[FlagSet]:
         """Return sets with the forms of the first program's ops, once its dispatches are formed, as files in a directory."""
-        found = []
+        sets = []
         formed = _formed_in(self._formed[0][1], 0.0)
         for number, (name, text) in enumerate(formed.forms if formed else ()):
             path = directory / f"forms-{number}.mlir"
             path.write_text(text, encoding="utf-8")
-            found.append(FlagSet(name, (f"{PREPROCESSING_FLAG}={path}",), forms=text))
-        return [flag_set for flag_set in found if not flag_set.conflicts(self._options.flags)]
+            sets.append(FlagSet(name, (f"{PREPROCESSING_FLAG}={path}",), forms=text))
+        return [flag_set for flag_set in sets if not flag_set.conflicts(self._options.flags)]
 
     def avoided(self, flag_set: FlagSet) -> int:
         """Return by how much fewer defaults are known to be miscompiled under a set whose dispatches are formed."""
@@ -506,11 +506,11 @@ def form_source(
 
 def _attentions(module: mlir.Operation) -> list[Attention]:
     """Return the distinct attentions of a program that may have forms."""
-    found: dict[Attention, None] = {}
+    attentions: dict[Attention, None] = {}
     for operation in collect(module, names.ATTENTION):
         with suppress(NoFormError):
-            found[Attention.of(operation)] = None
-    return [*found]
+            attentions[Attention.of(operation)] = None
+    return [*attentions]
 
 
 def _specs_of_forms(attentions: Sequence[Attention], target: Target) -> tuple[tuple[str, str], ...]:
