@@ -1,7 +1,8 @@
 """Models of PyTorch with random weights for `models.py --suite mixed`, which were written after the tuner was finished.
 
 A decoder's prompt, windows of an image, a conformer, a net of grouped convolutions, and an encoder with relative positions;
-three of them also in a size for CPUs.
+three of them also in a size for CPUs. `models.py --suite encoders` has encoders whose tokens or head sizes no intrinsic
+divides.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 import torch
-from fresh_torch_models import _program
+from fresh_torch_models import _Encoder, _program
 from torch import nn
 from torch.nn import functional
 
@@ -193,6 +194,11 @@ def _layers(made: Callable[[], nn.Module], count: int, *sizes: int) -> Functions
     return _program(nn.Sequential(*(made() for _ in range(count))), torch.randn(*sizes))
 
 
+def _encoder(heads: int, size: int, batch: int, tokens: int) -> Functions:
+    features = heads * size
+    return _program(_Encoder(4, features, heads), torch.randn(batch, tokens, features))
+
+
 def _regnet(batch: int, size: int, width: int, channels: tuple[int, ...]) -> Functions:
     stem = nn.Sequential(nn.Conv2d(3, 32, 3, stride=2, padding=1), nn.ReLU())
     blocks = [
@@ -208,6 +214,10 @@ MIXED: Mapping[str, Callable[[], Functions]] = {
     "conformer": lambda: _layers(lambda: _Conformer(256, 4), 4, 8, 300, 256),
     "regnet": lambda: _regnet(8, 224, 24, (48, 120, 336, 888)),
     "relative": lambda: _layers(lambda: _Relative(512, 8, 200), 4, 8, 200, 512),
+    "encoder_197": lambda: _encoder(12, 64, 8, 197),
+    "encoder_249": lambda: _encoder(16, 72, 4, 249),
+    "encoder_257": lambda: _encoder(16, 80, 4, 257),
+    "encoder_577": lambda: _encoder(8, 96, 4, 577),
     "conformer_small": lambda: _layers(lambda: _Conformer(144, 4), 2, 1, 100, 144),
     "regnet_small": lambda: _regnet(1, 112, 16, (48, 96, 192)),
     "relative_small": lambda: _layers(lambda: _Relative(256, 4, 64), 2, 1, 64, 256),

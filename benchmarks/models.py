@@ -5,7 +5,7 @@
     python benchmarks/models.py --suite cpu --budget 5m --device local-sync -- --iree-hal-target-device=local \
         --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
 
-The suites `fresh`, `mixed` and `mixed-cpu` have models that the tuner was not made with. Each model is exported and
+The suites `fresh`, `mixed`, `encoders` and `mixed-cpu` have models that the tuner was not made with. Each model is exported and
 run with its framework (PyTorch, ONNX or JAX), compiled as it is and under each set of flags of `--flag-sets`, tuned by
 `tuninglink tune`, and compiled with the resulting spec and flags. All programs are then timed with
 `iree-benchmark-module`, in turn, and their outputs are compared with the framework's in f32: all that is printed is
@@ -71,6 +71,10 @@ SUITES: Final = {
     ),
     "mixed": Suite(
         *("f16", "cuda", "cuda"), ("prompt", "windows", "conformer", "regnet", "relative")
+    ),
+    "encoders": Suite(
+        *("f16", "cuda", "cuda"),
+        ("encoder_197", "encoder_249", "encoder_257", "encoder_577"),
     ),
     "mixed-cpu": Suite(
         *("f32", "cpu", "llvm-cpu"), ("conformer_small", "regnet_small", "relative_small")
