@@ -27,7 +27,7 @@ LIMITS: Final = {
     "upgrading": (3660, 137),
     "spaces.cpu": (1265, 40),
     "spaces.gpu": (3344, 138),
-    "specs": (5294, 276),
+    "specs": (5283, 276),
     "matching": (5065, 184),
     "spaces.spirv": (841, 35),
     "specs.verification": (1977, 59),
