@@ -185,6 +185,26 @@ def by_name(result: FlagsResult) -> dict[str, SetResult]:
     return {each.flag_set.name: each for each in result.results}
 
 
+def test_a_set_is_awaited_while_the_default_is_called() -> None:
+    late: Future[CompiledSource] = Future()
+
+    class CallingDevice(RecordedDevice):
+        def program_outputs(self, program: CompiledProgram, *_: object) -> CallOutputs | Failure:
+            if not late.done():
+                assert program.image == b"default"
+                late.set_result(compiled(b"prefills fast"))
+            return super().program_outputs(program)
+
+    jobs = {**jobs_of(), FlagSet("prefills fast", ("--fast",)): late}
+    compared = comparison(CallingDevice(), deadline=time.monotonic())
+    result = compared.run(jobs, lambda: [late], time.monotonic() + 60.0)
+    assert result.results[0].milliseconds is not None
+    # Nothing is called that nothing waits for, and what is not compiled in time is left out.
+    jobs = {**jobs_of(), FlagSet("prefills fast", ("--fast",)): Future()}
+    result = comparison(IdleDevice(), deadline=time.monotonic()).run(jobs)
+    assert [each.note for each in result.results] == [NOT_COMPILED]
+
+
 class IdleDevice:
     """A device that runs nothing."""
 

@@ -588,13 +588,8 @@ class ModelRuns:
         self._load_ahead(self._images[""])
 
     def _load_ahead(self, job: Future[Compiled | Failure]) -> None:
-        """Let the driver compile a compiled program before it runs, if a loader was given."""
-        calls, compiled = self.program.calls, _result(job)
-        if self.loader is None or calls is None or compiled is None:
-            return
-        if not calls.parameters.parameters and not calls.parameters.files:  # else it does not load
-            with suppress(RuntimeError):  # it is closed
-                self.loader.begin(compiled.image)
+        if (compiled := _result(job)) is not None:
+            load_ahead(self.loader, compiled.image, self.program.calls)
 
     def compiled(self, spec: str = "") -> Compiled | None:
         """Return the program with a spec if it is compiled; None otherwise."""
@@ -661,6 +656,15 @@ class ModelRuns:
             yield "the weights are random; --parameters names files with others"
         if variants.calls.is_stateful:
             yield "the program keeps state between calls; it was timed again from its first state"
+
+
+def load_ahead(loader: AheadLoader | None, image: bytes, calls: ProgramCalls | None) -> None:
+    """Let the driver compile a program before it runs, if a loader is given."""
+    if loader is None or calls is None:
+        return
+    if not calls.parameters.parameters and not calls.parameters.files:  # else it does not load
+        with suppress(RuntimeError):  # it is closed
+            loader.begin(image)
 
 
 def _result(job: Future[Compiled | Failure]) -> Compiled | None:

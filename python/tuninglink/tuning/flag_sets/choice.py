@@ -8,13 +8,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.files import STANDARD_STREAM, temporary_directory
 from tuninglink.tuning.candidates import Compiled
-from tuninglink.tuning.deciding import ConfidenceInterval, Numerics, OutputJudge, TuneOptions
+from tuninglink.tuning.deciding import (
+    ConfidenceInterval,
+    Numerics,
+    OutputJudge,
+    TuneOptions,
+    load_ahead,
+)
 from tuninglink.tuning.devices import (
+    COMPILING_DRIVERS,
     LOCAL_DRIVERS,
+    AheadLoader,
     DeviceError,
     DeviceProcess,
     Settings,
@@ -67,8 +76,12 @@ _SLOW_PART: Final = 0.25
 """The largest fractions of the budget for comparing sets of flags before tuning, unless there is no other work: usually, and
 on a CPU if no set compiles in that time. There, sets gain most, and nothing compiles while dispatches are measured."""
 
-_AWAITED_PART: Final = 0.15
-"""The fraction of the budget by which forms, and sets that avoid wrong defaults, are compiled for the first comparison."""
+_AWAITED_PART: Final = 0.25
+"""The fraction of the budget by which the program has been called once, and forms, and sets that avoid wrong defaults, are
+compiled for the first comparison, on a GPU."""
+
+_LOADERS: Final = 4
+"""The number of programs that are loaded at the same time."""
 
 _UNLIMITED: Final = 1e7
 """The seconds of a comparison without a time limit."""
@@ -404,7 +417,10 @@ def _compare(
     # Compile the sets for the named backend along with the default. A program may name another one.
     compiler = opened.enter_context(SetCompiler(options))
     jobs = {flag_set: compiler.submit(flag_set) for flag_set in (DEFAULT, *sets)}
-    backends = compiler.backends(seconds)
+    uri = settings.devices[0] if settings.devices else default_device(backend)
+    is_local = driver_of(uri) in LOCAL_DRIVERS
+    patience = max(seconds, _AWAITED_PART * left) if backend and not is_local else seconds
+    backends = compiler.backends(patience)
     if backends and backends[0] != backend:
         (backend, *_), sets = backends, _sets(backends[0], options)
         jobs = {DEFAULT: jobs[DEFAULT], **{other: compiler.submit(other) for other in sets}}
@@ -416,6 +432,7 @@ def _compare(
         jobs = {DEFAULT: jobs[DEFAULT], **own, **jobs}
     uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
     is_local = driver_of(uri) in LOCAL_DRIVERS
+    latest = began + (seconds if is_local else max(seconds, _AWAITED_PART * left))
     if not sets or (is_local and backends is None):
         compiler.stop()
         slow = f"the program compiles too slowly to compare sets in {seconds:.0f} s"
@@ -426,26 +443,22 @@ def _compare(
             if is_local:
                 seconds = _compile_alone([*jobs.values()], began, seconds, left)
                 compiler.stop()
+            elif driver_of(uri) in COMPILING_DRIVERS:
+                _load_ahead([*jobs.values()], uri, options, opened)
             end = began + seconds
-            default = compiled_by(jobs[DEFAULT], end)
-            is_checked = settings.checks_defaults and settings.numerics is Numerics.ROUNDING
-            if is_checked and isinstance(default, CompiledSource) and default.saved is not None:
+            default = compiled_by(jobs[DEFAULT], max(end, latest))
+            if isinstance(default, CompiledSource) and default.saved is not None:
                 limit = max(_LEAST_REFERENCE, _REFERENCE_PART * seconds)
                 limit = max(0.0, min(_MOST_REFERENCE, limit, end - time.monotonic()))
                 reference = ProgramReference(default.saved, backend, settings.seed, limit)
-                judge.reference = opened.enter_context(reference)
-                if not is_local:
-                    reference.begin()
-            # Forms, and sets that avoid wrong defaults, are worth waiting for: tuning begins under them, or without.
-            awaited = [
-                job for each, job in jobs.items() if each.forms or compiler.avoided(each) > 0
-            ]
-            if awaited and not is_local:
-                wait(awaited, max(0.0, began + _AWAITED_PART * left - time.monotonic()))
-                end = max(end, time.monotonic() + seconds / 2)
+                if settings.checks_defaults and settings.numerics is Numerics.ROUNDING:
+                    judge.reference = opened.enter_context(reference)
+                    if not is_local:
+                        reference.begin()
             compiled = max(time.monotonic(), began + _COMPILING * seconds)
             comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
-            result = comparison.run(jobs)
+            awaited = partial(compiler.awaited, jobs)
+            result = comparison.run(jobs, awaited, 0.0 if is_local else latest)
     except DeviceError as failure:
         return unable(failure.diagnostics[0].message)
     # Other devices are measured while sets compile on.
@@ -457,6 +470,19 @@ def _compare(
     )
     result = replace(result, results=results)
     return FlagChoice(options, listener, result, math.inf, jobs, uri, judge, late)
+
+
+def _load_ahead(jobs: Sequence[Job], uri: str, options: TuneOptions, opened: ExitStack) -> None:
+    """Let the driver compile each program once there is its code, so that its first call is short."""
+    loader = AheadLoader(uri, _LOADERS, options.settings.run_timeout)
+    opened.callback(loader.pool.close)
+
+    def load(job: Job) -> None:
+        if isinstance(compiled := compiled_by(job, 0.0), CompiledSource):
+            load_ahead(loader, compiled.image, compiled.calls)
+
+    for job in jobs:
+        job.add_done_callback(load)
 
 
 def _compile_alone(jobs: Sequence[Job], began: float, seconds: float, left: float) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import CancelledError, wait
 from dataclasses import dataclass, field, replace
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Final
@@ -199,7 +199,12 @@ class FlagComparison:
     _finding: str = ""
     _names: dict[bytes, str] = field(default_factory=dict)
 
-    def run(self, jobs: Mapping[FlagSet, Job]) -> FlagsResult:
+    def run(
+        self,
+        jobs: Mapping[FlagSet, Job],
+        awaited: Callable[[], Collection[Job]] = list,
+        until: float = 0.0,
+    ) -> FlagsResult:
         """Compare sets of flags.
 
         If the program does not compile or run with the user's flags, the sets are compared with the first one under which
@@ -207,9 +212,13 @@ class FlagComparison:
 
         Args:
             jobs: the compilations under the user's flags, `DEFAULT`, and under the sets.
+            awaited: returns the compilations that are worth waiting for, once the program runs with the user's flags.
+            until: how long to wait for these, and for that first call, in seconds of `time.monotonic()`; 0 for not at all.
         """
         (_, default), *rest = jobs.items()
         results, waiting = [SetResult(flag_set) for flag_set, _ in rest], [job for _, job in rest]
+        seconds, end = self._left, self.deadline
+        self.deadline = max(end, until)
         compiled = compiled_by(default, self.deadline)
         if compiled == NOT_COMPILED:
             reason = "the program did not compile in the time for sets of flags"
@@ -219,6 +228,12 @@ class FlagComparison:
                 raise ModelRunError(compiled)
             if obstacle := self._begin(compiled):
                 return FlagsResult(reason=obstacle)
+            if until:
+                # A driver may compile the program for seconds, and sets are compiled at the same time.
+                self._run_base()
+                wait(awaited(), max(0.0, until - time.monotonic()))
+                self.deadline = max(end, time.monotonic() + seconds / 2)
+                self.compiled_by = max(self.compiled_by, time.monotonic())
             result = self._compare(waiting, results)
             return replace(result, default_is_tiled=compiled.is_data_tiled)
         except _SlowError as failure:
@@ -324,7 +339,8 @@ class FlagComparison:
                 results[number] = replace(result, note=NO_TIME)
                 continue
             self._run_base()
-            slow = _SLOW_CALL * durations[self._base.image].total
+            once = durations[self._base.image].total
+            slow = min(_SLOW_CALL * once, max(self.settings.run_timeout, 2 * once))
             try:
                 outputs = self._variants.outputs(image, max(slow, min(_SHORT_CALL, self._left)))
             except CallError as error:

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -382,13 +382,21 @@ class SetCompiler(ExitStack):
             sets.append(FlagSet(name, (f"{PREPROCESSING_FLAG}={path}",), forms=text))
         return [flag_set for flag_set in sets if not flag_set.conflicts(self._options.flags)]
 
-    def avoided(self, flag_set: FlagSet) -> int:
-        """Return by how much fewer defaults are known to be miscompiled under a set whose dispatches are formed."""
-        counts = {other: _formed_in(job, 0.0) for other, job in self._formed}
-        default, formed = counts[DEFAULT], counts.get(flag_set)
-        if default is None or formed is None or not formed.code:
-            return 0
-        return default.wrong_defaults - formed.wrong_defaults
+    def awaited(self, jobs: Mapping[FlagSet, Job]) -> list[Job]:
+        """Return compilations to wait for: of forms, and of sets with fewer defaults that are known to be miscompiled."""
+        formed = {other: _formed_in(job, 0.0) for other, job in self._formed}
+        default = formed[DEFAULT]
+
+        def avoids(flag_set: FlagSet) -> bool:
+            other = formed.get(flag_set)
+            return (
+                default is not None
+                and other is not None
+                and bool(other.code)
+                and other.wrong_defaults < default.wrong_defaults
+            )
+
+        return [job for flag_set, job in jobs.items() if flag_set.forms or avoids(flag_set)]
 
     def _compile(
         self,
