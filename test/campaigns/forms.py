@@ -32,12 +32,12 @@ import numpy as np
 from attention_programs import TOLERANCES, called, loaded, worst_error
 from replaced_operations import is_replaced
 
-from tuninglink.forms import Attention, spec, spellings
+from tuninglink.replacing import Attention, spec, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.forms import Contraction
+    from tuninglink.replacing import Contraction
 
 BODIES = (
     "%y = arith.mulf %x, %x : f32",

@@ -10,9 +10,10 @@ import tuninglink
 from tuninglink.checking import Checker
 from tuninglink.compiler import compile_flags, executable_target
 from tuninglink.errors import Diagnostic, Severity
-from tuninglink.forms import Attention, forms_of, spec as spec_of
+from tuninglink.forms import forms_of
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, thread_context
+from tuninglink.replacing import Attention, spec as spec_of
 from tuninglink.rules import Rule
 from tuninglink.specs import load_spec
 

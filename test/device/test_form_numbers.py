@@ -21,14 +21,8 @@ from attention_programs import (
     worst_error,
 )
 
-from tuninglink.forms import (
-    Attention,
-    Contraction,
-    PaddedAttention,
-    PaddedContraction,
-    comparison,
-    spec,
-)
+from tuninglink.forms import PaddedAttention, PaddedContraction
+from tuninglink.replacing import Attention, Contraction, comparison, spec
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,9 +13,10 @@ from iree.compiler.tools import compile_str
 from iree.runtime import Config, VmModule, load_vm_module
 
 from tuninglink.compiler import executable_target
-from tuninglink.forms import Attention, PaddedAttention, spellings
+from tuninglink.forms import PaddedAttention
 from tuninglink.iree import Target
 from tuninglink.mlir import thread_context
+from tuninglink.replacing import Attention, spellings
 
 if TYPE_CHECKING:
     import random

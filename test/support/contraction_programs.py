@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from tuninglink.forms import Contraction, PaddedContraction, comparison
+from tuninglink.forms import PaddedContraction
 from tuninglink.mlir import names
+from tuninglink.replacing import Contraction, comparison
 
 if TYPE_CHECKING:
     import random

@@ -32,6 +32,7 @@ LAYERS = (
     ("spaces.cpu", "spaces.gpu", "specs"),
     ("emission", "matching", "spaces.spirv", "specs.verification"),
     ("comparing", "compiler", "payloads", "spaces"),
+    ("replacing",),
     ("checking", "dag_to_named", "forms", "passes", "tuning.problems"),
     ("opt", "scaffolding", "tuning.programs"),
     ("explaining", "tuning.candidates"),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.forms.attention import Attention
-from tuninglink.forms.contraction import Contraction, padded_contractions
 from tuninglink.forms.padded_attention import padded_attentions
+from tuninglink.forms.padded_contraction import padded_contractions
 from tuninglink.mlir import names
+from tuninglink.replacing import Attention, Contraction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.forms.entries import Form
     from tuninglink.iree import Target
+    from tuninglink.replacing import Form
 
 
 def forms_of(op: mlir.Operation | Attention | Contraction, target: Target) -> Sequence[Form]:

@@ -29,11 +29,20 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.forms.attention import ORDER, Attention, spellings
 from tuninglink.forms.building import cut, index, is_less, padded, position
 from tuninglink.forms.intrinsics import AttentionNeeds, attention_needs
-from tuninglink.forms.problem import COLUMNS, FEATURES, KEYS, LOOPS, QUERIES, NoFormError
 from tuninglink.payloads import Value, build, computed, constant
+from tuninglink.replacing import (
+    COLUMNS,
+    FEATURES,
+    KEYS,
+    LOOPS,
+    ORDER,
+    QUERIES,
+    Attention,
+    NoFormError,
+    spellings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,8 +10,8 @@ import pytest
 from attention_programs import attended, attention, inputs_of, program_of, random_attention
 from iree.compiler import ir as mlir
 
-from tuninglink.forms import Attention, NoFormError, spellings
 from tuninglink.mlir import collect, names, thread_context
+from tuninglink.replacing import Attention, NoFormError, spellings
 
 
 def _read(program: str, name: str = names.ATTENTION) -> Attention:

@@ -10,14 +10,9 @@ from contraction_programs import contraction, near_problems, program_of
 from iree.compiler import ir as mlir
 from replaced_operations import is_replaced
 
-from tuninglink.forms import (
-    Contraction,
-    NoFormError,
-    PaddedContraction,
-    forms_of,
-    spec,
-)
+from tuninglink.forms import PaddedContraction, forms_of
 from tuninglink.mlir import collect, names, thread_context
+from tuninglink.replacing import Contraction, NoFormError, spec
 
 CUDA = target("--iree-hal-target-backends=cuda", "--iree-cuda-target=sm_80")
 AMD = target("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx942")

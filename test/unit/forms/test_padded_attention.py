@@ -17,16 +17,9 @@ from attention_programs import (
 from iree.compiler import ir as mlir
 from replaced_operations import is_replaced, replaced
 
-from tuninglink.forms import (
-    Attention,
-    NoFormError,
-    PaddedAttention,
-    entry,
-    forms_of,
-    spec,
-    spellings,
-)
+from tuninglink.forms import PaddedAttention, forms_of
 from tuninglink.mlir import collect, names, symbols, thread_context
+from tuninglink.replacing import Attention, NoFormError, entry, spec, spellings
 
 CUDA = target("--iree-hal-target-backends=cuda", "--iree-cuda-target=sm_80")
 AMD = target("--iree-hal-target-backends=rocm", "--iree-rocm-target=gfx942")

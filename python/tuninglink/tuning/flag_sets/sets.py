@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.compiler import Phase, SavedProgram, compiler_run, has_encodings
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import cannot
-from tuninglink.forms import Attention, NoFormError, forms_of, spec as spec_of_forms
+from tuninglink.forms import forms_of
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
 from tuninglink.mlir import collect, error, names, note
 from tuninglink.plain_data import HIDDEN
+from tuninglink.replacing import Attention, NoFormError, spec as spec_of_forms
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
 from tuninglink.specs import PREPROCESSING_FLAG, link_specs, load_spec, plug_ins

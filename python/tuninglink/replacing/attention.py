@@ -13,7 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.forms.problem import (
+from tuninglink.iree import Role, StructuredOp
+from tuninglink.mlir import names
+from tuninglink.payloads import Value, attended
+from tuninglink.replacing.problem import (
     FEATURES,
     FLOATS,
     NoFormError,
@@ -21,9 +24,6 @@ from tuninglink.forms.problem import (
     batchings,
     read_problem,
 )
-from tuninglink.iree import Role, StructuredOp
-from tuninglink.mlir import names
-from tuninglink.payloads import Value, attended
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,0 +1,28 @@
+"""What entries that replace ops are made of: problems and their spellings as data, and the writer of such entries."""
+
+from tuninglink.lazy import lazy_imports
+
+with lazy_imports(globals()):
+    from tuninglink.replacing.attention import (
+        ORDER as ORDER,
+        Attention as Attention,
+        spellings as spellings,
+    )
+    from tuninglink.replacing.contraction import Contraction as Contraction
+    from tuninglink.replacing.entries import (
+        Form as Form,
+        Spelled as Spelled,
+        comparison as comparison,
+        entry as entry,
+        spec as spec,
+    )
+    from tuninglink.replacing.problem import (
+        COLUMNS as COLUMNS,
+        FEATURES as FEATURES,
+        FLOATS as FLOATS,
+        KEYS as KEYS,
+        LOOPS as LOOPS,
+        QUERIES as QUERIES,
+        NoFormError as NoFormError,
+        Problem as Problem,
+    )
