@@ -50,14 +50,16 @@ LIMITS: Final = {
     "tuning.flag_sets": (1622, 77),
     "tuning.scheduling": (2220, 148),
     "tuning": (3880, 148),
-    "forms": (1100, 66),
+    "forms": (527, 27),
+    "files": (0, 0),
+    "replacing": (611, 39),
     "doctor": (244, 9),
     "cli": (5247, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 242
+MOST_FILES: Final = 244
 SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
