@@ -51,7 +51,6 @@ LIMITS: Final = {
     "tuning.scheduling": (2220, 148),
     "tuning": (3880, 148),
     "forms": (527, 27),
-    "files": (0, 0),
     "replacing": (611, 39),
     "doctor": (244, 9),
     "cli": (5247, 191),
