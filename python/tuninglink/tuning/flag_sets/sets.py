@@ -23,7 +23,7 @@ from tuninglink.forms import forms_of
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
 from tuninglink.mlir import collect, error, names, note
 from tuninglink.plain_data import HIDDEN
-from tuninglink.replacing import Attention, NoFormError, spec as spec_of_forms
+from tuninglink.replacing import Attention, NoFormError, spec as spec_of
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
 from tuninglink.specs import PREPROCESSING_FLAG, link_specs, load_spec, plug_ins
@@ -532,9 +532,7 @@ def _specs_of_forms(attentions: Sequence[Attention], target: Target) -> tuple[tu
     for number in range(_MOST_FORMS if forms else 0):
         chosen = [own[min(number, len(own) - 1)] for own in forms]
         # Other targets have other intrinsics.
-        bound = load_spec(
-            spec_of_forms(chosen).encode(), targets=[target.architecture or target.family]
-        )
+        bound = load_spec(spec_of(chosen).encode(), targets=[target.architecture or target.family])
         text = link_specs([bound]).spec.text()
         if text not in specs.values():
             first, *others = dict.fromkeys(map(str, chosen))
