@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (850, 46),
     "tuning.deciding": (3317, 161),
     "tuning.database": (1891, 81),
-    "tuning.flag_sets": (1622, 77),
+    "tuning.flag_sets": (1621, 77),
     "tuning.scheduling": (2220, 148),
     "tuning": (3880, 148),
     "forms": (527, 27),
