@@ -73,7 +73,7 @@ _MOST_REPAIR_TURNS: Final = 4
 _AWAITED_PART: Final = 0.75
 """The part of the candidates of a first turn that it waits for; stragglers are measured later."""
 
-_LEAD: Final = 1.3
+_LEAD: Final = 1.1
 """The speedup in a candidate's own samples from which it is compared with the default at once, not only in the race."""
 
 _NEW_LEAD: Final = 1.03
