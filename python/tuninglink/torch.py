@@ -45,7 +45,8 @@ def export(
 ) -> bytes:
     """Export a model as a program in MLIR bytecode, with its weights. Its function is `@main`.
 
-    Norms, means and other sums of f16 and bf16 are computed in f32, as in PyTorch.
+    Norms, means and other sums of f16 and bf16 are computed in f32, as in PyTorch. Products of tensors of rank 4 or more with
+    a matrix are products of matrices, for which weights are not repeated.
 
     Args:
         model: a module, or an exported program.
@@ -56,13 +57,15 @@ def export(
         sums = (node for node in program.graph.nodes if node.target in _SUMS)
         operands = (operand.meta.get("val") for node in sums for operand in node.all_input_nodes)
         is_narrow = any(getattr(operand, "dtype", None) in _NARROW for operand in operands)
-        table = _SUMS if is_narrow else {}
+        table = _PRODUCTS | _SUMS if is_narrow else _PRODUCTS
+        if not any(node.target in table for node in program.graph.nodes):
+            table = {}
     else:
         program = torch.export.export(model, tuple(arguments), strict=True)
-        table = aot.decompositions.current_aot_decompositions() | _SUMS
+        table = aot.decompositions.current_aot_decompositions() | _PRODUCTS | _SUMS
     exported = aot.export(program.run_decompositions(table) if table else program).mlir_module
     if needed := _needed_decompositions(exported):
-        exported = aot.export(program.run_decompositions(needed | _SUMS)).mlir_module
+        exported = aot.export(program.run_decompositions(needed | _PRODUCTS | _SUMS)).mlir_module
     return to_bytecode(exported)
 
 
@@ -338,6 +341,28 @@ def _squeezed(tensor: torch.Tensor, dims: Sequence[int]) -> torch.Tensor:
     sizes = enumerate(tensor.shape)
     return tensor.reshape([size for dim, size in sizes if dim not in removed or size != 1])
 
+
+def _product(tensor: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    """Decompose a product with a matrix, which is otherwise repeated for each of the first dimensions of the tensor."""
+    if tensor.dim() <= _BATCHED or matrix.dim() != 2:  # noqa: PLR2004
+        return NotImplemented
+    rows = tensor.reshape(-1, tensor.shape[-1])
+    return torch.ops.aten.mm(rows, matrix).reshape(*tensor.shape[:-1], matrix.shape[1])
+
+
+def _linear(
+    tensor: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor:
+    product = _product(tensor, weight.t())
+    return product if product is NotImplemented or bias is None else product + bias
+
+
+_BATCHED: Final = 3
+_PRODUCTS: Final = {
+    torch.ops.aten.linear.default: _linear,
+    torch.ops.aten.matmul.default: _product,
+}
+"""Decompositions of products of tensors of rank 4 or more, whose matrix the compiler (IREE 3.13) repeats."""
 
 _NARROW: Final = (torch.float16, torch.bfloat16)
 

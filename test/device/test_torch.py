@@ -59,7 +59,33 @@ def shifted() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
     return Shift(), (torch.randn(2, 5, 8),)
 
 
-@pytest.mark.parametrize("make", [dense, convolution, recurrent, shifted])
+class Channels(torch.nn.Module):
+    """Products of an image with matrices, one as a layer and one written out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 16)
+        self.matrix = torch.nn.Parameter(torch.randn(16, 4))
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        return torch.roll(self.layer(image), 3, 1) @ self.matrix
+
+
+def channels() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    return Channels().eval(), (torch.randn(2, 7, 5, 8),)
+
+
+@pytest.mark.parametrize("is_exported", [False, True])
+def test_products_of_images_with_a_matrix_do_not_repeat_it(is_exported: bool) -> None:  # noqa: FBT001
+    model, arguments = channels()
+    given = (torch.export.export(model, arguments),) if is_exported else (model, arguments)
+    operations = tuninglink.torch.export(*given)
+    assert b"aten.mm" in operations
+    assert b"aten.linear" not in operations
+    assert b"aten.matmul" not in operations
+
+
+@pytest.mark.parametrize("make", [dense, convolution, recurrent, shifted, channels])
 def test_a_module_and_its_exported_program_compute_the_same(make: object) -> None:
     torch.manual_seed(0)
     model, arguments = make()
