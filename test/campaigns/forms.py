@@ -1,7 +1,7 @@
 """Counts the programs around forms that compute something else with the entries of forms than without.
 
-Makes random attentions and contractions, in turn, and for each a form of it or of a near problem, whose entries are
-applied to the program:
+Makes random attentions, contractions and batch matmuls by one matrix, and for each a form of it or of a near problem, whose
+entries are applied to the program:
 
     python test/campaigns/forms.py --programs 300 --matched 10000 --seed 1
 
@@ -32,12 +32,13 @@ import numpy as np
 from attention_programs import TOLERANCES, called, loaded, worst_error
 from replaced_operations import is_replaced
 
+from tuninglink.forms import FoldedBatch
 from tuninglink.replacing import Attention, spec, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.replacing import Contraction
+    from tuninglink.forms import FormProblem
 
 BODIES = (
     "%y = arith.mulf %x, %x : f32",
@@ -52,13 +53,13 @@ class Case:
     """A program and the entries that are applied to it.
 
     Attributes:
-        problem: the attention or contraction of the program.
+        problem: the problem of the program.
         program: the program.
         library: the preprocessing spec.
         is_same: whether the program is a spelling of the problem that the spec has a form of.
     """
 
-    problem: Attention | Contraction
+    problem: FormProblem
     program: str
     library: str
     is_same: bool
@@ -102,10 +103,20 @@ def contraction_case(choose: random.Random) -> Case:
     return Case(problem, program, spec([form]), problem in other.spellings and has_body)
 
 
+def folded_case(choose: random.Random) -> Case:
+    """Return a program of a batch matmul by one matrix."""
+    problem = contractions.random_broadcast(choose)
+    near = contractions.programs_near(problem)
+    is_near = choose.random() < 0.4
+    own, program = choose.choice(near) if is_near else (problem, contractions.program_of(problem))
+    return Case(own, program, spec([FoldedBatch(problem)]), not is_near)
+
+
 def case(seed: int, number: int) -> Case:
     """Return a program of the campaign."""
     choose = random.Random(f"{seed} {number}")
-    return contraction_case(choose) if number % 2 else attention_case(choose)
+    made = (attention_case, contraction_case, attention_case, folded_case)[number % 4]
+    return made(choose)
 
 
 def compare(seed: int, number: int) -> tuple[str, str]:

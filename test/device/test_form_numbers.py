@@ -20,8 +20,9 @@ from attention_programs import (
     random_padding,
     worst_error,
 )
+from contraction_programs import inputs_of as contraction_inputs
 
-from tuninglink.forms import PaddedAttention, PaddedContraction
+from tuninglink.forms import BroadcastMatmul, FoldedBatch, PaddedAttention, PaddedContraction
 from tuninglink.replacing import Attention, Contraction, comparison, spec
 
 if TYPE_CHECKING:
@@ -136,3 +137,12 @@ def test_contractions_accumulate_onto_what_the_program_gives(name: str) -> None:
     expected = np.ones((2, 17, 9)) + inputs[0].astype(np.float64) @ inputs[1].astype(np.float64)
     for function in ("plain", "form"):
         assert worst_error(called(module[function], inputs), expected) < 1e-4
+
+
+def test_a_folded_batch_accumulates_onto_what_the_program_gives() -> None:
+    problem = BroadcastMatmul((2, 3), (17, 9, 21), ("f16", "f16", "f32"))
+    module = loaded(comparison(FoldedBatch(problem)))
+    inputs = contraction_inputs(problem, 6)
+    lhs, matrix, start = (value.astype(np.float64) for value in inputs)
+    for function in ("plain", "form"):
+        assert worst_error(called(module[function], inputs), start + lhs @ matrix) < 1e-4

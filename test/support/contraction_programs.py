@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
 
-from tuninglink.forms import PaddedContraction
+from tuninglink.forms import BroadcastMatmul, FoldedBatch, PaddedContraction
 from tuninglink.mlir import names
 from tuninglink.replacing import Contraction, comparison
 
@@ -25,9 +26,10 @@ def contraction(*sizes: int, name: str = "linalg.matmul", rhs: str = "kn") -> Co
     return Contraction(operands, ("f16", "f16", "f32"), f"{batches}mnk", sizes, name)
 
 
-def program_of(problem: Contraction) -> str:
+def program_of(problem: Contraction | BroadcastMatmul) -> str:
     """Return a program of one contraction, as it is at the preprocessing stage."""
-    text = comparison(PaddedContraction(problem, ()))
+    is_broadcast = isinstance(problem, BroadcastMatmul)
+    text = comparison(FoldedBatch(problem) if is_broadcast else PaddedContraction(problem, ()))
     plain = text[: text.index("  func.func @form")] + "}"
     return plain.replace("func.func", "util.func public").replace(" return ", " util.return ")
 
@@ -55,6 +57,53 @@ def random_contraction(choose: random.Random, most: int = 40) -> Contraction:
     return choose.choice(replace(problem, types=types).spellings)
 
 
+def random_broadcast(choose: random.Random, most: int = 12) -> BroadcastMatmul:
+    """Return a batch matmul by one matrix, whose sizes are at most `most`; its matrix may be square."""
+    batches = tuple(choose.randint(1, 4) for _ in range(choose.randint(2, 3)))
+    m, n, k = (choose.randint(1, most) for _ in "mnk")
+    element = choose.choice(("f16", "f16", "bf16", "f32"))
+    n = choose.choice((n, k))
+    return BroadcastMatmul(batches, (m, n, k), (element, element, "f32"))
+
+
+def programs_near(problem: BroadcastMatmul) -> list[tuple[BroadcastMatmul, str]]:
+    """Return programs that differ from that of a problem in a size, a type, the broadcast, or what is broadcast.
+
+    Each has the problem with its operands.
+    """
+    first, *others = problem.batches
+    m, n, k = problem.sizes
+    element = "bf16" if problem.types[0] == "f16" else "f16"
+    near = [
+        replace(problem, batches=(first + 1, *others)),
+        replace(problem, batches=(first, *others, 2)),
+        replace(problem, sizes=(m + 1, n, k)),
+        replace(problem, sizes=(m, n + 1, k)),
+        replace(problem, sizes=(m, n, k + 1)),
+        replace(problem, types=(element, element, "f32")),
+    ]
+    program = program_of(problem)
+    changed = [_with_element(program, problem.types[1], name) for name in ("negf", "absf")]
+    if n == k:
+        # The matrix is broadcast transposed.
+        rank = len(problem.batches)
+        loops = f"(d{rank}, d{rank + 1})>"
+        assert loops in program
+        changed.append(program.replace(loops, f"(d{rank + 1}, d{rank})>", 1))
+    return [
+        *((other, program_of(other)) for other in near),
+        *((problem, other) for other in changed),
+    ]
+
+
+def _with_element(program: str, element: str, name: str) -> str:
+    """Return a program that broadcasts another function of the elements than the identity."""
+    dialect = "math" if name == "absf" else "arith"
+    body = f"%other = {dialect}.{name} %in : {element}\n      linalg.yield %other"
+    assert "linalg.yield %in" in program
+    return program.replace("linalg.yield %in", body, 1)
+
+
 def random_padding(problem: Contraction, choose: random.Random) -> PaddedContraction:
     """Return a form that pads some loops of a problem by any number."""
     padded = choose.sample("mnk", choose.randint(1, 3))
@@ -65,11 +114,16 @@ def random_padding(problem: Contraction, choose: random.Random) -> PaddedContrac
     )
 
 
-def inputs_of(problem: Contraction, seed: int) -> list[np.ndarray[Any, Any]]:
+def inputs_of(problem: Contraction | BroadcastMatmul, seed: int) -> list[np.ndarray[Any, Any]]:
     """Return random factors, and a random tensor that the accumulation starts from."""
     generator = np.random.default_rng(seed)
-    sizes = problem.loop_sizes
+    if isinstance(problem, BroadcastMatmul):
+        (m, n, k), count = problem.sizes, math.prod(problem.batches)
+        shapes = [[count, m, k], [k, n], [count, m, n]]
+    else:
+        sizes = problem.loop_sizes
+        shapes = [[sizes[loop] for loop in loops] for loops in problem.operands]
     return [
-        generator.standard_normal([sizes[loop] for loop in loops]).astype(TYPES[element])
-        for loops, element in zip(problem.operands, problem.types, strict=True)
+        generator.standard_normal(shape).astype(TYPES[element])
+        for shape, element in zip(shapes, problem.types, strict=True)
     ]

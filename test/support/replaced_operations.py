@@ -6,6 +6,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects.transform import interpreter
 
 from tuninglink.mlir import collect, collected_diagnostics, names, symbols, thread_context
+from tuninglink.replacing import BATCH_MATMUL
 
 
 def replaced(spec: str, program: str) -> mlir.Operation:
@@ -25,5 +26,7 @@ def replaced(spec: str, program: str) -> mlir.Operation:
 
 
 def is_replaced(spec: str, program: str) -> bool:
-    """Return whether a preprocessing spec changes a program, by padding anything."""
-    return any(operation.name == "tensor.pad" for operation in collect(replaced(spec, program)))
+    """Return whether a preprocessing spec changes a program, by padding anything or by folding all batches."""
+    ops = {operation.name for operation in collect(replaced(spec, program))}
+    is_folded = BATCH_MATMUL in program and BATCH_MATMUL not in ops
+    return "tensor.pad" in ops or is_folded

@@ -1,7 +1,8 @@
-"""Builders of the ops that forms share: padding, cutting, and positions of elements."""
+"""Builders of the ops that forms share: padding, cutting, reshaping, and positions of elements."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -9,7 +10,7 @@ from iree.compiler import ir as mlir
 from tuninglink.payloads import Value, build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _SIGNED_LESS: Final = 2
 """The number of the predicate `slt`."""
@@ -75,4 +76,30 @@ def cut(value: Value, kind: mlir.Type) -> Value:
         static_sizes=mlir.DenseI64ArrayAttr.get(kind.shape),
         static_strides=mlir.DenseI64ArrayAttr.get([1] * rank),
         operandSegmentSizes=mlir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+    )
+
+
+def collapsed(value: Value, groups: Sequence[Sequence[int]]) -> Value:
+    """Build a tensor of static sizes with one dimension for each group of dimensions."""
+    kind = value.type
+    shape = [prod(kind.shape[at] for at in group) for group in groups]
+    result = mlir.RankedTensorType.get(shape, kind.element_type)
+    return build("tensor.collapse_shape", result, value, reassociation=_groups(groups))
+
+
+def expanded(value: Value, groups: Sequence[Sequence[int]], kind: mlir.RankedTensorType) -> Value:
+    """Build a tensor of static sizes whose dimensions become groups of those of `kind`."""
+    return build(
+        "tensor.expand_shape",
+        kind,
+        value,
+        reassociation=_groups(groups),
+        static_output_shape=mlir.DenseI64ArrayAttr.get(kind.shape),
+    )
+
+
+def _groups(groups: Sequence[Sequence[int]]) -> mlir.ArrayAttr:
+    number = mlir.IntegerType.get_signless(64)
+    return mlir.ArrayAttr.get(
+        [mlir.ArrayAttr.get([mlir.IntegerAttr.get(number, at) for at in group]) for group in groups]
     )

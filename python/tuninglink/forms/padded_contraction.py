@@ -48,7 +48,6 @@ class PaddedContraction:
 
     problem: Contraction
     sizes: tuple[tuple[str, int], ...]
-    is_default: bool = False
 
     @property
     def label(self) -> str:

@@ -8,7 +8,11 @@ with lazy_imports(globals()):
         Attention as Attention,
         spellings as spellings,
     )
-    from tuninglink.replacing.contraction import Contraction as Contraction
+    from tuninglink.replacing.contraction import (
+        BATCH_MATMUL as BATCH_MATMUL,
+        MATMUL as MATMUL,
+        Contraction as Contraction,
+    )
     from tuninglink.replacing.entries import (
         Form as Form,
         Spelled as Spelled,

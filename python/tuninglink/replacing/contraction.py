@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _LOOPS: Final = "mnk"
 
-_MATMUL: Final = "linalg.matmul"
-_BATCH_MATMUL: Final = "linalg.batch_matmul"
+MATMUL: Final = "linalg.matmul"
+BATCH_MATMUL: Final = "linalg.batch_matmul"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Contraction(Problem):
             NoFormError: the operation is something else, or has properties that no form covers.
         """
         op = StructuredOp(operation.operation)
-        taken = (_MATMUL, _BATCH_MATMUL, names.GENERIC)
+        taken = (MATMUL, BATCH_MATMUL, names.GENERIC)
         if op.kind is not OpKind.CONTRACTION or op.name not in taken:
             raise NoFormError("it is neither a matmul nor a generic contraction")
         attributes = {"indexing_maps", "iterator_types", "operandSegmentSizes"}
@@ -56,7 +56,7 @@ class Contraction(Problem):
     def spellings(self) -> tuple[Contraction, ...]:
         """The ways in which the problem may be written at the preprocessing stage, its own first."""
         lhs, rhs, output = self.operands
-        named = {"": _MATMUL, "a": _BATCH_MATMUL}.get(self.outer, names.GENERIC)
+        named = {"": MATMUL, "a": BATCH_MATMUL}.get(self.outer, names.GENERIC)
         # A named op has its batch loop first in all operands, and rows before columns in the result.
         shapes_of = [(operand[:-2], {*operand[-2:]}) for operand in (lhs, rhs)]
         usual = [(self.outer, {*loops}) for loops in ("mk", "kn")]

@@ -1,8 +1,8 @@
 """Entries of preprocessing specs that put a form in the place of an op: a function, matchers and a replacing sequence.
 
-A matcher shows the op itself: name, attributes, indexing maps, types, and the body of its region. The compiler's
-interpreter compares all of it; `transform.iree.match.attention` and `.contraction` compare neither bodies, nor scales,
-nor what an accumulation starts from. Each operand may be any value, since the function receives it.
+A matcher shows the op itself, and the producers that are a part of its problem: names, attributes, indexing maps, types,
+and the bodies of regions. The compiler's interpreter compares all of it; `transform.iree.match.attention` and `.contraction` compare neither bodies, nor scales,
+nor what an accumulation starts from. Each other value may be any, since the function receives it.
 
 The name of a function has a digest of its content: importing a function keeps one of the same name that the program
 already has.
@@ -51,10 +51,6 @@ class Form(Protocol):
     @property
     def label(self) -> str:
         """Its name for symbols, without characters that need quotes."""
-
-    @property
-    def is_default(self) -> bool:
-        """Whether the compiler's default configuration uses intrinsics for it, as it does not for the problem."""
 
     @property
     def spellings(self) -> Sequence[Form]:
@@ -122,7 +118,8 @@ def _library(forms: Sequence[Form], *, has_main: bool) -> str:
                 function = _add_form(module, spelled, replacing)
                 if function not in replacing:
                     replacing[function] = f"replace_{function}"
-                    _add_replacing(module, replacing[function], function, spelled.passed)
+                    count = len(spelled.problem.tensors())
+                    _add_replacing(module, replacing[function], function, spelled.passed, count)
                 matcher = f"match_{function}_{len(pairs)}"
                 _add_matcher(module, matcher, spelled.problem)
                 symbols = (matcher, replacing[function])
@@ -174,44 +171,50 @@ def _add_function(
 
 
 def _add_sequence(
-    module: mlir.Operation, name: str, ownership: str, results: Sequence[mlir.Type] = ()
+    module: mlir.Operation,
+    name: str,
+    ownership: str,
+    inputs: Sequence[mlir.Type],
+    results: Sequence[mlir.Type] = (),
 ) -> mlir.Block:
     with mlir.InsertionPoint(module.regions[0].blocks[0]):
-        sequence = named_sequence(name, [any_op()], results, ownership)
+        sequence = named_sequence(name, inputs, results, ownership)
     block: mlir.Block = sequence.regions[0].blocks[0]
     return block
 
 
 def _add_matcher(module: mlir.Operation, name: str, problem: Spelled) -> None:
-    """Add a matcher of a problem that takes any values as its operands."""
-    block = _add_sequence(module, name, names.READONLY, [any_op()])
+    """Add a matcher of a problem that takes any values as its operands, and yields the op, its operands and its result."""
+    values = [mlir.Type.parse(_ANY_VALUE)] * 2
+    block = _add_sequence(module, name, names.READONLY, [any_op()], [any_op(), *values])
     with mlir.InsertionPoint(block):
         (root,) = block.arguments
-        results = [mlir.Type.parse(_ANY_VALUE)] * 2
-        dag = mlir.Operation.create(names.MATCH_DAG, operands=[root], results=results, regions=1)
+        dag = mlir.Operation.create(names.MATCH_DAG, operands=[root], results=values, regions=1)
         kinds = problem.tensors()
         locations = [mlir.Location.unknown()] * len(kinds)
         shown = dag.regions[0].blocks.append(*kinds, arg_locs=locations)
         with mlir.InsertionPoint(shown):
             problem.build(list(shown.arguments))
             yield_([])
-        yield_([root])
+        yield_([root, *dag.results])
 
 
-def _add_replacing(module: mlir.Operation, name: str, function: str, passed: Sequence[int]) -> None:
-    """Add a sequence that replaces the results of an op by those of a call."""
-    block = _add_sequence(module, name, names.READONLY)
+def _add_replacing(
+    module: mlir.Operation, name: str, function: str, passed: Sequence[int], count: int
+) -> None:
+    """Add a sequence that replaces the results of an op by those of a call.
+
+    The function takes the operands at the positions `passed` of the `count` that the problem has; only an op without
+    producers in its problem has operands that are not passed.
+    """
+    values = [mlir.Type.parse(_ANY_VALUE)] * 2
+    block = _add_sequence(module, name, names.READONLY, [any_op(), *values])
     with mlir.InsertionPoint(block):
-        (root,) = block.arguments
-        positions, none = (mlir.DenseI64ArrayAttr.get([*numbers]) for numbers in (passed, ()))
-        (inputs,) = create(names.GET_OPERAND, [root], [_ANY_VALUE], raw_position_list=positions)
-        (outputs,) = create(
-            names.GET_RESULT,
-            [root],
-            [_ANY_VALUE],
-            raw_position_list=none,
-            is_all=mlir.UnitAttr.get(),
-        )
+        root, given, outputs = block.arguments
+        inputs: Value = given
+        if len(passed) < count:
+            positions = mlir.DenseI64ArrayAttr.get([*passed])
+            (inputs,) = create(names.GET_OPERAND, [root], [_ANY_VALUE], raw_position_list=positions)
         (table,) = create(names.NEAREST_SYMBOL_TABLE, [root], [any_op()])
         (imported,) = create(
             names.IMPORT_SYMBOL,

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.compiler import Phase, SavedProgram, compiler_run, has_encodings
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import cannot
-from tuninglink.forms import forms_of
+from tuninglink.forms import FormProblem, forms_of, problems_in
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
-from tuninglink.mlir import collect, error, names, note
+from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN
-from tuninglink.replacing import Attention, NoFormError, spec as spec_of
+from tuninglink.replacing import NoFormError, spec as spec_of
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
 from tuninglink.specs import PREPROCESSING_FLAG, link_specs, load_spec, plug_ins
@@ -38,8 +38,6 @@ from tuninglink.workers import (
 )
 
 if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
     from tuninglink.compiler import Invocation
     from tuninglink.iree import Target
     from tuninglink.tuning.deciding import TuneOptions
@@ -480,10 +478,10 @@ def form_source(
     began = time.monotonic()
     try:
         run = _opened.enter_context(compiler_run(options.input, ()))
-        first, attentions = options.compile_from, list[Attention]()
+        first, problems = options.compile_from, list[FormProblem]()
         if is_default and options.forms and first < Phase.PREPROCESSING:
             first = advance_to_abi(run, first)
-            attentions = _attentions(run.module)
+            problems = problems_in(run.module)
         calls, saved = form_dispatches(run, first=first, sizes=options.sizes, options=options.calls)
     except CompileError as failure:
         return failure.diagnostics[0].message
@@ -509,25 +507,16 @@ def form_source(
     formed = CompiledSource(b"", calls, 0.0, is_tiled, wrong_defaults)
     _formed = began, run, phase, saved, formed
     code = hashlib.sha256(str(text).encode()).hexdigest()
-    forms = _specs_of_forms(attentions, targets[0]) if targets and targets[0] else ()
+    forms = _specs_of_forms(problems, targets[0]) if targets and targets[0] else ()
     return FormedSource(code, backends, wrong_defaults, forms)
 
 
-def _attentions(module: mlir.Operation) -> list[Attention]:
-    """Return the distinct attentions of a program that may have forms."""
-    attentions: dict[Attention, None] = {}
-    for operation in collect(module, names.ATTENTION):
-        with suppress(NoFormError):
-            attentions[Attention.of(operation)] = None
-    return [*attentions]
-
-
-def _specs_of_forms(attentions: Sequence[Attention], target: Target) -> tuple[tuple[str, str], ...]:
+def _specs_of_forms(problems: Sequence[FormProblem], target: Target) -> tuple[tuple[str, str], ...]:
     """Return names and texts of specs, the first with the most promising form of each op, the next with the second, and so on."""
     forms = []
-    for attention in attentions:
+    for problem in problems:
         with suppress(NoFormError):
-            forms.append(forms_of(attention, target))
+            forms.append(forms_of(problem, target))
     specs: dict[str, str] = {}
     for number in range(_MOST_FORMS if forms else 0):
         chosen = [own[min(number, len(own) - 1)] for own in forms]
