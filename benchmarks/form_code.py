@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Final
 
 from tuninglink.compiler import executable_target
-from tuninglink.forms import Attention, NoFormError, PaddedAttention, comparison, forms_of
+from tuninglink.forms import PaddedAttention, forms_of
 from tuninglink.iree import Target
 from tuninglink.mlir import thread_context
+from tuninglink.replacing import Attention, NoFormError, comparison
 
 TARGETS: Final = {
     "sm_80": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
