@@ -53,7 +53,7 @@ class BroadcastMatmul:
         """Read a `linalg.batch_matmul` on tensors of static sizes.
 
         Raises:
-            NoFormError: the operation is something else, or its right operand is no such broadcast.
+            NoFormError: the operation is something else, or has another right operand.
         """
         problem = Contraction.of(operation)
         if problem.name != BATCH_MATMUL:
