@@ -47,19 +47,21 @@ LIMITS: Final = {
     "tuning.search": (850, 46),
     "tuning.deciding": (3317, 161),
     "tuning.database": (1891, 81),
-    "tuning.flag_sets": (1621, 77),
+    "tuning.flag_sets": (1610, 76),
     "tuning.scheduling": (2220, 148),
     "tuning": (3880, 148),
-    "forms": (527, 27),
-    "replacing": (611, 39),
+    "forms": (738, 42),
+    "replacing": (618, 38),
+    "files": (0, 0),
+    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5247, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 244
-SHORTEST_MEAN: Final = 14.0
+MOST_FILES: Final = 245
+SHORTEST_MEAN: Final = 13.9
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
