@@ -25,7 +25,10 @@
 // EXPLAINED: entry {{.*}}@match_conf
 // EXPLAINED: replaced linalg.matmul at {{.*}}compile-replace-entries.mlir:{{[0-9]+}}:8 by @rows: entry @match_rows ({{.*}}.mlir:16:3) of '{{.*}}replace-and-configure.mlir'
 // FOREIGN: warning: spec '{{.*}}replace-rows.mlir' replaced nothing: it is bound to gfx942, the program is for znver4
-// WRONG: error: replace entries failed
+// WRONG: compile-replace-entries.mlir:{{[0-9]+}}:8: error: replace entry 'match_rows' of '{{.*}}wrong.mlir' failed on this linalg.matmul
+// WRONG: wrong.mlir:16:3: note: the replace entry
+// WRONG: note: '@match_rows' must match only what '@rows' takes and returns
+// WRONG: failed action: mismatch between number of function arguments 3 and number of inputs 2
 
 func.func @main(%l: tensor<34x48xf32>, %r: tensor<48x32xf32>) -> tensor<34x32xf32> {
   %zero = arith.constant 0.0 : f32

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from places import ROOT
 from programs import TARGETS
@@ -137,7 +139,128 @@ def test_a_pinned_start_need_not_be_passed() -> None:
     )
 
 
+FUNCTION = ROWS[ROWS.index("  util.func") : ROWS.index("  transform.")]
+TWO_ARGUMENTS = WITHOUT_ACC[WITHOUT_ACC.index("  util.func") : WITHOUT_ACC.index("  transform.")]
+TAKES_ACC = (
+    ") -> tensor<34x32xf32> {\n",
+    ", %acc: tensor<34x32xf32>) -> tensor<34x32xf32> {\n    %first = arith.constant 0 : index\n",
+)
+SQUARE = "tensor<32x32xf32>"
+
+
+def square(text: str) -> str:
+    """Return a spec or a program for square operands, whose function does not pad."""
+    begin, end = text.find("    %z = arith"), text.find("    util.return")
+    if begin >= 0:
+        matmul = "    %r = linalg.matmul ins(%a0, %a1 : T, T) outs(%acc : T) -> T\n"
+        text = text[:begin] + matmul.replace("T", SQUARE) + text[end:]
+    return (
+        re.sub(r"tensor<\d+x\d+xf32>", SQUARE, text).replace("[34]", "[32]").replace("[48]", "[32]")
+    )
+
+
+TRANSPOSED = square(
+    NEGATED.replace("(m, n, k) -> (k, n)", "(m, n, k) -> (n, k)")
+    .replace("%n = arith.negf %a : f32", "")
+    .replace("arith.mulf %n", "arith.mulf %a")
+)
+REGIONS = ROWS.replace(
+    NAMED,
+    f"transform.iree.match.regions %op : !transform.any_op {{\n ^bb0({OPERANDS}):\n {SHOWN}\n }}\n",
+)
+DYNAMIC = """func.func @main(%l: tensor<?x48xf32>, %r: tensor<48x32xf32>, %e: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %c = linalg.matmul ins(%l, %r : tensor<?x48xf32>, tensor<48x32xf32>) outs(%e : tensor<?x32xf32>) -> tensor<?x32xf32>
+  return %c : tensor<?x32xf32>
+}"""
+TO_STATIC = ("cast_shape_dynamic_dims }", "cast_shape_dynamic_dims ignore_dynamic_info }")
+SPLIT = """%s:2 = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<34x48xf32>) outs(%y, %y : tensor<34x48xf32>, tensor<34x48xf32>) {
+      ^bb0(%a: f32, %b0: f32, %b1: f32):
+        %n = arith.negf %a : f32
+        linalg.yield %a, %n : f32, f32
+      } -> (tensor<34x48xf32>, tensor<34x48xf32>)
+      """
+OF_SPLIT = (
+    "%x: tensor<34x48xf32>, %y: tensor<34x48xf32>, %r: tensor<48x32xf32>, %i: tensor<34x32xf32>"
+)
+SECOND_RESULT = f"""func.func @main({OF_SPLIT}) -> (tensor<34x32xf32>, tensor<34x48xf32>) {{
+  {SPLIT}{SHOWN.replace("%l,", "%s#1,")}
+  return %c, %s#0 : tensor<34x32xf32>, tensor<34x48xf32>
+}}"""
+
 UNSOUND = {
+    "all operands but the accumulator are passed": (
+        WITHOUT_ACC.replace(ALL, "get_operand %root[except(2)]"),
+        FROM_ONE,
+        "the action does not pass it",
+    ),
+    "operands are counted from the last": (
+        WITHOUT_ACC.replace(ALL, "get_operand %root[0, -2]"),
+        FROM_ONE,
+        "the action does not pass it",
+    ),
+    "only the size of the accumulator is used": (
+        WITHOUT_ACC.replace(*TAKES_ACC, 1).replace(
+            "    %z", "    %rows = tensor.dim %acc, %first : tensor<34x32xf32>\n    %z", 1
+        ),
+        FROM_ONE,
+        "'@rows' does not use it",
+    ),
+    "the accumulator is only written to": (
+        WITHOUT_ACC.replace(*TAKES_ACC, 1)
+        .replace("to tensor<48x48xf32>\n", "to tensor<48x48xf32>\n    %w = FILL\n    %q = PAD\n", 1)
+        .replace(
+            "FILL", "linalg.fill ins(%z : f32) outs(%acc : tensor<34x32xf32>) -> tensor<34x32xf32>"
+        )
+        .replace(
+            "PAD",
+            "tensor.pad %w low[0, 0] high[14, 0] {\n^bb0(%i: index, %j: index):\ntensor.yield %z : f32\n} : tensor<34x32xf32> to tensor<48x32xf32>",
+        )
+        .replace("outs(%p1", "outs(%q"),
+        FROM_ONE,
+        "'@rows' does not use it",
+    ),
+    "nothing depends on what the accumulator is used for": (
+        WITHOUT_ACC.replace(*TAKES_ACC, 1).replace(
+            "    %z", "    %twice = arith.addf %acc, %acc : tensor<34x32xf32>\n    %z", 1
+        ),
+        FROM_ONE,
+        "'@rows' does not use it",
+    ),
+    "regions are compared without maps": (
+        square(
+            re.sub(r"output_type = f32,\s+indexing_maps = .*\] :", "output_type = f32 :", REGIONS)
+        ),
+        TRANSPOSED,
+        "an operand transposed",
+    ),
+    "dynamic sizes are cast to static ones": (
+        re.sub(r"    transform.iree.match.dims_equal %m, .*\n", "", ROWS).replace(*TO_STATIC),
+        DYNAMIC,
+        "relies on the sizes of the operand 0",
+    ),
+    "any number of rows is matched": (
+        ROWS.replace("dims_equal %m, [34]", "dims_equal %m, [-1]").replace(*TO_STATIC),
+        DYNAMIC,
+        "relies on the sizes of the operand 0",
+    ),
+    "a DAG has dynamic sizes": (
+        dag(SHOWN.replace("34x", "?x"), OPERANDS.replace("34x", "?x")).replace(*TO_STATIC),
+        DYNAMIC,
+        "relies on the sizes of the operand 0",
+    ),
+    "a DAG reads one of two results": (
+        dag(SPLIT + SHOWN.replace("%l,", "%s#0,"), OF_SPLIT, only_root=False).replace(
+            FUNCTION,
+            FUNCTION.replace(
+                "%a1: tensor<48x32xf32>", "%y: tensor<34x48xf32>, %a1: tensor<48x32xf32>"
+            ).replace(
+                "%p0 = tensor.pad %a0 low",
+                "%both = arith.addf %a0, %y : tensor<34x48xf32>\n    %p0 = tensor.pad %a0 low",
+            ),
+        ),
+        SECOND_RESULT,
+        "which result of 'linalg.generic' is read",
+    ),
     "the accumulator is not passed": (
         WITHOUT_ACC.replace(ALL, "get_operand %root[0, 1]"),
         FROM_ONE,
@@ -172,37 +295,105 @@ UNSOUND = {
 @pytest.mark.parametrize("name", UNSOUND)
 def test_what_a_matcher_does_not_see_is_an_error_with_a_program(name: str) -> None:
     spec, program, words = UNSOUND[name]
-    (finding,) = findings(spec)
+    finding, *others = findings(spec)
+    # A function relies on the sizes of each operand.
+    assert all("the sizes of" in other.message for other in others)
     assert (finding.rule, finding.severity) == (Rule.UNPINNED, Severity.ERROR)
     assert words in finding.message
     assert finding.place is not None
-    assert finding.place.line >= 15
+    assert finding.place.line > spec[: spec.index("@match_rows(")].count("\n")
     assert finding.notes
     assert replaces(spec, program)
 
 
-def test_integers_may_be_extended_without_their_sign() -> None:
+@pytest.mark.parametrize(
+    "types", [("i8", "i8", "i32"), ("i8", "i8", "f32"), ("i8", "f32", "f32"), ("f32", "f32", "i32")]
+)
+def test_integers_may_be_extended_without_their_sign(types: tuple[str, str, str]) -> None:
+    def typed(text: str) -> str:
+        for shape, element in zip(("34x48x", "48x32x", "34x32x"), types, strict=True):
+            text = text.replace(f"{shape}f32", shape + element)
+        return text
+
     spec = (
         ROWS.partition("    %z =")[0]
         + "%o = linalg.matmul ins(%a0, %a1 : tensor<34x48xf32>, tensor<48x32xf32>) outs(%acc : tensor<34x32xf32>) -> tensor<34x32xf32>\n    util.return %o : tensor<34x32xf32>\n  }\n"
         + ROWS[ROWS.index("  transform.named_sequence @match") :]
     )
-    spec = (
-        spec.replace("34x48xf32", "34x48xi8")
-        .replace("48x32xf32", "48x32xi8")
-        .replace("34x32xf32", "34x32xi32")
-    )
-    spec = spec.replace(
-        "lhs_type = f32, rhs_type = f32, output_type = f32",
-        "lhs_type = i8, rhs_type = i8, output_type = i32",
+    expected = [
+        f"{name}_type = {kind}" for name, kind in zip(("lhs", "rhs", "output"), types, strict=True)
+    ]
+    spec = typed(spec).replace(
+        "lhs_type = f32, rhs_type = f32, output_type = f32", ", ".join(expected)
     )
     (finding,) = findings(spec)
     assert "by 'cast_unsigned'" in finding.message
     for cast in ("", "{cast = #linalg.type_fn<cast_unsigned>}"):
-        program = f"""func.func @main(%l: tensor<34x48xi8>, %r: tensor<48x32xi8>, %i: tensor<34x32xi32>) -> tensor<34x32xi32> {{
-          %c = linalg.matmul {cast} ins(%l, %r : tensor<34x48xi8>, tensor<48x32xi8>) outs(%i : tensor<34x32xi32>) -> tensor<34x32xi32>
-          return %c : tensor<34x32xi32> }}"""
-        assert replaces(spec, program)
+        program = f"func.func @main({OPERANDS}) -> tensor<34x32xf32> {{\n{SHOWN}\nreturn %c : tensor<34x32xf32> }}"
+        assert replaces(spec, typed(program.replace("linalg.matmul", f"linalg.matmul {cast}")))
+
+
+WINDOWS = "%a0: tensor<1x4x4x8xf32>, %w: tensor<3x3xf32>, %acc: tensor<1x2x2x8xf32>"
+POOLING = "%r = linalg.pooling_nhwc_max ins(%a0, %w : tensor<1x4x4x8xf32>, tensor<3x3xf32>) outs(%acc : tensor<1x2x2x8xf32>) -> tensor<1x2x2x8xf32>"
+
+
+@pytest.mark.parametrize("accepted", [["max"], ["max", "min"]])
+def test_names_of_poolings_pin_what_they_compute(accepted: list[str]) -> None:
+    op_names = ", ".join(f'"linalg.pooling_nhwc_{name}"' for name in accepted)
+    matcher = f"""    transform.match.operation_name %op [{op_names}] : !transform.any_op
+    %n, %o, %c, %f, %i, %d, %s, %dil = transform.iree.match.convolution %op, lhs_type = f32, rhs_type = f32, output_type = f32,
+      indexing_maps = [affine_map<(n, y, x, c, v, w) -> (n, y + v, x + w, c)>, affine_map<(n, y, x, c, v, w) -> (v, w)>,
+        affine_map<(n, y, x, c, v, w) -> (n, y, x, c)>] : !transform.any_op -> !transform.param<i64>
+"""
+    begin, end = (
+        ROWS.index("    transform.match.operation_name"),
+        ROWS.index("    transform.yield %op"),
+    )
+    # The window, of which only the sizes count, is not read.
+    function = f"  util.func private @rows({WINDOWS}) -> tensor<1x2x2x8xf32> {{\n{POOLING}\nutil.return %r : tensor<1x2x2x8xf32>\n}}\n"
+    spec = (ROWS[:begin] + matcher + ROWS[end:]).replace(FUNCTION, function)
+    for name in ("max", "min"):
+        pooling = POOLING.replace("max", name)
+        program = f"func.func @main({WINDOWS}) -> tensor<1x2x2x8xf32> {{\n{pooling}\nreturn %r : tensor<1x2x2x8xf32> }}"
+        assert replaces(spec, program) is (name in accepted)
+    words = [finding.message for finding in findings(spec)]
+    assert len(words) == len(accepted) - 1
+    assert all(
+        "'linalg.pooling_nhwc_max' instead of 'linalg.pooling_nhwc_min'" in word for word in words
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (
+            "%ins = transform.get_operand %root[all] : (!transform.any_op) -> !transform.any_value",
+            (
+                "%some = transform.get_operand %root[1, 2] : (!transform.any_op) -> !transform.any_value\n"
+                "%first = transform.get_operand %root[0] : (!transform.any_op) -> !transform.any_value\n"
+                "%ins = transform.merge_handles %first, %some : !transform.any_value"
+            ),
+            "what '@replace_rows' passes is not known",
+        ),
+        (
+            "    %out = transform.get_result",
+            '    transform.annotate %root "x" : !transform.any_op\n    %out = transform.get_result',
+            "'@replace_rows' also runs 'transform.annotate', whose effect is not known",
+        ),
+        (
+            "transform.match.operation_name %op",
+            (
+                "%p = transform.get_producer_of_operand %op[2] : (!transform.any_op) -> !transform.any_op\n"
+                "transform.match.operation_name %p"
+            ),
+            "does not see the body beyond its product and sum",
+        ),
+    ],
+)
+def test_what_is_not_decided_is_a_warning(old: str, new: str, reason: str) -> None:
+    finding = findings(ROWS.replace(old, new))[0]
+    assert finding.severity is Severity.WARNING
+    assert reason in finding.message
 
 
 ATTENTION_MAPS = """indexing_maps = [affine_map<(b, m, n, k, j) -> (b, m, k)>, affine_map<(b, m, n, k, j) -> (b, j, k)>,

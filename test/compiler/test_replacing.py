@@ -11,7 +11,7 @@ from places import ROOT
 from programs import TARGETS, iree_compile
 
 import tuninglink
-from tuninglink.compiler import replacement
+from tuninglink import preprocessing
 from tuninglink.errors import CompileError, Diagnostic, Place, Severity
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.specs import load_spec
@@ -265,7 +265,7 @@ def test_where_nothing_can_be_replaced(flag: str, reason: str, program: Path) ->
 
 def test_a_call_that_does_not_fit_is_an_error(program: Path) -> None:
     text = REPLACING.read_text().replace("get_operand %root[all]", "get_operand %root[0, 1]")
-    with pytest.raises(CompileError, match="replace entries failed") as failure:
+    with pytest.raises(CompileError, match="failed on this linalg") as failure:
         compiled(program, text.encode(), flags=(PREPROCESSED,))
     assert len(failure.value.diagnostics) > 1
 
@@ -284,4 +284,4 @@ def test_other_specs_do_not_stop_the_compiler(
     )
     result, _ = compiled(program, configuring.encode(), flags=(CONFIGURED,))
     assert not result.replaced
-    assert replacement.replace_ops is not fail
+    assert preprocessing.replace_ops is not fail

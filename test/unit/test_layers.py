@@ -31,6 +31,7 @@ LAYERS = (
     ("spaces.model", "upgrading"),
     ("spaces.cpu", "spaces.gpu", "specs"),
     ("emission", "matching", "spaces.spirv", "specs.verification"),
+    ("pinning", "preprocessing"),
     ("comparing", "compiler", "payloads", "spaces"),
     ("replacing",),
     ("checking", "dag_to_named", "forms", "passes", "tuning.problems"),

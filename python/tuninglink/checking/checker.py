@@ -42,6 +42,7 @@ from tuninglink.iree import TENSOR_UKERNELS_FLAG, Target
 from tuninglink.matching import MatcherConditions, MatcherReader, check_ranges
 from tuninglink.mlir import DiagnosticSink, once, thread_context
 from tuninglink.payloads import spec_of
+from tuninglink.pinning import check_replace_entries
 from tuninglink.rules import Rule
 from tuninglink.solver import DEFAULT_LIMITS, Limits, Verdict
 from tuninglink.spaces import ProviderRegistry
@@ -59,7 +60,6 @@ from tuninglink.specs import (
 from tuninglink.specs.verification import (
     KnobPlaces,
     check_configurations,
-    check_replace_entries,
     verify_spec,
 )
 from tuninglink.workers import processor_count

@@ -42,10 +42,6 @@ with lazy_imports(globals()):
         materialize_encodings as materialize_encodings,
         prepare_dispatches as prepare_dispatches,
     )
-    from tuninglink.compiler.replacement import (
-        Replaced as Replaced,
-        replace_ops as replace_ops,
-    )
     from tuninglink.compiler.session import (
         Invocation as Invocation,
         Output as Output,
@@ -74,6 +70,7 @@ with lazy_imports(globals()):
         iree_compile as iree_compile,
         named_target as named_target,
         no_target as no_target,
+        program_targets as program_targets,
         read_target as read_target,
     )
     from tuninglink.compiler.tracing import TAG as TAG, Applied as Applied, TaggedSpec as TaggedSpec

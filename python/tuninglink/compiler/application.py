@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler.replacement import Replaced, replace_ops
+from tuninglink.compiler.targets import program_targets
 from tuninglink.compiler.tracing import Applied, TaggedSpec, configures, take_tags
 from tuninglink.errors import Diagnostic, Severity, counted
 from tuninglink.files import write_standard_output
@@ -31,6 +31,8 @@ from tuninglink.mlir import (
     thread_context,
     to_bytecode,
 )
+from tuninglink.pinning import check_replace_entries
+from tuninglink.preprocessing import Replaced, replace_ops
 from tuninglink.specs import (
     FLAGS,
     IN_ONE,
@@ -45,7 +47,7 @@ from tuninglink.specs import (
     settings_of,
     spec_attribute,
 )
-from tuninglink.specs.verification import check_configurations, check_replace_entries
+from tuninglink.specs.verification import check_configurations
 
 if TYPE_CHECKING:
     from tuninglink.specs import ReplaceList, SpecFile
@@ -143,7 +145,8 @@ class Application:
         for spec in choice.given:
             if spec.replacing is not None:
                 check_replace_entries(spec.replacing, self._warnings)
-        replacement = replace_ops(module, choice.given, choice.library, self._report)
+        targets = program_targets(module)
+        replacement = replace_ops(module, targets, choice.given, choice.library, self._report)
         self.replaced += replacement.replaced
         self._replace_entries = replacement.entries
         self._foreign = replacement.foreign

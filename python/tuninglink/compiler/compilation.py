@@ -25,7 +25,6 @@ from tuninglink.compiler.options import (
     compile_options,
 )
 from tuninglink.compiler.prepared_dispatches import materialize_encodings
-from tuninglink.compiler.replacement import Replaced
 from tuninglink.compiler.session import (
     Invocation,
     NativeHandle,
@@ -54,6 +53,7 @@ from tuninglink.mlir import (
     to_bytecode,
     without_byte_order_mark,
 )
+from tuninglink.preprocessing import Replaced
 from tuninglink.specs import (
     LINKED_SPEC_NAME,
     DefaultLibrary,

@@ -311,14 +311,14 @@ def _read_property(reading: Reading, op: mlir.Operation) -> None:
         case names.MATCH_REGIONS:
             example = next(body(op))
             reading.record(pred.HasRegions(regions_key(example), computation_of(example)))
+        case _ if "is_all" in op.attributes:  # It fails for no op.
+            reading.define(op, reading.unknown(op, op.name))
         case _:
             positions = op.attributes["raw_position_list"]
             assert isinstance(positions, mlir.DenseI64ArrayAttr)
             is_single = len(positions) == 1 and positions[0] >= 0
-            if not is_single or {"is_inverted", "is_all"} & {*op.attributes}:
-                raise NotUnderstoodError(
-                    "it takes several operands at once, or counts from the last"
-                )
+            if not is_single or "is_inverted" in op.attributes:
+                raise NotUnderstoodError("it takes several operands, or counts from the last")
             group = pred.OPERAND if op.name == names.GET_OPERAND else pred.RESULT
             value = pred.ValueRef(group, positions[0])
             reading.record(pred.HasValue(value))
@@ -341,8 +341,7 @@ def _read_sizes(reading: Reading, op: mlir.Operation) -> None:
         case names.MATCH_DIM_BOUNDS:
             dimension = reading.dimension(op)
             for name, side in (("lower_bound", "low"), ("upper_bound", "high")):
-                bound = op.attributes.get(name)
-                if bound is not None:
+                if (bound := op.attributes.get(name)) is not None:
                     extent = pred.Extent(**{side: integer_value(bound)})
                     reading.record(pred.HasExtent(dimension, extent))
         case _:
@@ -364,8 +363,8 @@ def _structured(reading: Reading, op: mlir.Operation) -> None:
     key = op.name, *op.attributes.values()
     if key not in structured:
         form = STRUCTURED_MATCHERS[op.name]
-        predicates: list[Predicate] = []
-        predicates.append(pred.NameIn((form.op_name,)) if form.op_name else pred.IsKind(form.kind))
+        name = pred.NameIn((form.op_name,)) if form.op_name else pred.IsKind(form.kind)
+        predicates: list[Predicate] = [name]
         for role, operand in form.operands.items():
             attribute = op.attributes[f"{role}_type"]
             assert isinstance(attribute, mlir.TypeAttr)

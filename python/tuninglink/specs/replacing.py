@@ -95,7 +95,8 @@ class ReplaceList:
         for matcher, action in self.pairs:
             sequences = [self.table.lookup(path) for path in (matcher, action)]
             imports = collect(sequences[1], names.IMPORT_SYMBOL) if sequences[1] else []
-            function = reference(imports[0].attributes["symbol"]) if imports else ""
+            called = [op for op in imports if any(True for _ in op.results[0].uses)]
+            function = reference(called[0].attributes["symbol"]) if called else ""
             place = place_of(sequences[0].location) if sequences[0] else None
             entries.append(ReplaceEntry(matcher, action, function, place))
         return tuple(entries)

@@ -171,7 +171,7 @@ def test_graphs_are_covered_by_the_same_and_by_contractions() -> None:
         (
             """%all = transform.get_operand %op[all] : (!transform.any_op) -> !transform.any_value
             transform.iree.match.dim_is_multiple_of %all[0], 2 : !transform.any_value""",
-            "several operands at once",
+            "several operands",
         ),
         (
             """%r = transform.get_result %op[0] : (!transform.any_op) -> !transform.any_value

@@ -8,6 +8,3 @@ with lazy_imports(globals()):
     )
     from tuninglink.specs.verification.entry_checks import verify_spec as verify_spec
     from tuninglink.specs.verification.faults import KnobPlaces as KnobPlaces
-    from tuninglink.specs.verification.replace_checks import (
-        check_replace_entries as check_replace_entries,
-    )

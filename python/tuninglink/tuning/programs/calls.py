@@ -16,14 +16,15 @@ from tuninglink.compiler import (
     Phase,
     SavedProgram,
     compiler_run,
+    program_targets,
     refuse_spec,
-    replace_ops,
 )
 from tuninglink.errors import CompileError, TuninglinkError, did_you_mean
 from tuninglink.iree import GivenSizes, combinations
 from tuninglink.mlir import body, error, names, note
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.plain_data import named, written
+from tuninglink.preprocessing import replace_ops
 from tuninglink.specs import Spec
 from tuninglink.tuning.programs.compiled_program import (
     CallOptions,
@@ -414,14 +415,13 @@ def form_replaced(
     refuse_spec(run.module)
     if _is_dispatched(run.module):
         strip_configurations(run.module)
-        saved = run.save(Phase.EXECUTABLE_SOURCES)
-        return None, saved, saved
+        return None, (saved := run.save(Phase.EXECUTABLE_SOURCES)), saved
     first, original = advance_to_abi(run, first), None
     calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
     if first is Phase.ABI and any(spec.replacing for spec in specs):
         run.advance(first, first := Phase.PREPROCESSING)
         original = run.save(first)
-        replace_ops(run.module, specs, None, lambda _: None)
+        replace_ops(run.module, program_targets(run.module), specs, None, lambda _: None)
     if first < Phase.FLOW:
         run.advance(first, first := Phase.FLOW)
     formed = run.save(first) if first is Phase.FLOW else None

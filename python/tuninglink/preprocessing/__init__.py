@@ -1,4 +1,4 @@
-"""Replacement of ops of a program by functions of specs, after the compiler's preprocessing with the flags of the user.
+"""Preprocessing: the replacement of ops of a program by functions of specs, after the compiler's own preprocessing.
 
 The compiler's own interpreter runs the replace entries of all specs as one list. Dead code elimination and inlining run
 separately afterwards: in between, the replaced ops are still in the program, with a tag that names their entry.
@@ -6,15 +6,13 @@ separately afterwards: in between, the replaced ops are still in the program, wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.compiler.targets import program_targets
 from tuninglink.errors import CompileError, Diagnostic, Place, Severity
 from tuninglink.iree import Target, ancestors
 from tuninglink.mlir import (
@@ -48,8 +46,11 @@ from tuninglink.specs import (
     suits,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
 REPLACED_BY: Final = "tuninglink.replaced_by"
-"""The tag of a replaced op: the number of the entry."""
+"""The tag of an op that an action is applied to: the number of the entry."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Replacement:
 
 def replace_ops(
     program: mlir.Operation,
+    targets: Sequence[Target],
     given: Sequence[Spec],
     library: DefaultLibrary | None,
     report: Callable[[Diagnostic], None],
@@ -99,10 +101,10 @@ def replace_ops(
     Raises:
         CompileError: the compiler rejects an entry.
     """
-    targets: Sequence[Target | None] = [*dict.fromkeys(program_targets(program))] or [None]
+    distinct: Sequence[Target | None] = [*dict.fromkeys(targets)] or [None]
     specs = list(given)
-    if library is not None and len(targets) == 1 and targets[0] is not None:
-        file = library.find(targets[0])
+    if library is not None and len(distinct) == 1 and distinct[0] is not None:
+        file = library.find(distinct[0])
         if file is not None and names.TRANSFORM_MAIN.encode() in file.content:
             specs.append(file.load(thread_context(), upgrade=library.upgrade))
     # Select the entries for the targets.
@@ -117,12 +119,12 @@ def replace_ops(
             replace_binding(spec.replacing, at) for at in range(len(spec.replacing.entries))
         ]
         for at, (entry, binding) in enumerate(zip(spec.replacing.entries, bindings, strict=True)):
-            suiting = [target for target in targets if suits(binding, target, ())]
-            if len(suiting) == len(targets):
+            suiting = [target for target in distinct if suits(binding, target, ())]
+            if len(suiting) == len(distinct):
                 kept.append(at)
                 origins.append((position, entry))
             elif suiting:
-                others = ", ".join(str(target) for target in targets if target not in suiting)
+                others = ", ".join(str(target) for target in distinct if target not in suiting)
                 message = f"replace entry '{entry.matcher}' of '{spec.source}' is not applied: the program is also for {others}"
                 reason = note("ops are replaced before the code for several targets is separate")
                 report(Diagnostic(Severity.WARNING, message, entry.place, (reason,)))
@@ -130,7 +132,7 @@ def replace_ops(
             lists.append(spec.replacing.subset(kept))
         else:
             bound = ", ".join(dict.fromkeys(name for binding in bindings for name in binding or ()))
-            own = ", ".join(str(target) for target in targets if target) or "no known target"
+            own = ", ".join(str(target) for target in distinct if target) or "no known target"
             foreign[position] = f"it is bound to {bound or 'no target'}, the program is for {own}"
     if not lists:
         return Replacement(foreign=foreign)
@@ -138,28 +140,44 @@ def replace_ops(
     context = lists[0].module.context
     linked = link_replace_entries(lists, context, taken=symbols(program))
     assert linked is not None, "there are entries"
-    _run(program, _tagging(linked))
+    errors = _run(program, _tagging(linked))
     # Read the tags, then remove the replaced ops and inline the calls.
-    tagged: list[mlir.Operation] = []
+    replaced: list[Replaced] = []
+    failing: list[Replaced] = []
 
-    def look(operation: mlir.Operation) -> None:
-        if REPLACED_BY in operation.attributes:
-            tagged.append(operation)
-
-    visit(program, look)
-    replaced = []
-    for operation in tagged:
+    def read(operation: mlir.Operation) -> None:
+        if REPLACED_BY not in operation.attributes:
+            return
         position, entry = origins[mlir.IntegerAttr(operation.attributes[REPLACED_BY]).value]
         del operation.attributes[REPLACED_BY]
         around = (op for op in ancestors(operation) if op.name == names.UTIL_FUNCTION)
         function = next(map(symbol_name, around), None) or ""
         place, source = place_of(operation.location), specs[position].source
-        replaced.append(Replaced(operation.name, function, place, source, entry, position))
-    with context, mlir.Location.unknown():
-        cleaning = spec_module("clean_up")
-    add_main(cleaning, ())
-    _run(program, cleaning)
+        item = Replaced(operation.name, function, place, source, entry, position)
+        # Nothing uses an op any more that was replaced.
+        is_used = any(True for result in operation.results for _ in result.uses)
+        (failing if errors and is_used else replaced).append(item)
+
+    visit(program, read)
+    if not errors:
+        with context, mlir.Location.unknown():
+            cleaning = spec_module("clean_up")
+        add_main(cleaning, ())
+        errors = _run(program, cleaning)
+    if errors:
+        raise CompileError(_failure(failing or replaced[-1:]), *errors)
     return Replacement(linked, tuple(replaced), foreign)
+
+
+def _failure(failing: Sequence[Replaced]) -> Diagnostic:
+    """Return the error before those of the compiler: the op that could not be replaced, and the remedy."""
+    if not failing:
+        return error("replace entries failed")
+    (op, *_) = failing
+    matcher, function = op.entry.matcher, op.entry.function
+    message = f"replace entry '{matcher}' of '{op.spec}' failed on this {op.operation}"
+    remedy = f"'@{matcher}' must match only what '@{function}' takes and returns; 'tuninglink check' compares what it shows of that"
+    return error(message, op.place, (note("the replace entry", op.entry.place), note(remedy)))
 
 
 def _tagging(linked: ReplaceList) -> mlir.Operation:
@@ -172,25 +190,30 @@ def _tagging(linked: ReplaceList) -> mlir.Operation:
         sequence = copy.table.lookup(reference(action))
         assert sequence is not None, "the module is verified"
         tagging = copy_sequence(sequence, fresh.take(symbol_name(sequence) or ""))
+        # The first operand of a call is the op next to which it is inserted. Another op is tagged only without a call.
         calls = [op for op in body(tagging) if op.name == names.CAST_AND_CALL]
-        arguments = tagging.regions[0].blocks[0].arguments
-        handles = [argument for argument in arguments if is_any_op(argument.type)]
+        arguments = [call.operands[0] for call in calls] or [
+            argument
+            for argument in tagging.regions[0].blocks[0].arguments
+            if is_any_op(argument.type)
+        ]
         with module.context, tagging.location:
-            # The first operand of a call is the op next to which it is inserted.
-            if calls:
-                with mlir.InsertionPoint.after(calls[0]):
-                    annotate(calls[0].operands[0], REPLACED_BY, number)
-            elif handles:
+            if arguments and isinstance(arguments[0], mlir.BlockArgument):
                 with mlir.InsertionPoint.at_block_begin(tagging.regions[0].blocks[0]):
-                    annotate(handles[0], REPLACED_BY, number)
+                    annotate(arguments[0], REPLACED_BY, number)
+            elif arguments:
+                with mlir.InsertionPoint(calls[0]):
+                    annotate(arguments[0], REPLACED_BY, number)
             pairs.append((matcher, mlir.FlatSymbolRefAttr.get(symbol_name(tagging) or "")))
-    copy.table.symbols[names.TRANSFORM_MAIN].erase()
+    main = copy.table.symbols[names.TRANSFORM_MAIN]
+    del copy  # Its table has handles to the list.
+    main.erase()
     add_main(module, pairs, cleans_up=False)
     return module
 
 
-def _run(program: mlir.Operation, spec: mlir.Operation) -> None:
-    """Run `@__transform_main` of a module on a program, which may be in another context."""
+def _run(program: mlir.Operation, spec: mlir.Operation) -> Sequence[Diagnostic]:
+    """Run `@__transform_main` of a module on a program, which may be in another context. Return the errors."""
     # The pass reads a file. This one has no name, so it vanishes with the process.
     with TemporaryFile() as file:
         file.write(to_bytecode(spec))
@@ -200,5 +223,5 @@ def _run(program: mlir.Operation, spec: mlir.Operation) -> None:
         try:
             PassManager.parse(pipeline, program.context).run(program)
         except mlir.MLIRError as failure:
-            errors = map(from_mlir, failure.error_diagnostics)
-            raise CompileError(error("replace entries failed"), *errors) from None
+            return [*map(from_mlir, failure.error_diagnostics)] or [error(str(failure))]
+    return ()
