@@ -95,10 +95,9 @@ class ReplaceList:
         for matcher, action in self.pairs:
             sequences = [self.table.lookup(path) for path in (matcher, action)]
             imports = collect(sequences[1], names.IMPORT_SYMBOL) if sequences[1] else []
-            called = (op for op in imports if any(True for _ in op.results[0].uses))
-            function = next((reference(op.attributes["symbol"]) for op in called), "")
+            called = (reference(op.attributes["symbol"]) for op in imports if [*op.results[0].uses])
             place = place_of(sequences[0].location) if sequences[0] else None
-            entries.append(ReplaceEntry(matcher, action, function, place))
+            entries.append(ReplaceEntry(matcher, action, next(called, ""), place))
         return tuple(entries)
 
     def text(self) -> str:
