@@ -8,18 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.files import cannot, load_json
 from tuninglink.matching import MatcherReader
-from tuninglink.mlir import error, note, thread_context
+from tuninglink.mlir import error, note, rename_symbols
 from tuninglink.pages import render_page
 from tuninglink.plain_data import INFINITE, plain, written
-from tuninglink.specs import load_spec, provenance_of, rewriting_words, settings_of
+from tuninglink.specs import ReplaceEntry, load_spec, provenance_of, rewriting_words, settings_of
 
 if TYPE_CHECKING:
-    from tuninglink.specs import Spec
+    from tuninglink.specs import Entry, Spec
 
     Object = dict[str, Any]
 
@@ -192,17 +192,9 @@ def paired(
             yield key, None, left.popleft()
 
 
-# --- Files ---------------------------------------------------------------------------------------
-
 _EXPLANATION: Final = "tuninglink.explanation"
-_TUNING: Final = "tuninglink.tuning"
-_VERSIONS: Final = {_EXPLANATION: 2, _TUNING: 1}
+_VERSIONS: Final = {_EXPLANATION: 2, "tuninglink.tuning": 1}
 """The supported version of each format."""
-
-_SPEC: Final = "a spec"
-
-_REPORT: Final = "report.json"
-"""The name of the report in a directory that the tuner writes."""
 
 
 def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
@@ -216,16 +208,14 @@ def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
     Raises:
         TuninglinkError: a file cannot be read, is neither a report nor a spec, or the two are of different kinds.
     """
-    old, new = (path / _REPORT if path.is_dir() else path for path in (old, new))
-    reports = _report(old), _report(new)
-    kinds = [_SPEC if report is None else report["format"] for report in reports]
+    old, new = (path / "report.json" if path.is_dir() else path for path in (old, new))
+    before, after = reports = _report(old), _report(new)
+    kinds = ["a spec" if report is None else report["format"] for report in reports]
     if kinds[0] != kinds[1]:
         notes = [note(f"'{path}': {kind}") for path, kind in zip((old, new), kinds, strict=True)]
         raise TuninglinkError(error("the files are not of the same kind", notes=notes))
-    before, after = reports
     if before is None or after is None:
-        context = thread_context()
-        return compare_specs(load_spec(old, context=context), load_spec(new, context=context))
+        return compare_specs(load_spec(old), load_spec(new))
     paths = str(old), str(new)
     try:
         if kinds[0] == _EXPLANATION:
@@ -244,16 +234,15 @@ def _report(path: Path) -> Object | None:
         raise TuninglinkError(cannot("read", str(path), failure)) from None
     if path.suffix != ".json" and not content.lstrip().startswith((b"{", b"[")):
         return None
-    loads = load_json(content, str(path))
-    version = _VERSIONS.get(loads.get("format", "")) if isinstance(loads, dict) else None
-    if version is None or loads.get("version") != version:
+    report: Any = load_json(content, str(path))
+    version = _VERSIONS.get(report.get("format", "")) if isinstance(report, dict) else None
+    if version is None or report.get("version") != version:
         remedy = note(
             "expected a report of 'tuninglink explain --format json' or 'tune --report', or a spec"
         )
         message = f"'{path}' is not a report of a supported version"
         raise TuninglinkError(error(message, notes=[remedy]))
-    report: Object = loads
-    return report
+    return dict(report)
 
 
 def to_html(comparison: Comparison) -> str:
@@ -262,108 +251,125 @@ def to_html(comparison: Comparison) -> str:
 
 
 def compare_specs(old: Spec, new: Spec) -> Comparison:
-    """Return the changes of the entries of two specs in one context: added and removed ones, and other configurations.
+    """Return the changes of the entries of two specs in one context, and of the order of replace entries.
 
-    Entries are paired by the conditions of their matchers, or by name if a matcher cannot be read.
+    Entries are paired by the conditions of their matchers, or by name if a matcher cannot be read; then by name.
     """
-    entries_by_spec: list[list[tuple[object, tuple[str, Side]]]] = []
-    for spec in (old, new):
-        table = spec.anatomy.table
-        reader = MatcherReader(table)
-        entries: list[tuple[object, tuple[str, Side]]] = []
-        for entry in spec.entries:
-            matcher = reader.read(entry.matcher)
-            recorded = provenance_of(table, entry.matcher).get("tuned_us")
+    listed: list[list[tuple[object, tuple[int, Entry | ReplaceEntry, Side]]]] = [[], []]
+    sources = []
+    for spec, entries in zip((old, new), listed, strict=True):
+        facts = {"kind": spec.kind_words, "entries": str(len(spec.entries))}
+        facts["replace entries"] = str(len(spec.replace_entries))
+        sources.append(Source(spec.source, facts))
+        tables = spec.anatomy.table, (spec.replacing or spec.anatomy).table
+        readers = [*map(MatcherReader, tables)]
+        both: list[Entry | ReplaceEntry] = [*spec.entries, *spec.replace_entries]
+        for position, entry in enumerate(both):
+            state, lines, kind = "computed", tuple[str, ...](), isinstance(entry, ReplaceEntry)
+            recorded = provenance_of(tables[kind], entry.matcher).get("tuned_us")
             time = Estimate(float(recorded)) if isinstance(recorded, int | float) else None
-            if words := rewriting_words(table, entry.action):
-                side = Side("rewrites", time, configuration=(words,))
-            elif (settings := settings_of(spec, entry)) is None:
-                side = Side("computed", time)
-            else:
-                lines = tuple(f"{name} = {value}" for name, value in settings.items())
+            if isinstance(entry, ReplaceEntry):
+                # Linking renames functions.
+                used = {entry.action: "action", entry.function: "function"}
+                copies = [op.clone().operation for op in map(tables[1].symbols.get, used) if op]
+                rename_symbols(copies, used)
+                state, lines = "replaces", tuple(map(str, copies))
+            elif words := rewriting_words(tables[0], entry.action):
+                state, lines = "rewrites", (words,)
+            elif (settings := settings_of(spec, entry)) is not None:
                 state = "configures" if settings else "configures nothing"
-                side = Side(state, time, configuration=lines)
+                lines = tuple(f"{name} = {value}" for name, value in settings.items())
+            matcher = readers[kind].read(entry.matcher)
             conditions = matcher.predicates if matcher.stop is None else entry.matcher
-            entries.append((conditions, (f"@{entry.matcher}", side)))
-        entries_by_spec.append(entries)
-    items = []
-    for _, before, after in paired(*entries_by_spec):
-        names = [entry[0] for entry in (before, after) if entry is not None]
-        was, now = (None if entry is None else entry[1] for entry in (before, after))
-        what, text = " → ".join(dict.fromkeys(names)), ""
-        if was is None or now is None:
-            text = "added" if was is None else "removed"
-        elif was.configuration != now.configuration:
-            text = "configuration changed"
-        changes = (Change(ChangeKind.CHANGE, what, text),) if text else ()
-        items.append(ComparedItem(what, was, now, changes))
-    old_source, new_source = (
-        Source(spec.source, {"kind": spec.kind_words, "entries": str(len(spec.entries))})
-        for spec in (old, new)
-    )
-    return Comparison("specs", old_source, new_source, tuple(items))
+            side = Side(state, time, configuration=lines)
+            entries.append(((kind, conditions), (position, entry, side)))
+    shared = {key for key, _ in listed[0]}.intersection(key for key, _ in listed[1])
+    by_name = [
+        [(key if key in shared else (type(own[1]), own[1].matcher), own) for key, own in entries]
+        for entries in listed
+    ]
+    items, last = [], (-1, "")
+    for key, before, after in paired(*by_name):
+        names = [f"@{entry[1].matcher}" for entry in (before, after) if entry is not None]
+        what, texts = " → ".join(dict.fromkeys(names)), list[str]()
+        if before is None or after is None:
+            texts = ["added" if before is None else "removed"]
+        else:
+            is_replacing = isinstance(after[1], ReplaceEntry)
+            part = "function" if is_replacing else "configuration"
+            texts += ["matcher changed"] * (key not in shared)
+            texts += [f"{part} changed"] * (before[2].configuration != after[2].configuration)
+            texts += [f"comes before {last[1]}"] * (is_replacing and after[0] < last[0])
+            last = max(last, (after[0], names[-1]))
+        changes = tuple(Change(ChangeKind.CHANGE, what, text) for text in texts)
+        items.append(ComparedItem(what, before and before[2], after and after[2], changes))
+    return Comparison("specs", sources[0], sources[1], tuple(items))
 
 
 # --- Explanations --------------------------------------------------------------------------------------------
-
-_Explained: TypeAlias = "tuple[Object, Side, list[list[str | None]]]"
-"""A dispatch, in brief, and the configurations of its operations."""
 
 _CONFIGURATION: Final = ("translation_info", "lowering_config", "decomposition_config")
 
 
 def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Comparison:
-    """Return the changes of the dispatches.
+    """Return the changes of the replaced ops and of the dispatches.
 
-    A tuned dispatch that becomes untuned, or is missing, is a regression. A newly tuned dispatch is an improvement.
+    A tuned dispatch that becomes untuned, or is missing, is a regression, and so is an op that is not replaced any more.
+    A newly tuned dispatch is an improvement. One that is only on one side because of a replace entry is a mere change.
     """
-    dispatches: list[list[tuple[str, _Explained]]] = [[], []]
-    for report, named in zip((old, new), dispatches, strict=True):
-        for dispatch in report["dispatches"]:
-            words = ", ".join(operation["words"] for operation in dispatch["operations"])
-            time = dispatch.get("microseconds")
-            estimate = None if time is None else Estimate(time)
-            configurations = [
-                [operation["configuration"][name] for name in _CONFIGURATION]
-                for operation in dispatch["operations"]
-            ]
-            texts = (text for values in configurations for text in values if text)
-            side = Side(dispatch["status"], estimate, configuration=tuple(texts))
-            what = f"{words or dispatch['name']} for {dispatch['target']}"
-            named.append((what, (dispatch, side, configurations)))
-    items = []
-    for what, before, after in paired(*dispatches):
-        was, now = (None if dispatch is None else dispatch[1] for dispatch in (before, after))
-        kind, text = ChangeKind.CHANGE, ""
-        if before is None or after is None or before[1].state != after[1].state:
-            first, second = (side.state if side else "missing" for side in (was, now))
-            kind, text = kind_of(first, second, "tuned"), f"{first} → {second}"
-        elif before[0]["operations"] != after[0]["operations"]:
-            entries = []
-            for dispatch, _, _ in (before, after):
-                matches = [operation["match"] for operation in dispatch["operations"]]
-                entries.append(
-                    ", ".join(
-                        match["entry"]["matcher"] if match["entry"] else match["spec"]
-                        for match in matches
-                        if match
-                    )
-                )
-            if entries[0] != entries[1]:
-                text = f"entry {entries[0]} → {entries[1]}"
-            elif before[2] != after[2]:
-                text = "configuration changed"
-        changes = (Change(kind, what, text),) if text else ()
-        items.append(ComparedItem(what, was, now, changes))
+    replaced: list[list[tuple[str, Object]]] = [[], []]
+    dispatches: list[list[tuple[str, tuple[list[Object], Side, str]]]] = [[], []]
     sources = []
-    for path, report in zip(paths, (old, new), strict=True):
+    for at, (path, report) in enumerate(zip(paths, (old, new), strict=True)):
         specs = ", ".join(spec["source"] for spec in report.get("specs", ()))
         facts = {"program": report.get("program"), "specs": specs, "device": report.get("device")}
         sources.append(Source(path, {name: str(fact) for name, fact in facts.items() if fact}))
-    return Comparison("explanations", sources[0], sources[1], tuple(items))
+        for op in report.get("replaced", ()):
+            replaced[at].append((f"{op['operation']} in @{op['function']}", op))
+        for dispatch in report["dispatches"]:
+            operations, time = dispatch["operations"], dispatch.get("microseconds")
+            words = ", ".join(operation["words"] for operation in operations)
+            texts = (op["configuration"][name] for op in operations for name in _CONFIGURATION)
+            estimate = None if time is None else Estimate(time)
+            side = Side(dispatch["status"], estimate, configuration=tuple(filter(None, texts)))
+            matches = filter(None, (operation["match"] for operation in operations))
+            matched = (match["entry"] or {"matcher": match["spec"]} for match in matches)
+            entry = ", ".join(str(entry["matcher"]) for entry in matched)
+            what = f"{words or dispatch['name']} for {dispatch['target']}"
+            dispatches[at].append((what, (operations, side, entry)))
+    called = [{op["called"] for _, op in own} for own in replaced]
+    items, notes = [], []
+    for what, *ops in paired(*replaced):
+        states = [f"replaced by @{op['called']}" if op else "not replaced" for op in ops]
+        if states[0] != states[1]:
+            best = "" if all(ops) else states[ops[0] is None]
+            notes.append(Change(kind_of(states[0], states[1], best), what, " → ".join(states)))
+    for what, before, after in paired(*dispatches):
+        was, now = (None if dispatch is None else dispatch[1] for dispatch in (before, after))
+        states = [side.state if side else "missing" for side in (was, now)]
+        kind = kind_of(states[0], states[1], "tuned")
+        if before is None or after is None:
+            # The op may be replaced in the other program, or be of a function that only its own program calls.
+            at = before is None
+            operations, side, _ = before or after or ([], Side(""), "")
+            places = [op["place"] for op in operations if op.get("place")]
+            by = [op["called"] for _, op in replaced[not at] if op["place"] in places]
+            files = {op["matcher_place"]["file"] for _, op in replaced[at] if op["matcher_place"]}
+            of = files.intersection(place["file"] for place in places)
+            states[at] = " in ".join([side.state, *of])
+            states[not at] = f"replaced by @{by[0]}" if by else "missing"
+            if by or (of and called[at] - called[not at]):
+                kind = ChangeKind.CHANGE
+        elif states[0] == states[1]:
+            is_same = before[1].configuration == after[1].configuration
+            kind, states = ChangeKind.CHANGE, [] if is_same else ["configuration changed"]
+            if before[2] != after[2]:
+                states = [f"entry {before[2]}", after[2]]
+        text = " → ".join(states)
+        changes = (Change(kind, what, text),) if text else ()
+        items.append(ComparedItem(what, was, now, changes))
+    return Comparison("explanations", sources[0], sources[1], tuple(items), tuple(notes))
 
-
-# --- Reports of tuning ---------------------------------------------------------------------------------------
 
 _WON: Final = "won"
 _SAME_DEFAULT: Final = ("device", "driver", "compiler")
@@ -375,21 +381,26 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
     Under one compiler and driver, the compiler's choice is the same code in both reports, and the speedups over it are
     compared, since clock differences between the runs cancel. Otherwise times are compared.
     """
-    notes: tuple[Change, ...] = ()
+    notes: list[Change] = []
     if old["device"] != new["device"]:
-        devices = f"{old['device']} → {new['device']}"
-        text = f"{devices}; times are not compared"
-        notes = (Change(ChangeKind.CHANGE, "device", text),)
-        least = float("inf")
+        text = f"{old['device']} → {new['device']}; times are not compared"
+        notes.append(Change(ChangeKind.CHANGE, "device", text))
+        least = math.inf
     taken = [
-        [flags["flags"] for flags in report.get("flag_sets", ()) if flags["taken"]]
+        [(item["name"], *item["flags"]) for item in report.get("flag_sets", ()) if item["taken"]]
         for report in (old, new)
     ]
+    if taken[0] != taken[1]:
+        sets = (", ".join(name for name, *_ in own) or "default" for own in taken)
+        notes.append(Change(ChangeKind.CHANGE, "flags", " → ".join(sets)))
     has_same_default = taken[0] == taken[1] and all(
         old.get(name) == new.get(name) for name in _SAME_DEFAULT
     )
     problems: list[list[tuple[str, Side]]] = [[], []]
-    for report, sides in zip((old, new), problems, strict=True):
+    sources = []
+    for path, report, sides in zip(paths, (old, new), problems, strict=True):
+        names = (name for name in ("program", *_SAME_DEFAULT, "date") if report.get(name))
+        sources.append(Source(path, {name: str(report[name]) for name in names}))
         for problem in report["dispatches"]:
             # The time under the spec: the winner's, or else the time of the compiler's choice.
             if problem["outcome"] == _WON and problem["tuned_us"] is not None:
@@ -402,7 +413,7 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
     for what, was, now in paired(*problems):
         changes: list[Change] = []
         if was is None or now is None:
-            is_lost = was is not None and was.state == _WON
+            is_lost = was is not None and was.state == _WON and taken[0] == taken[1]
             kind = ChangeKind.REGRESSION if is_lost else ChangeKind.CHANGE
             changes.append(Change(kind, what, "new" if was is None else "gone"))
         else:
@@ -411,28 +422,19 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
                 changes.append(Change(kind, what, f"{was.state} → {now.state}"))
             changes += _time_changes(what, was, now, least, has_same_default=has_same_default)
         items.append(ComparedItem(what, was, now, tuple(changes)))
-    if old["model"] and new["model"]:
-        first, second = (
-            _side(report["model"], report["model"].get("failure") or "runs", "ms")
-            for report in (old, new)
-        )
+    if all(models := (old["model"], new["model"])):
+        first, second = (_side(model, model.get("failure") or "runs", "ms") for model in models)
         changed = _time_changes("program", first, second, least, has_same_default=has_same_default)
         items.append(ComparedItem("program", first, second, tuple(changed)))
-    names = ("program", *_SAME_DEFAULT, "date")
-    old_source, new_source = (
-        Source(path, {name: str(report[name]) for name in names if report.get(name)})
-        for path, report in zip(paths, (old, new), strict=True)
-    )
-    return Comparison("reports of tuning", old_source, new_source, tuple(items), notes)
+    return Comparison("reports of tuning", sources[0], sources[1], tuple(items), tuple(notes))
 
 
 def _side(measured: Object, state: str, unit: str) -> Side:
     """Return what a spec was tuned for, a problem or the program, with its tuned time and its speedup."""
-    time = _estimate(
-        measured["tuned_us" if unit == "µs" else "tuned_ms"], measured.get("tuned_interval")
-    )
-    value = measured.get("speedup")
-    speedup = _estimate(value, measured.get("interval")) if value else None
+    value = measured["tuned_us" if unit == "µs" else "tuned_ms"]
+    time = _estimate(value, measured.get("tuned_interval"))
+    ratio = measured.get("speedup")
+    speedup = _estimate(ratio, measured.get("interval")) if ratio else None
     if time.low is None and speedup is not None:
         time = speedup.inverse(speedup.value * time.value)
     configuration = measured.get("configuration")
@@ -440,10 +442,8 @@ def _side(measured: Object, state: str, unit: str) -> Side:
 
 
 def _estimate(value: float | str, interval: list[float | str] | None) -> Estimate:
-    if interval is None:
-        return Estimate(float(value))
-    low, high = (float("inf") if bound == INFINITE else float(bound) for bound in interval)
-    return Estimate(float(value), low, high)
+    bounds = (math.inf if bound == INFINITE else float(bound) for bound in interval or ())
+    return Estimate(float(value), *bounds)
 
 
 def _time_changes(

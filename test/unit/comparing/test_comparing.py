@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser import AS_IT_SHOULD_BE, CLIPPED, WIDE, browse, needs_chromium, of_width
+from places import ROOT
 
 from tuninglink.comparing import (
     Change,
@@ -14,10 +15,12 @@ from tuninglink.comparing import (
     Comparison,
     Estimate,
     compare,
+    compare_specs,
     time_change,
     to_html,
 )
 from tuninglink.errors import TuninglinkError
+from tuninglink.specs import link_specs, load_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,6 +112,130 @@ def test_a_dispatch_that_is_tuned_no_longer_is_a_regression(tmp_path: Path) -> N
         Change(BETTER, "conv for gfx942", "unmatched → tuned"),
         Change(OTHER, "attention for gfx942", "entry @x → @y"),
         Change(OTHER, "softmax for gfx942", "missing → unmatched"),
+    ]
+
+
+def placed(dispatch: Object, file: str, line: int) -> Object:
+    """Return a dispatch whose op is at a place."""
+    (operation,) = dispatch["operations"]
+    place = {"file": file, "line": line, "column": 3}
+    return {**dispatch, "operations": [{**operation, "place": place}]}
+
+
+def replaced(called: str, line: int = 7) -> Object:
+    places = [
+        {"file": file, "line": at, "column": 3} for file, at in (("p.mlir", line), ("s.mlir", 1))
+    ]
+    return {
+        "operation": "linalg.matmul",
+        "function": "main",
+        "place": places[0],
+        "spec": "s.mlir",
+        "matcher": "m",
+        "matcher_place": places[1],
+        "called": called,
+    }
+
+
+def test_a_dispatch_on_one_side_is_explained_by_a_replace_entry(tmp_path: Path) -> None:
+    plain = placed(explained("matmul 34", "tuned", matcher="@m"), "p.mlir", 7)
+    padded = placed(explained("matmul 48", "tuned", matcher="@n"), "s.mlir", 12)
+    wider = placed(explained("matmul 64", "no-entry"), "s.mlir", 20)
+    other = placed(explained("conv", "tuned", matcher="@c"), "p.mlir", 9)
+    without = explanation(plain, other)
+    rows, cols = (
+        {**explanation(dispatch, other), "replaced": [replaced(called)]}
+        for dispatch, called in ((padded, "rows"), (wider, "cols"))
+    )
+    assert compared(tmp_path, rows, rows) == []
+    assert compared(tmp_path, without, rows) == [
+        Change(BETTER, "linalg.matmul in @main", "not replaced → replaced by @rows"),
+        Change(OTHER, "matmul 34 for gfx942", "tuned → replaced by @rows"),
+        Change(OTHER, "matmul 48 for gfx942", "missing → tuned in s.mlir"),
+    ]
+    assert compared(tmp_path, rows, without) == [
+        Change(WORSE, "linalg.matmul in @main", "replaced by @rows → not replaced"),
+        Change(OTHER, "matmul 48 for gfx942", "tuned in s.mlir → missing"),
+        Change(OTHER, "matmul 34 for gfx942", "replaced by @rows → tuned"),
+    ]
+    assert compared(tmp_path, rows, cols) == [
+        Change(OTHER, "linalg.matmul in @main", "replaced by @rows → replaced by @cols"),
+        Change(OTHER, "matmul 48 for gfx942", "tuned in s.mlir → missing"),
+        Change(OTHER, "matmul 64 for gfx942", "missing → no-entry in s.mlir"),
+    ]
+    # The function is called on both sides, and another dispatch is lost without a replace entry.
+    assert compared(tmp_path, rows, {**explanation(wider), "replaced": [replaced("rows")]}) == [
+        Change(WORSE, "matmul 48 for gfx942", "tuned in s.mlir → missing"),
+        Change(WORSE, "conv for gfx942", "tuned → missing"),
+        Change(OTHER, "matmul 64 for gfx942", "missing → no-entry in s.mlir"),
+    ]
+
+
+def test_other_forms_have_other_problems(tmp_path: Path) -> None:
+    def under(name: str, problem: str, *flags: str) -> Object:
+        flag_sets = [{"name": name, "flags": flags, "taken": True}]
+        return {**report(tuned(problem, "won", 4.0, 2.0)), "flag_sets": flag_sets}
+
+    old = under("padded: 257 to 272 keys", "attention 272")
+    assert compared(tmp_path, old, under("padded: 257 to 288 keys", "attention 288")) == [
+        Change(OTHER, "flags", "padded: 257 to 272 keys → padded: 257 to 288 keys"),
+        Change(OTHER, "attention 272 for sm_80", "gone"),
+        Change(OTHER, "attention 288 for sm_80", "new"),
+    ]
+    assert compared(tmp_path, old, report()) == [
+        Change(OTHER, "flags", "padded: 257 to 272 keys → default"),
+        Change(OTHER, "attention 272 for sm_80", "gone"),
+    ]
+    same = {**report(), "flag_sets": old["flag_sets"]}
+    assert compared(tmp_path, old, same) == [Change(WORSE, "attention 272 for sm_80", "gone")]
+
+
+BOTH = ROOT / "test" / "cli" / "Inputs" / "replace-and-configure.mlir"
+
+
+def changes_of(old: bytes, new: bytes) -> list[tuple[str, str]]:
+    found = compare_specs(load_spec(old), load_spec(new)).changes
+    assert all(change.kind is OTHER for change in found)
+    return [(change.what, change.text) for change in found]
+
+
+def test_replace_entries_are_compared() -> None:
+    both = BOTH.read_bytes()
+    assert changes_of(both, both) == []
+    padding = both.replace(b"%z = arith.constant 0.0", b"%z = arith.constant 1.0")
+    assert changes_of(both, padding) == [("@match_rows", "function changed")]
+    # The action is a part of what is called, names are not.
+    action = both.replace(b"get_operand %root[all]", b"get_operand %root[0, 1, 2]")
+    assert changes_of(both, action) == [("@match_rows", "function changed")]
+    renamed = both.replace(b"rows", b"lines")
+    assert changes_of(both, renamed) == []
+    matcher = both.replace(b"%m, [34]", b"%m, [35]")
+    assert changes_of(both, matcher) == [("@match_rows", "matcher changed")]
+    assert changes_of(both, matcher.replace(b"match_rows", b"match_lines")) == [
+        ("@match_rows", "removed"),
+        ("@match_lines", "added"),
+    ]
+    configuring = both.replace(b"%m, [48]", b"%m, [47]")
+    assert changes_of(both, configuring) == [("@match_conf", "matcher changed")]
+
+
+def test_the_order_of_replace_entries_is_compared() -> None:
+    first = BOTH.read_bytes()
+    parts = [first, *(first.replace(b"%m, [34]", size) for size in (b"%m, [35]", b"%m, [36]"))]
+    orders = [
+        link_specs([load_spec(parts[at]) for at in order]).spec.bytecode()
+        for order in ((0, 1, 2), (2, 0, 1))
+    ]
+    # Only the entry that moved is named; the configure entries are the same.
+    assert changes_of(*orders) == [("@match_rows_1 → @match_rows", "comes before @match_rows_1")]
+    comparison = compare_specs(*map(load_spec, orders))
+    assert comparison.old.facts["replace entries"] == "3"
+    assert [
+        item.what for item in comparison.items if item.old and item.old.state == "replaces"
+    ] == [
+        "@match_rows → @match_rows_0",
+        "@match_rows_0 → @match_rows_1",
+        "@match_rows_1 → @match_rows",
     ]
 
 

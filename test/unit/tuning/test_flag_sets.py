@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.plain_data import plain
 from tuninglink.tuning.flag_sets import CHANNELS_LAST, GROUP, FlagSet, flag_sets, read_flag_sets
 
 if TYPE_CHECKING:
@@ -123,3 +124,11 @@ def test_a_line_with_an_open_quotation_is_an_error(tmp_path: Path) -> None:
     path.write_text('name: "--iree-opt-level=O2\n')
     with pytest.raises(TuninglinkError, match="sets:1: not a set of flags"):
         read_flag_sets(path)
+
+
+def test_reports_name_no_file_of_forms() -> None:
+    formed = FlagSet(
+        "padded", ("--iree-preprocessing-transform-spec-filename=x",), forms="module {}"
+    )
+    assert plain(formed) == {"name": "padded", "flags": []}
+    assert plain(CHANNELS_LAST)["flags"] == list(CHANNELS_LAST.flags)

@@ -22,7 +22,7 @@ from tuninglink.files import cannot
 from tuninglink.forms import FormProblem, forms_of, problems_in
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
 from tuninglink.mlir import error, note
-from tuninglink.plain_data import HIDDEN
+from tuninglink.plain_data import HIDDEN, written
 from tuninglink.replacing import NoFormError, spec as spec_of
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
@@ -65,11 +65,12 @@ class FlagSet:
     """
 
     name: str
-    flags: tuple[str, ...]
+    flags: tuple[str, ...] = field(metadata=HIDDEN)
     word: str = field(default="", metadata=HIDDEN)
     forms: str = field(default="", metadata=HIDDEN)
 
     @property
+    @written("flags")
     def shown_flags(self) -> tuple[str, ...]:
         """The flags that a user gives: without that for the file of forms."""
         return () if self.forms else self.flags
@@ -163,10 +164,7 @@ _GPU: Final = (
 """On an H200 in f16, code for sm_80: O2 alone gains 1.22 on BERT-base, where it multiplies the error by nine, 1.04 on
 ViT-B/16, and 1.56 on a Llama-style decoder with the same error."""
 
-_ROCM: Final = (
-    FlagSet("tensor microkernels", (TENSOR_UKERNELS_FLAG,)),
-    *_GPU,
-)
+_ROCM: Final = (FlagSet("tensor microkernels", (TENSOR_UKERNELS_FLAG,)), *_GPU)
 """The microkernels are for matrices on gfx942 and gfx950; elsewhere the code is the same."""
 
 _NAME: Final = re.compile(r"([^-].*?)\s*:\s+(?=[\"'-])")
