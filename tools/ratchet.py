@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (850, 46),
     "tuning.deciding": (3317, 161),
     "tuning.database": (1891, 81),
-    "tuning.flag_sets": (1610, 76),
+    "tuning.flag_sets": (1608, 76),
     "tuning.scheduling": (2220, 148),
     "tuning": (3880, 148),
     "forms": (738, 42),
