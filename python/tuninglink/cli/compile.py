@@ -255,6 +255,18 @@ class InitOptions:
         help="Only the N problems with the most arithmetic, over all calls.",
     )
     sizes: tuple[GivenSizes, ...] = option((), DIM_FLAG, name="dim")
+    is_frozen: bool = toggle(
+        "Write the choice for every dispatch that an entry can configure, by the specs or by the compiler, so that a "
+        "newer compiler makes the same ones.",
+        name="all",
+    )
+    specs: tuple[str, ...] = option(
+        (),
+        COMPILE_FLAGS["spec"],
+        name="spec",
+        help="With --all: the specs that the program is compiled with, in order.",
+    )
+    default_specs: bool = option(True, COMPILE_FLAGS["no-default-specs"], name="no-default-specs")  # noqa: FBT003
     output: str = option(
         STANDARD_STREAM,
         COMPILE_FLAGS["output"],
@@ -264,11 +276,13 @@ class InitOptions:
     compile_from: Phase = option(Phase.START, COMPILE_FLAGS["compile-from"])
 
 
+_INIT_FLAGS: Final = {"target": TARGET_FLAG, **flags_of(InitOptions)}
+
 INIT_USAGE: Final[Usage] = Usage(
     name="init",
     positionals=COMPILE_USAGE.positionals,
-    flags={"target": TARGET_FLAG, **flags_of(InitOptions)},
-    main_flags=("target", "dispatch", "top", "output"),
+    flags={**_INIT_FLAGS, **PROJECT_FLAGS},
+    main_flags=("target", "dispatch", "top", "all", "output"),
     takes_compiler_flags=True,
     description="""
 Each entry has a matcher for the root op of a dispatch and the compiler's own configuration, with a comment on each
@@ -276,27 +290,52 @@ knob: its meaning, and the values that are valid now. The spec takes effect in t
 you edit it, which the compiler verifies. Without --dispatch, entries are written for all dispatches but those that only
 compute element by element or move data.
 """,
-    examples=("tuninglink init model.mlir --target gfx942 --top 5 -o start.mlir",),
+    examples=(
+        "tuninglink init model.mlir --target gfx942 --top 5 -o start.mlir",
+        "tuninglink init --all model.mlir --spec tuned.mlir @tuned.flags --target gfx942 -o frozen.mlir",
+    ),
 )
 
 
 def init_command(arguments: Sequence[str]) -> int:
-    reader = read_flags(INIT_USAGE.flags, arguments)
+    # Only the compilation that is to be kept has the specs and flags of a project.
+    own, project_specs = with_project(arguments) if "--all" in arguments else (arguments, ())
+    reader = read_flags(_INIT_FLAGS, own)
     options = InitOptions(**reader.values)
+    if options.is_frozen and (options.dispatches or options.top is not None):
+        selecting = "--top" if options.top is not None else "--dispatch"
+        raise usage_error(f"flags '--all' and '{selecting}' exclude each other")
+    for name in ("spec", "no-default-specs"):
+        if _INIT_FLAGS[name].target in reader.values and not options.is_frozen:
+            raise usage_error(f"flag '--{name}' needs '--all'")
     compilation = CompileOptions(
-        reader.input, flags=reader.flags, sizes=options.sizes, compile_from=options.compile_from
+        reader.input,
+        flags=reader.flags,
+        sizes=options.sizes,
+        compile_from=options.compile_from,
+        specs=options.specs,
+        default_specs=options.default_specs,
     )
     path = checked_program(compilation)
     check_output(options.output)
     set_up_compiler("tuninglink init", reader.flags)
-    from tuninglink.scaffolding import init_spec_for_file  # noqa: PLC0415 - help must not wait for Z3
+    from tuninglink import scaffolding  # noqa: PLC0415 - help must not wait for Z3
 
     with progress(f"writing a spec for {path}"):
-        written = init_spec_for_file(compilation, options.dispatches, options.top, process.show)
+        if options.is_frozen:
+            choice = specs_of(compilation, project_specs)
+            own_flags = [flag for flag in reader.flags if flag not in reader.target_flags]
+            written = scaffolding.frozen_spec_for_file(compilation, choice, own_flags, process.show)
+        else:
+            written = scaffolding.init_spec_for_file(
+                compilation, options.dispatches, options.top, process.show
+            )
     for omission in written.left_out:
         process.shown_diagnostics().remark(f"no entry for {omission}")
-    if not written.entries:
+    if not (written.coverage or written.entries):
         raise CompileError(error(f"no entry can be written for '{path}'"))
+    if written.coverage:
+        process.shown_diagnostics().remark(f"choices written for {written.coverage}")
     write_output(options.output, written.text)
     return process.SUCCESS
 

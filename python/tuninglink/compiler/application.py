@@ -330,7 +330,7 @@ class Application:
                 if isinstance(tuned_under, list):
                     missing.update(dict.fromkeys(flag for flag in tuned_under if flag not in flags))
             if missing:
-                message = f"spec '{spec.source}' was tuned under other flags: {' '.join(missing)}"
+                message = f"spec '{spec.source}' was written under other flags: {' '.join(missing)}"
                 advice = note(
                     "add them, for example as @FILE.flags, which 'tuninglink tune' writes with a spec"
                 )

@@ -183,10 +183,10 @@ def provenance_attribute(value: object) -> mlir.Attribute:
     return mlir.StringAttr.get(str(value))
 
 
-def provenance_of(table: SequenceTable, matcher: str) -> dict[str, object]:
-    """Return the provenance that a matcher records, or an empty dictionary if it records none."""
-    sequence = table.lookup(matcher)
-    attribute = sequence.attributes.get(PROVENANCE) if sequence is not None else None
+def provenance_of(table: SequenceTable, matcher: str = "") -> dict[str, object]:
+    """Return the provenance that a matcher records, or the spec for an empty name; empty if there is none."""
+    holder = table.lookup(matcher) if matcher else table.module
+    attribute = holder.attributes.get(PROVENANCE) if holder is not None else None
     return {name: _plain(value) for name, value in entries_of(attribute).items()}
 
 

@@ -1,15 +1,18 @@
-"""Initial specs: entries for the dispatches of a program, with the compiler's own configurations."""
+"""Initial specs: entries for the dispatches of a program, with the compiler's own configurations.
+
+A frozen spec has an entry for each dispatch that an entry can configure, as specs or the compiler configured it.
+"""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
+from importlib import metadata
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import iree_codegen
 
 from tuninglink.arguments import Content, several
 from tuninglink.compiler import (
@@ -20,34 +23,24 @@ from tuninglink.compiler import (
     Phase,
     SpecChoice,
     executable_name,
-    materialize_encodings,
-    prepare_dispatches,
     program_source,
     read_request,
 )
 from tuninglink.emission import (
     FORMS,
     NoMatcherError,
-    Preparation,
     SpecEntry,
     matcher_key,
     write_spec,
 )
-from tuninglink.errors import CompileError, Diagnostic, printable
+from tuninglink.errors import CompileError, Diagnostic, SpecError, counted, printable
 from tuninglink.iree import (
-    Dispatch,
-    DispatchCost,
+    RANGES,
     GivenSizes,
-    OpKind,
     Target,
     containers,
-    count_calls,
-    describe,
-    dispatch_costs,
     find_dispatches,
-    find_root_ops,
 )
-from tuninglink.matching import OpInfo
 from tuninglink.mlir import (
     DiagnosticSink,
     FreshNames,
@@ -57,52 +50,25 @@ from tuninglink.mlir import (
     note,
     place_of,
     symbol_name,
+    symbols,
     thread_context,
     to_bytecode,
+    to_text,
 )
-from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.scaffolding.program_reader import LeftOut, ProgramReader, StartingPoint, is_tunable
 from tuninglink.spaces import AllowedValues, ProviderRegistry, knob_values, meaning, tiled_problem
-from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
-from tuninglink.specs import load_spec
-
-
-@dataclass(frozen=True)
-class StartingPoint:
-    """Dispatches with one root op and one configuration, for one entry.
-
-    Attributes:
-        label: the name of the function of the first dispatch.
-        words: a description of the root op.
-        calls: the total number of calls in the program.
-        cost: the cost of one call.
-        workload: the root op as matchers see it.
-        configuration: the compiler's own choice.
-        attributes: the attributes by which a spec sets this configuration, by name, as MLIR prints them.
-    """
-
-    dispatches: tuple[str, ...]
-    label: str
-    words: str
-    calls: int
-    cost: DispatchCost
-    target: str
-    workload: Workload
-    configuration: Configuration
-    attributes: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Dispatches without an entry, with a description of their root op as far as it is known, and the reason."""
-
-    dispatches: tuple[str, ...]
-    words: str
-    reason: str
-
-    def __str__(self) -> str:
-        more = f" and {len(self.dispatches) - 1} more" if len(self.dispatches) > 1 else ""
-        what = f" ({self.words})" if self.words else ""
-        return f"{self.dispatches[0]}{more}{what}: {self.reason}"
+from tuninglink.specs import (
+    FLAGS,
+    PROVENANCE,
+    Revision,
+    Spec,
+    SpecSource,
+    link_nothing,
+    link_specs,
+    load_spec,
+    provenance_attribute,
+    provenance_of,
+)
 
 
 @dataclass(frozen=True)
@@ -111,32 +77,29 @@ class InitSpec:
 
     Attributes:
         text: the spec, as MLIR text with comments.
-        entries: its entries by the symbol of the matcher, the most expensive first.
+        entries: its entries by the symbol of the matcher, the most expensive first, without those that a frozen spec
+            has from the given specs.
         left_out: the selected dispatches without an entry.
+        coverage: the part of the program that the entries configure, in words.
     """
 
     text: str
     entries: Mapping[str, StartingPoint]
     left_out: tuple[LeftOut, ...]
+    coverage: str = ""
 
 
 def commented(
     text: str,
     entries: Mapping[str, StartingPoint],
-    registry: ProviderRegistry | None,
-    program: str,
+    heading: Sequence[str],
+    about_knobs: Callable[[StartingPoint], Iterable[str]],
 ) -> str:
-    """Return a spec of a program with comments on its entries and their knobs, with valid values if asked for."""
+    """Return a spec of a program with a heading, and with comments on its entries and their knobs."""
     # Without aliases, which would be shared, each entry can be edited separately.
     text = str(mlir.Module.parse(text, thread_context()).operation.get_asm(use_local_scope=True))
     module = mlir.Module.parse(text, thread_context())
-    targets = ", ".join(sorted({point.target for point in entries.values()})) or "its target"
-    heading = [
-        f"// The compiler's own configurations of '{program}' for {targets}, written by `tuninglink init`.",
-        "// The spec changes no code until a configuration is edited. `tuninglink check` verifies it afterwards.",
-        "",
-    ]
-    above: dict[int, list[str]] = {1: heading}
+    above: dict[int, list[str]] = {1: [*(f"// {line}" for line in heading), ""]}
     for sequence in collect(module.operation, names.NAMED_SEQUENCE):
         point = entries.get(symbol_name(sequence) or "")
         if point is not None:
@@ -147,7 +110,7 @@ def commented(
             more = f" and {count - 1:,} more" if count > 1 else ""
             about = [point.words, f"{point.dispatches[0]}{more}: {called}"]
             constant = collect(sequence, names.PARAM_CONSTANT)[0]
-            knobs = _about_knobs(point, registry)
+            knobs = about_knobs(point)
             for part, comments, indent in ((sequence, about, "  "), (constant, knobs, "    ")):
                 place = place_of(part.location)
                 assert place is not None  # it was parsed from text
@@ -158,7 +121,15 @@ def commented(
     return "\n".join(lines) + "\n"
 
 
-def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Iterator[str]:
+def _heading(program: str, entries: Mapping[str, StartingPoint]) -> list[str]:
+    targets = ", ".join(sorted({point.target for point in entries.values()})) or "its target"
+    return [
+        f"The compiler's own configurations of '{program}' for {targets}, written by `tuninglink init`.",
+        "The spec changes no code until a configuration is edited. `tuninglink check` verifies it afterwards.",
+    ]
+
+
+def _about_knobs(registry: ProviderRegistry | None, point: StartingPoint) -> Iterator[str]:
     """Yield a line for each knob: its name, its value, its meaning, and other valid values."""
     allowed = registry and AllowedValues(point.workload, point.configuration, registry)
     also = ", and the values that are valid while the others stay" if allowed else ""
@@ -186,12 +157,25 @@ def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Ite
 _Chosen = Sequence[tuple[StartingPoint, str]]
 """The dispatches of the entries, each with its form of matchers."""
 
+_Written = Callable[[_Chosen], tuple[str, dict[str, StartingPoint]]]
+"""Writes a spec as text; also returns its entries by the symbol of the matcher."""
+
+_FROZEN = "frozen"
+"""The symbol of a frozen spec."""
+
+_MEASURES = {"flops": "operations", "bytes": "bytes"}
+"""The words for the measures of work."""
+
 
 def init_spec(
     source: str | os.PathLike[str] | Content,
     *,
     dispatches: str | Iterable[str] = (),
     top: int | None = None,
+    frozen: bool = False,
+    specs: SpecSource | Iterable[SpecSource] = (),
+    default_specs: bool = True,
+    spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     target: str | Target | None = None,
     flags: str | Iterable[str] = (),
     sizes: str | Iterable[str] = (),
@@ -209,6 +193,11 @@ def init_spec(
         dispatches: parts of names of dispatches or of their functions, with `*` and `?`. By default, all dispatches
             except those that only compute element by element or move data.
         top: the number of entries, for the most expensive problems; None for all.
+        frozen: whether to write a frozen spec instead: for all dispatches, as the specs or the compiler configure them,
+            with the version of the compiler and the flags in its provenance.
+        specs: for a frozen spec, the user's specs, as for `tuninglink.compile`, like the next two arguments.
+        default_specs: whether the default spec of each target comes last.
+        spec_directories: searched for default specs before the shipped ones.
         target: what to compile for, as for `tuninglink.compile`.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`, as words or as one line.
         sizes: the sizes of dynamic dimensions for the costs, in the syntax of `--dim`: `0.0=1,8:2,64`.
@@ -218,14 +207,27 @@ def init_spec(
     Raises:
         CompileError: the program or a flag is malformed, the compiler reported an error, or no dispatch matches the
             names.
+        SpecError: a spec is malformed, or cannot be linked.
         TuninglinkError: a file cannot be read.
     """
-    options, _, _ = read_request(target=target, flags=flags)
+    if frozen and (dispatches or top is not None):
+        raise CompileError(error("a frozen spec is for all dispatches: select none"))
+    options, choice, _ = read_request(
+        target=target,
+        flags=flags,
+        specs=specs,
+        default_specs=default_specs,
+        spec_directories=spec_directories,
+    )
+    own_flags = read_request(flags=flags)[0].flags if frozen else ()
     report = diagnostics.emit if diagnostics else None
     options = replace(options, sizes=tuple(map(GivenSizes.parse, several(sizes, "sizes"))))
     program = program_source(source)
-    writer = _SpecWriter(options, program, name, options.flags, report)
+    choice = choice if frozen else SpecChoice()
+    writer = _SpecWriter(options, choice, (program, name), options.flags, report)
     shown = printable(program) if isinstance(program, str) else name
+    if frozen:
+        return writer.freeze(shown, own_flags)
     return writer.write(shown, several(dispatches, "dispatches"), top)
 
 
@@ -237,18 +239,33 @@ def init_spec_for_file(
 ) -> InitSpec:
     """Write an initial spec for a file, as `init_spec` does. Process-wide flags are set already."""
     assert options.input is not None
-    writer = _SpecWriter(options, options.input, options.input, (), report)
+    writer = _SpecWriter(options, SpecChoice(), (options.input, options.input), (), report)
     return writer.write(options.input, dispatches, top)
 
 
+def frozen_spec_for_file(
+    options: CompileOptions,
+    choice: SpecChoice,
+    own_flags: Sequence[str],
+    report: Callable[[Diagnostic], None] | None = None,
+) -> InitSpec:
+    """Write a frozen spec for a file, as `init_spec` does; `own_flags` are recorded. Process-wide flags are set already."""
+    assert options.input is not None
+    writer = _SpecWriter(options, choice, (options.input, options.input), (), report)
+    return writer.freeze(options.input, own_flags)
+
+
 class _SpecWriter:
-    """A writer of initial specs for one program, which compares it with and without a spec."""
+    """A writer of initial specs for one program, which compares it with and without a spec.
+
+    `choice` has the specs of the compilation without the written one, `program` the path or the content, and the name.
+    """
 
     def __init__(
         self,
         options: CompileOptions,
-        source: str | bytes,
-        name: str,
+        choice: SpecChoice,
+        program: tuple[str | bytes, str],
         session_flags: Sequence[str],
         report: Callable[[Diagnostic], None] | None,
     ) -> None:
@@ -256,10 +273,18 @@ class _SpecWriter:
             text = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
             raise CompileError(error(f"dispatches cannot be found: {text}"))
         until = replace(options, compile_to=Phase.EXECUTABLE_SOURCES, emit_bytecode=True)
-        compiler = Compiler(until, SpecChoice(), session_flags, report)
-        self._sources = compiler.compile(source, name).output
+        # Dispatches are formed after ops are replaced; configure entries apply later.
+        before = [
+            replace(link_nothing([spec]).spec, replacing=spec.replacing)
+            for spec in choice.given
+            if spec.replacing is not None
+        ]
+        compiler = Compiler(until, SpecChoice(before), session_flags, report)
+        self._sources = compiler.compile(*program).output
         self._session_flags = session_flags
-        configured = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS).output
+        self._choice = replace(choice, exact=True, dump="")
+        self._configured = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS)
+        configured = self._configured.output
         self._reader = ProgramReader(self._sources, configured, sizes=options.sizes)
         self._plain = _dispatch_texts(configured)
         self._registry = ProviderRegistry(report or (lambda _: None))
@@ -289,36 +314,138 @@ class _SpecWriter:
                 join = ", ".join(f"'{dispatch}'" for dispatch in dispatches)
                 message = f"no dispatch in '{program}' is called {join}"
             raise CompileError(error(message, notes=listed))
+        entries, left_out = self._verified(points, left_out, _spec)
+        text, named = _spec(entries)
+        # Add comments to the text.
+        knobs = partial(_about_knobs, self._registry)
+        return InitSpec(
+            commented(text, named, _heading(program, named), knobs), named, tuple(left_out)
+        )
+
+    def freeze(self, program: str, own_flags: Sequence[str]) -> InitSpec:
+        """Write a spec that configures all dispatches as they are configured without it, as far as entries can."""
+        # 1. The entries of the given specs that configure a dispatch stay; the other dispatches get entries.
+        given, reader = self._choice.given, self._reader
+        used: dict[int, dict[str, list[str]]] = {}
+        for item in self._configured.applied:
+            if item.position < len(given) and not item.ignored and not item.derivation:
+                matchers = used.setdefault(item.position, {})
+                matchers.setdefault(item.entry.matcher if item.entry else "", []).append(
+                    item.dispatch
+                )
+        tuned = {
+            name for matchers in used.values() for names_ in matchers.values() for name in names_
+        }
+        flags = {FLAGS: list(own_flags)} if own_flags else {}
+        version = metadata.version("iree-base-compiler")
+        about = {"compiler": version, **flags}
+        kept = [
+            part
+            for position, spec in enumerate(given)
+            if (part := _used_part(spec, used.get(position, {}), reader, about)) is not None
+        ]
+        points = []
+        for point in reader.points:
+            names_ = tuple(name for name in point.dispatches if name not in tuned)
+            if names_:
+                points.append(replace(point, dispatches=names_, calls=reader.calls_of(names_)))
+        left_out = []
+        for omission in reader.left_out:
+            names_ = tuple(name for name in omission.dispatches if name not in tuned)
+            if names_:
+                left_out.append(replace(omission, dispatches=names_))
+        # 2. The entries that have the intended effect, after those of the given specs.
+        taken = [symbol for spec in kept for symbol in symbols(spec.module)]
+        default = {
+            item.dispatch: item.spec
+            for item in self._configured.applied
+            if item.position >= len(given) and not item.ignored
+        }
+
+        def linked(chosen: _Chosen) -> tuple[str, dict[str, StartingPoint]]:
+            provenances = [
+                {
+                    "source": default.get(point.dispatches[0], "the compiler's choice"),
+                    **about,
+                    **reader.record(point.dispatches, point.words),
+                }
+                for point, _ in chosen
+            ]
+            text, entries = _spec(chosen, taken, provenances)
+            own = [load_spec(text.encode())] if chosen or not kept else []
+            return link_specs([*kept, *own], name=_FROZEN).spec.text(), entries
+
+        chosen, left_out = self._verified(points, left_out, linked)
+        text, entries = linked(chosen)
+        # 3. What the spec was written for.
+        covered = [name for point in entries.values() for name in point.dispatches]
+        covered += sorted(tuned)
+        if not covered:
+            notes = [note(f"no entry for {omission}") for omission in left_out]
+            raise CompileError(error(f"no entry can be written for '{program}'", notes=notes))
+        everything = [dispatch.name for dispatch in reader.dispatches]
+        whole = reader.record(everything)
+        work = {name: whole[name] for name in ("dispatches", "calls", "flops", "bytes")}
+        records = [
+            {**reader.record(omission.dispatches, omission.words), "reason": omission.reason}
+            for omission in left_out
+        ]
+        targets = sorted(
+            {str(dispatch.target) for dispatch in reader.dispatches if dispatch.target}
+        )
+        module = mlir.Module.parse(text, thread_context()).operation
+        with module.context, mlir.Location.unknown():
+            module.attributes[PROVENANCE] = provenance_attribute(
+                {"program": program, **about, "targets": targets, **work, "left_out": records}
+            )
+        coverage = f"{len(covered):,} of {counted(len(everything), 'dispatch', 'dispatches')}"
+        measure = "flops" if whole["flops"] else "bytes"
+        if whole[measure]:
+            share = reader.record(covered)[measure] / whole[measure]
+            coverage += f", {share:.1%} of the {_MEASURES[measure]}"
+        heading = [
+            f"The configurations of '{program}' for {', '.join(targets)} under version {version} of the compiler,",
+            f"written by `tuninglink init --all`: {coverage}.",
+        ]
+        text = commented(to_text(module), entries, heading, lambda _: ())
+        return InitSpec(text, entries, tuple(left_out), coverage)
+
+    def _verified(
+        self, points: Sequence[StartingPoint], left_out: Sequence[LeftOut], written: _Written
+    ) -> tuple[_Chosen, list[LeftOut]]:
+        """Return the problems whose entries have the intended effect, each with its form, and the other ones."""
         forms: dict[int, Iterator[str]] = {}
         reasons: dict[int, str] = {}
         for point in points:
             forms_left, reasons[id(point)] = _forms(point)
             forms[id(point)] = iter(forms_left)
         chosen = [(point, next(forms[id(point)], "")) for point in points]
+        all_left_out = list(left_out)
         # Try the next form of each matcher that failed, until the compiler accepts all entries.
         while True:
-            left_out += [
+            all_left_out += [
                 LeftOut(point.dispatches, point.words, reasons[id(point)])
                 for point, form in chosen
                 if not form
             ]
             chosen = [(point, form) for point, form in chosen if form]
-            text, entries = _spec(chosen)
-            failures = self._failures(chosen, text, entries)
+            text, entries = written(chosen)
+            failures = self._failures(chosen, text, entries, written)
             if not failures:
-                break
+                return chosen, all_left_out
             failed = {id(entries[matcher]): reason for matcher, reason in failures.items()}
             reasons |= failed
             chosen = [
                 (point, next(forms[id(point)], "") if id(point) in failed else form)
                 for point, form in chosen
             ]
-        # Add comments to the text.
-        text = commented(text, entries, self._registry, program)
-        return InitSpec(text, entries, tuple(left_out))
 
     def _failures(
-        self, chosen: _Chosen, text: str, entries: Mapping[str, StartingPoint]
+        self,
+        chosen: _Chosen,
+        text: str,
+        entries: Mapping[str, StartingPoint],
+        written: _Written,
     ) -> dict[str, str]:
         """Return the reasons for entries without the intended effect.
 
@@ -327,7 +454,7 @@ class _SpecWriter:
         if not chosen:
             return {}
         try:
-            compiled = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, [text])
+            compiled = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, text)
             # The compiler also configures ops around the root op, which may not change the code.
             tuned = _dispatch_texts(compiled.output)
             suspected = [name for name, text in tuned.items() if text != self._plain[name]]
@@ -361,25 +488,28 @@ class _SpecWriter:
         failing = [
             matcher
             for matcher, choice in zip(entries, chosen, strict=True)
-            if self._failures([choice], *_spec([choice]))
+            if self._failures([choice], *written([choice]), written)
         ]
         return dict.fromkeys(failing or entries, _FAILS)
 
-    def _run(self, program: bytes, last: Phase, specs: Sequence[str] = ()) -> Compilation:
-        """Compile a program at `executable-sources` up to a phase, with specs as text."""
+    def _run(self, program: bytes, last: Phase, spec: str = "") -> Compilation:
+        """Compile a program at `executable-sources` up to a phase, with the given specs or with one as text."""
         options = CompileOptions(
             compile_from=Phase.EXECUTABLE_SOURCES, compile_to=last, emit_bytecode=True
         )
-        choice = SpecChoice([load_spec(spec.encode()) for spec in specs])
+        choice = self._choice
+        if spec:
+            given = [load_spec(spec.encode())]
+            choice = replace(choice, given=given, from_project=0, automatic=frozenset())
         return Compiler(options, choice, self._session_flags).compile(program, "<dispatches>")
 
     def _differing(self, module: mlir.Operation, executables: list[str], spec: str) -> set[str]:
         """Return the executables whose code the spec changes. If the compiler fails, each is compiled separately."""
         part = to_bytecode(DispatchSources(module).program(executables).operation)
         codes: list[dict[str, str] | None] = []
-        for specs in ((), (spec,)):
+        for text in ("", spec):
             try:
-                compiled = self._run(part, Phase.EXECUTABLE_TARGETS, specs)
+                compiled = self._run(part, Phase.EXECUTABLE_TARGETS, text)
             except CompileError:
                 codes.append(None)
                 continue
@@ -429,16 +559,57 @@ def _forms(point: StartingPoint) -> tuple[list[str], str]:
     return forms, reason
 
 
-def _spec(chosen: _Chosen) -> tuple[str, dict[str, StartingPoint]]:
-    """Return a spec, and its entries by the symbol of the matcher."""
-    fresh = FreshNames([])
+def _spec(
+    chosen: _Chosen,
+    taken: Iterable[str] = (),
+    provenances: Sequence[Mapping[str, object]] = (),
+) -> tuple[str, dict[str, StartingPoint]]:
+    """Return a spec, and its entries by the symbol of the matcher, none of which is taken.
+
+    Entries with a provenance are bound to their targets.
+    """
+    fresh = FreshNames([name.removeprefix("match_") for name in taken])
     labels = [fresh.take(point.label) for point, _ in chosen]
     entries = [
         SpecEntry(label, point.workload, form, point.attributes)
         for label, (point, form) in zip(labels, chosen, strict=True)
     ]
+    if provenances:
+        entries = [
+            replace(
+                entry,
+                provenance=provenance,
+                target=Target.parse(point.target) if point.target else None,
+            )
+            for entry, provenance, (point, _) in zip(entries, provenances, chosen, strict=True)
+        ]
     named = {f"match_{label}": point for label, (point, _) in zip(labels, chosen, strict=True)}
-    return write_spec("start", entries), named
+    return write_spec(_FROZEN if provenances else "start", entries), named
+
+
+def _used_part(
+    spec: Spec,
+    used: Mapping[str, Sequence[str]],
+    reader: ProgramReader,
+    about: Mapping[str, object],
+) -> Spec | None:
+    """Return a spec with only its used entries, by matcher, with the work of their dispatches; None if all is unused."""
+    has_ranges = any(RANGES in op.attributes for op in collect(spec.module, names.NAMED_SEQUENCE))
+    if not used and not has_ranges:
+        nothing = link_nothing([spec]).spec
+        return replace(nothing, replacing=spec.replacing) if spec.replacing else None
+    try:
+        revision = Revision(spec)
+    except SpecError:
+        return spec
+    pairs = spec.anatomy.pairs
+    kept = [at for at, (matcher, _) in enumerate(pairs) if matcher in used]
+    for at in kept:
+        matcher = pairs[at][0]
+        before = provenance_of(spec.anatomy.table, matcher)
+        revision.set_provenance(at, {**about, **before, **reader.record(used[matcher])})
+    # Without knowledge of the entry that configured a dispatch, all stay.
+    return revision.finish(range(len(pairs)) if has_ranges or "" in used else kept)
 
 
 def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry | None) -> str:
@@ -447,126 +618,4 @@ def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry 
     if not forms:
         return ""
     text, entries = _spec([(point, forms[0])])
-    return commented(text, entries, registry, program)
-
-
-# --- The problems of a program, for entries: root ops of dispatches, with the compiler's configurations
-
-
-class _NoStartError(Exception):
-    """An error for a dispatch without a possible entry, with the reason, and the computation if it is known."""
-
-
-class ProgramReader:
-    """The dispatches of a program as the compiler configures them without specs.
-
-    Args:
-        sources: the program at `executable-sources`, as bytecode.
-        configured: the program at `executable-configurations`.
-        calls: the number of calls of each dispatch, in case the program does not determine it.
-        sizes: the sizes of dynamic dimensions for the costs.
-
-    Attributes:
-        points: the problems that entries can be written for, the most expensive first.
-        left_out: the other dispatches.
-        dispatches: all dispatches, without configurations.
-    """
-
-    def __init__(
-        self,
-        sources: bytes,
-        configured: bytes,
-        calls: Counter[str] | None = None,
-        sizes: Sequence[GivenSizes] = (),
-    ) -> None:
-        context = thread_context()
-        before = mlir.Module.parse(sources, context).operation
-        materialize_encodings(before)
-        self._after = mlir.Module.parse(configured, context).operation
-        self._calls = count_calls(before) if calls is None else calls
-        self._costs = dispatch_costs(before, sizes)
-        self.dispatches = find_dispatches(self._after)
-        # Read the configurations, and remove them: matchers see ops without.
-        self._configurations = {
-            dispatch.name: [
-                (root, read_configuration(root, function))
-                for root, function in _roots(dispatch.module)
-            ]
-            for dispatch in self.dispatches
-        }
-        strip_configurations(self._after)
-        self._prepared = prepare_dispatches(self.dispatches, DispatchSources(before))
-        # Join dispatches of the same problem and configuration.
-        points: dict[Hashable, StartingPoint] = {}
-        left_out: dict[tuple[str, str], tuple[str, ...]] = {}
-        for dispatch in self.dispatches:
-            try:
-                key, point = self._point(dispatch)
-            except _NoStartError as failure:
-                reason, *words = failure.args
-                why = "".join(words), reason
-                left_out[why] = (*left_out.get(why, ()), dispatch.name)
-                continue
-            if key in points:
-                same = points[key]
-                together, count = (*same.dispatches, *point.dispatches), same.calls + point.calls
-                point = replace(same, dispatches=together, calls=count)
-            points[key] = point
-        self.points = sorted(
-            points.values(),
-            key=lambda point: (
-                point.calls * (point.cost.flops or 0),
-                point.calls * (point.cost.bytes or 0),
-            ),
-            reverse=True,
-        )
-        self.left_out = [LeftOut(names_, *why) for why, names_ in left_out.items()]
-
-    def _point(self, dispatch: Dispatch) -> tuple[Hashable, StartingPoint]:
-        configured = self._configurations[dispatch.name]
-        if not configured:
-            raise _NoStartError("it has no configurable op")
-        if len(configured) > 1:
-            raise _NoStartError("it has several root ops, and a spec can configure one")
-        ((after, configuration),) = configured
-        # The root op as the spec's matchers see it. If the spec adds a batch loop, it does so before the match.
-        roots = [(op, function) for op, function in _roots(dispatch.module) if op == after]
-        workloads = (read_workload(*pair, self._after) for pair in roots)
-        if not any(map(Preparation.BATCH_LOOP.is_for, workloads)):
-            module = self._prepared.modules[dispatch.name]
-            if module is None:
-                raise _NoStartError(self._prepared.unsure or "the input of matchers is unknown")
-            roots = roots if module == dispatch.module else _roots(module)
-            if len(roots) != 1:
-                raise _NoStartError("the backend rewrites its ops before it chooses a root op")
-        root, function = roots[0]
-        op = OpInfo(root)
-        words = describe(op)
-        if configuration is None or configuration.translation_info is None:
-            raise _NoStartError("the compiler does not configure its root op", words)
-        lowering, translation = configuration.lowering_config, configuration.translation_info
-        info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
-        attributes = {names.COMPILATION_INFO: str(info)}
-        if configuration.decomposition_config is not None:
-            attributes[names.DECOMPOSITION_CONFIG] = str(configuration.decomposition_config)
-        point = StartingPoint(
-            dispatches=(dispatch.name,),
-            label=symbol_name(function) or "",
-            words=words,
-            calls=self._calls[dispatch.name],
-            cost=self._costs[dispatch.name],
-            target=str(dispatch.target or ""),
-            workload=read_workload(root, function, self._after),
-            configuration=configuration,
-            attributes=attributes,
-        )
-        return (op.key, point.target, tuple(attributes.items())), point
-
-
-def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]]:
-    return [(op, roots.function) for roots in find_root_ops(module) for op in roots.roots]
-
-
-def is_tunable(kind: OpKind) -> bool:
-    """Return whether ops of a kind can benefit from tuning. Elementwise ops do not."""
-    return kind not in (OpKind.ELEMENTWISE, OpKind.OTHER)
+    return commented(text, entries, _heading(program, entries), partial(_about_knobs, registry))

@@ -1,0 +1,220 @@
+"""The problems of a program, for entries: root ops of dispatches, with their configurations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
+
+from tuninglink.compiler import (
+    DispatchSources,
+    materialize_encodings,
+    prepare_dispatches,
+)
+from tuninglink.emission import (
+    Preparation,
+)
+from tuninglink.iree import (
+    Dispatch,
+    DispatchCost,
+    GivenSizes,
+    OpKind,
+    count_calls,
+    describe,
+    dispatch_costs,
+    find_dispatches,
+    find_root_ops,
+)
+from tuninglink.matching import OpInfo
+from tuninglink.mlir import (
+    names,
+    symbol_name,
+    thread_context,
+)
+from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
+
+
+@dataclass(frozen=True)
+class StartingPoint:
+    """Dispatches with one root op and one configuration, for one entry.
+
+    Attributes:
+        label: the name of the function of the first dispatch.
+        words: a description of the root op.
+        calls: the total number of calls in the program.
+        cost: the cost of one call.
+        workload: the root op as matchers see it.
+        configuration: the compiler's own choice.
+        attributes: the attributes by which a spec sets this configuration, by name, as MLIR prints them.
+    """
+
+    dispatches: tuple[str, ...]
+    label: str
+    words: str
+    calls: int
+    cost: DispatchCost
+    target: str
+    workload: Workload
+    configuration: Configuration
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Dispatches without an entry, with a description of their root op as far as it is known, and the reason."""
+
+    dispatches: tuple[str, ...]
+    words: str
+    reason: str
+
+    def __str__(self) -> str:
+        more = f" and {len(self.dispatches) - 1} more" if len(self.dispatches) > 1 else ""
+        what = f" ({self.words})" if self.words else ""
+        return f"{self.dispatches[0]}{more}{what}: {self.reason}"
+
+
+class _NoStartError(Exception):
+    """An error for a dispatch without a possible entry, with the reason, and the computation if it is known."""
+
+
+class ProgramReader:
+    """The dispatches of a program as the compiler configures them without specs.
+
+    Args:
+        sources: the program at `executable-sources`, as bytecode.
+        configured: the program at `executable-configurations`.
+        calls: the number of calls of each dispatch, in case the program does not determine it.
+        sizes: the sizes of dynamic dimensions for the costs.
+
+    Attributes:
+        points: the problems that entries can be written for, the most expensive first.
+        left_out: the other dispatches.
+        dispatches: all dispatches, without configurations.
+    """
+
+    def __init__(
+        self,
+        sources: bytes,
+        configured: bytes,
+        calls: Counter[str] | None = None,
+        sizes: Sequence[GivenSizes] = (),
+    ) -> None:
+        context = thread_context()
+        before = mlir.Module.parse(sources, context).operation
+        materialize_encodings(before)
+        self._after = mlir.Module.parse(configured, context).operation
+        self._calls = count_calls(before) if calls is None else calls
+        self._costs = dispatch_costs(before, sizes)
+        self.dispatches = find_dispatches(self._after)
+        # Read the configurations, and remove them: matchers see ops without.
+        self._configurations = {
+            dispatch.name: [
+                (root, read_configuration(root, function))
+                for root, function in _roots(dispatch.module)
+            ]
+            for dispatch in self.dispatches
+        }
+        strip_configurations(self._after)
+        self._prepared = prepare_dispatches(self.dispatches, DispatchSources(before))
+        self._words = {
+            dispatch.name: describe(OpInfo(roots[0][0]))
+            for dispatch in self.dispatches
+            if (roots := _roots(dispatch.module))
+        }
+        # Join dispatches of the same problem and configuration.
+        points: dict[Hashable, StartingPoint] = {}
+        left_out: dict[tuple[str, str], tuple[str, ...]] = {}
+        for dispatch in self.dispatches:
+            try:
+                key, point = self._point(dispatch)
+            except _NoStartError as failure:
+                reason, *words = failure.args
+                why = "".join(words), reason
+                left_out[why] = (*left_out.get(why, ()), dispatch.name)
+                continue
+            if key in points:
+                same = points[key]
+                together, count = (*same.dispatches, *point.dispatches), same.calls + point.calls
+                point = replace(same, dispatches=together, calls=count)
+            points[key] = point
+        self.points = sorted(
+            points.values(),
+            key=lambda point: (
+                point.calls * (point.cost.flops or 0),
+                point.calls * (point.cost.bytes or 0),
+            ),
+            reverse=True,
+        )
+        self.left_out = [LeftOut(names_, *why) for why, names_ in left_out.items()]
+
+    def calls_of(self, dispatches: Iterable[str]) -> int:
+        """Return the number of calls of dispatches in the program."""
+        return sum(self._calls[name] for name in dispatches)
+
+    def record(self, dispatches: Sequence[str], words: str = "") -> dict[str, Any]:
+        """Return the provenance of an entry for dispatches: their computation and the work of their calls, if known."""
+        record: dict[str, Any] = {}
+        if words := words or self._words.get(dispatches[0], ""):
+            record["operation"] = words
+        record |= {"dispatch": dispatches[0], "dispatches": len(dispatches)}
+        # A program that consists only of dispatches has no calls.
+        calls = {name: self._calls[name] if self._calls else 1 for name in dispatches}
+        costs = [(self._costs[name], count) for name, count in calls.items()]
+        record["calls"] = sum(calls.values())
+        record["flops"] = sum(count * (cost.flops or 0) for cost, count in costs)
+        record["bytes"] = sum(count * (cost.bytes or 0) for cost, count in costs)
+        return record
+
+    def _point(self, dispatch: Dispatch) -> tuple[Hashable, StartingPoint]:
+        configured = self._configurations[dispatch.name]
+        if not configured:
+            raise _NoStartError("it has no configurable op")
+        if len(configured) > 1:
+            raise _NoStartError("it has several root ops, and a spec can configure one")
+        ((after, configuration),) = configured
+        # The root op as the spec's matchers see it. If the spec adds a batch loop, it does so before the match.
+        roots = [(op, function) for op, function in _roots(dispatch.module) if op == after]
+        workloads = (read_workload(*pair, self._after) for pair in roots)
+        if not any(map(Preparation.BATCH_LOOP.is_for, workloads)):
+            module = self._prepared.modules[dispatch.name]
+            if module is None:
+                raise _NoStartError(self._prepared.unsure or "the input of matchers is unknown")
+            roots = roots if module == dispatch.module else _roots(module)
+            if len(roots) != 1:
+                raise _NoStartError("the backend rewrites its ops before it chooses a root op")
+        root, function = roots[0]
+        op = OpInfo(root)
+        words = describe(op)
+        if configuration is None or configuration.translation_info is None:
+            raise _NoStartError("the compiler does not configure its root op", words)
+        lowering, translation = configuration.lowering_config, configuration.translation_info
+        info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
+        attributes = {names.COMPILATION_INFO: str(info)}
+        if configuration.decomposition_config is not None:
+            attributes[names.DECOMPOSITION_CONFIG] = str(configuration.decomposition_config)
+        point = StartingPoint(
+            dispatches=(dispatch.name,),
+            label=symbol_name(function) or "",
+            words=words,
+            calls=self._calls[dispatch.name],
+            cost=self._costs[dispatch.name],
+            target=str(dispatch.target or ""),
+            workload=read_workload(root, function, self._after),
+            configuration=configuration,
+            attributes=attributes,
+        )
+        return (op.key, point.target, tuple(attributes.items())), point
+
+
+def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]]:
+    return [(op, roots.function) for roots in find_root_ops(module) for op in roots.roots]
+
+
+def is_tunable(kind: OpKind) -> bool:
+    """Return whether ops of a kind can benefit from tuning. Elementwise ops do not."""
+    return kind not in (OpKind.ELEMENTWISE, OpKind.OTHER)

@@ -1,0 +1,68 @@
+// `tuninglink init --all` writes the choice for every dispatch that an entry can configure: the same compiler generates the
+// same code with it, and a newer one makes the same choices.
+
+// RUN: rm -rf %t && mkdir -p %t
+// RUN: tuninglink init --all %s --iree-hal-target-device=cuda --iree-cuda-target=sm_80 -o %t/frozen.mlir 2>%t/remarks
+// RUN: filecheck %s --check-prefix=REMARKS --input-file=%t/remarks
+// REMARKS: remark: no entry for @normalized_dispatch_0::@cuda_nvptx_fb (reduction 32x256 over 256 {{.*}}): the entry changes the code
+// REMARKS: remark: choices written for 2 of 3 dispatches, {{[0-9.]+}}% of the operations
+
+// RUN: filecheck %s --check-prefix=SPEC --input-file=%t/frozen.mlir
+// SPEC: // The configurations of '{{.*}}init-all.mlir' for sm_80 under version {{[0-9.a-z]+}} of the compiler,
+// SPEC-NEXT: // written by `tuninglink init --all`: 2 of 3 dispatches, {{[0-9.]+}}% of the operations.
+// SPEC: tuninglink.provenance = {
+// SPEC-SAME: compiler = "{{[0-9.a-z]+}}"
+// SPEC-SAME: flags = ["--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"]
+// SPEC-SAME: left_out = [{
+// SPEC-SAME: dispatch = "@normalized_dispatch_0::@cuda_nvptx_fb"
+// SPEC-SAME: targets = ["sm_80"]
+// SPEC: // matmul 128x64x256 f16·f16→f32, rhs transposed
+// SPEC-NEXT: // @product_dispatch_0::@cuda_nvptx_fb: called once; 4,194,304 operations and 131,072 bytes a call
+// SPEC-NEXT: transform.named_sequence @match_product_dispatch_0_{{.*}} tuninglink.targets = ["sm_80"]
+// SPEC: // elementwise 1024
+// SPEC-NOT: Each knob
+
+// RUN: tuninglink compile %s --iree-hal-target-device=cuda --iree-cuda-target=sm_80 -o %t/plain.vmfb
+// RUN: tuninglink compile %s --spec %t/frozen.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 -o %t/kept.vmfb
+// RUN: cmp %t/plain.vmfb %t/kept.vmfb
+
+func.func @product(%lhs: tensor<128x256xf16>, %rhs: tensor<64x256xf16>) -> tensor<128x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<128x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x64xf32>) -> tensor<128x64xf32>
+  %product = linalg.matmul indexing_maps = [
+    affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>
+  ] ins(%lhs, %rhs : tensor<128x256xf16>, tensor<64x256xf16>) outs(%init : tensor<128x64xf32>) -> tensor<128x64xf32>
+  return %product : tensor<128x64xf32>
+}
+
+func.func @sum(%a: tensor<1024xf32>, %b: tensor<1024xf32>) -> tensor<1024xf32> {
+  %sum = arith.addf %a, %b : tensor<1024xf32>
+  return %sum : tensor<1024xf32>
+}
+
+// The compiler configures both ops of this dispatch.
+func.func @normalized(%rows: tensor<32x256xf32>) -> tensor<32x256xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<32xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32xf32>) -> tensor<32xf32>
+  %squares = linalg.generic {
+    indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>], iterator_types = ["parallel", "reduction"]
+  } ins(%rows : tensor<32x256xf32>) outs(%init : tensor<32xf32>) {
+  ^bb0(%value: f32, %sum: f32):
+    %square = arith.mulf %value, %value : f32
+    %next = arith.addf %sum, %square : f32
+    linalg.yield %next : f32
+  } -> tensor<32xf32>
+  %result = tensor.empty() : tensor<32x256xf32>
+  %normalized = linalg.generic {
+    indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m)>, affine_map<(m, n) -> (m, n)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%rows, %squares : tensor<32x256xf32>, tensor<32xf32>) outs(%result : tensor<32x256xf32>) {
+  ^bb0(%value: f32, %sum: f32, %out: f32):
+    %scale = math.rsqrt %sum : f32
+    %scaled = arith.mulf %value, %scale : f32
+    linalg.yield %scaled : f32
+  } -> tensor<32x256xf32>
+  return %normalized : tensor<32x256xf32>
+}

@@ -1,0 +1,130 @@
+"""Frozen specs: entries for all dispatches of a program, which keep its code, and say what they were written for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from programs import EXAMPLES, PROGRAMS, TARGETS
+from tuning_programs import CONVOLUTION, REDUCTION, matmul
+
+import tuninglink
+from tuninglink.errors import CompileError
+from tuninglink.mlir import DiagnosticSink
+from tuninglink.specs import Spec, load_spec, provenance_of
+
+if TYPE_CHECKING:
+    from tuninglink.compiler import Compilation
+    from tuninglink.scaffolding import InitSpec
+
+QUIET = DiagnosticSink(lambda _: None)
+
+ADDITION = """
+func.func @main(%a: tensor<1024xf32>, %b: tensor<1024xf32>) -> tensor<1024xf32> {
+  %sum = arith.addf %a, %b : tensor<1024xf32>
+  return %sum : tensor<1024xf32>
+}"""
+
+NORMALIZATION = (PROGRAMS / "reduction.mlir").read_text()
+
+
+def program(*parts: str) -> str:
+    return "\n".join(part.replace("@main", f"@part{number}") for number, part in enumerate(parts))
+
+
+def freeze(source: str, target: str, *specs: str) -> InitSpec:
+    return tuninglink.init_spec(
+        source.encode(),
+        frozen=True,
+        specs=[spec.encode() for spec in specs],
+        flags=TARGETS[target],
+        diagnostics=QUIET,
+    )
+
+
+def compiled(source: str, target: str, *specs: str) -> Compilation:
+    return tuninglink.compile(
+        source.encode(),
+        specs=[spec.encode() for spec in specs],
+        flags=[*TARGETS[target], "--compile-to=executable-targets"],
+        diagnostics=QUIET,
+    )
+
+
+def provenances(spec: Spec) -> list[dict[str, object]]:
+    return [provenance_of(spec.anatomy.table, entry.matcher) for entry in spec.entries]
+
+
+@pytest.mark.parametrize("target", ["hip", "cuda", "llvm-cpu"])
+def test_a_frozen_spec_configures_every_dispatch_and_changes_no_code(target: str) -> None:
+    source = program(matmul(128, 256, 512, "f16"), CONVOLUTION, REDUCTION, ADDITION)
+    frozen = freeze(source, target)
+    assert frozen.left_out == ()
+    plain, kept = compiled(source, target), compiled(source, target, frozen.text)
+    assert kept.output == plain.output
+    assert len({item.dispatch for item in kept.applied}) == 4
+    assert all(item.is_own for item in kept.applied)
+    assert frozen.coverage == "4 of 4 dispatches, 100.0% of the operations"
+
+
+def test_a_frozen_spec_records_what_it_was_written_for() -> None:
+    source = program(matmul(128, 256, 512, "f16"), NORMALIZATION)
+    frozen = freeze(source, "hip")
+    spec = load_spec(frozen.text.encode())
+    whole = provenance_of(spec.anatomy.table)
+    assert whole["targets"] == ["gfx942"]
+    assert whole["flags"] == list(TARGETS["hip"])
+    entries = provenances(spec)
+    assert {entry["compiler"] for entry in entries} == {whole["compiler"]}
+    assert entries[0]["operation"] == "matmul 128x256x512 f16·f16→f32"
+    assert entries[0]["flops"] == 2 * 128 * 256 * 512
+    # The dispatches without an entry are there, with their reasons.
+    assert len(frozen.left_out) == 2
+    records = str(whole["left_out"])
+    for left in frozen.left_out:
+        assert left.dispatches[0] in records
+        assert left.reason.split("'")[-1] in records
+    assert sum(entry["dispatches"] for entry in entries) + 2 == whole["dispatches"]  # type: ignore[misc]
+
+
+def test_choices_of_given_specs_stay_and_unused_entries_go() -> None:
+    large, other = matmul(128, 256, 512, "f16"), matmul(32, 32, 32, "f16")
+    started = freeze(program(large, other), "hip")
+    tuned = re.sub(r"reduction = \[0, 0, 8\]", "reduction = [0, 0, 4]", started.text)
+    assert tuned != started.text
+    assert len(started.entries) == 2
+    source = program(matmul(64, 64, 64, "f16"), large, ADDITION)
+    frozen = freeze(source, "hip", tuned)
+    code = compiled(source, "hip", tuned).output
+    assert compiled(source, "hip", frozen.text).output == code
+    assert b"reduction = [0, 0, 4]" in frozen.text.encode()
+    spec = load_spec(frozen.text.encode())
+    operations = [str(entry["operation"]) for entry in provenances(spec)]
+    assert len(operations) == 3
+    assert operations[0].startswith("matmul 128x256x512")
+    assert not any("32x32x32" in operation for operation in operations)
+
+
+def test_the_choice_of_a_default_spec_is_written_as_well() -> None:
+    source = (EXAMPLES / "mmt_2048x1280x5120.mlir").read_text()
+    default = compiled(source, "hip")
+    assert [item.is_own for item in default.applied] == [True]
+    frozen = freeze(source, "hip")
+    (entry,) = provenances(load_spec(frozen.text.encode()))
+    assert str(entry["source"]).endswith("gfx942.mlir")
+    alone = tuninglink.compile(
+        source.encode(),
+        specs=[frozen.text.encode()],
+        default_specs=False,
+        flags=[*TARGETS["hip"], "--compile-to=executable-targets"],
+        diagnostics=QUIET,
+    )
+    assert alone.output == default.output
+
+
+def test_a_frozen_spec_is_for_all_dispatches() -> None:
+    with pytest.raises(CompileError, match="select none"):
+        tuninglink.init_spec(b"", frozen=True, top=1, flags=TARGETS["hip"])
+    with pytest.raises(CompileError, match="no entry can be written"):
+        freeze("func.func @main() { return }", "hip")
