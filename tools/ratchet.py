@@ -16,7 +16,7 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (3427, 149),
+    "": (2855, 130),
     "mlir.dialects": (7, 0),
     "pages": (31, 1),
     "workers": (673, 37),
@@ -54,14 +54,15 @@ LIMITS: Final = {
     "replacing": (618, 38),
     "preprocessing": (227, 5),
     "pinning": (512, 27),
+    "scaffolding": (859, 27),
     "doctor": (244, 9),
-    "cli": (5247, 191),
+    "cli": (5286, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
 MOST_FILES: Final = 245
-SHORTEST_MEAN: Final = 13.9
+SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
