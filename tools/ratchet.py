@@ -55,13 +55,14 @@ LIMITS: Final = {
     "preprocessing": (227, 5),
     "pinning": (512, 27),
     "scaffolding": (859, 27),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5286, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 245
+MOST_FILES: Final = 247
 SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
