@@ -148,6 +148,7 @@ MISTAKES = {
     "subgroups of no loop": Mistake("subgroup = [1, 2, 1, 2, 0, 0, 0]", "subgroup = [0, 0, 0, 0, 0, 0, 0]", "'subgroup' with 'mma_kind', and it tiles no loop", "such as subgroup", example=CONVOLUTION),
     "threads for subgroups": Mistake("subgroup = [1, 2, 1, 2, 0, 0, 0]", "thread = [1, 2, 1, 2, 0, 0, 0]", "needs 'subgroup' with 'mma_kind'", "such as subgroup", "warning", example=CONVOLUTION, line="lowering_config"),
     "scalable vectors": Mistake(VECTORS, "vector_common_parallel = [8, [16], 0]", "znver4 has no scalable vectors", "[8, 16, 0]", target="znver4", example=CPU),
+    "scalable vectors of Neon": Mistake(VECTORS, "vector_common_parallel = [8, [16], 0]", "cortex-a76 has no scalable vectors", "[8, 16, 0]", target="cortex-a76", example=CPU),
     "scalable vectors of a generic CPU": Mistake(VECTORS, "vector_common_parallel = [8, [16], 0]", "a generic aarch64 has none", "[8, 16, 0]", "warning", target="aarch64", example=CPU),
     "tiles of GPUs": Mistake("distribution = ", "workgroup = ", "'workgroup' is not a level", "'distribution'", "warning", example=CPU),
     "steps of GPUs": Mistake("vector_reduction = ", "reduction = ", "'reduction' is not a level", "'vector_reduction'", "warning", example=CPU),

@@ -27,6 +27,12 @@ def test_flags_of_a_target_make_the_compiler_compile_for_it(name: str) -> None:
     assert Target.from_attribute(variant.attributes["target"]) == target
 
 
+@pytest.mark.parametrize("name", ["riscv64", "generic-rv64"])
+def test_a_risc_v_cpu_without_a_name_multiplies_floats(name: str) -> None:
+    program = PROGRAM.replace(b"addf", b"mulf")
+    assert compile_program(program, default_specs=False, flags=compile_flags(Target.parse(name)))
+
+
 def test_products_that_the_compiler_does_not_know_are_compiled_for_as_their_architecture() -> None:
     assert compile_flags(Target.parse("h100"))[-1] == "--iree-cuda-target=sm_90"
 

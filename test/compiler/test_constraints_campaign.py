@@ -501,6 +501,36 @@ CASES = {
         Verdict.NOT_DECIDED,
         compiles=False,
     ),
+    "a scalable tile": Case(
+        matmul(64, 320, 512, "f16", result="f32"),
+        "neoverse-v1",
+        DOUBLE_TILING,
+        of_dimensions("distribution", 16, 0)
+        | of_dimensions("vector_common_parallel", 8, 8)
+        | {"vector_reduction[2]": 1, "scalable[1]": 1},
+        Verdict.PROVEN,
+        compiles=True,
+    ),
+    "a scalable tile whose masks end with a reduction": Case(
+        FORMS["channels-first"](random.Random("303/channels-first/0")),
+        "neoverse-v1",
+        DOUBLE_TILING,
+        of_dimensions("distribution", 8, 64)
+        | of_dimensions("vector_common_parallel", 4, 4)
+        | {"cache_reduction[2]": 32, "vector_reduction[2]": 8, "scalable[1]": 1},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
+    "results that overflow the stack": Case(
+        FORMS["fused"](random.Random("202/fused/0")),
+        "sifive-x280",
+        DOUBLE_TILING,
+        of_dimensions("distribution", 16)
+        | of_dimensions("vector_common_parallel", 1, 4)
+        | {"cache_reduction[2]": 128, "vector_reduction[2]": 2, "enable_loop_peeling": 1},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
     "levels that the pipeline does not read": Case(
         matmul(64, 256, 16),
         "znver4",

@@ -1,12 +1,10 @@
 """Targets by name and by attribute, checked against the compiler's own results for the names."""
 
 import ctypes
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
-from compilations import run_compiler
 from iree.compiler import ir as mlir
 from iree.compiler.api import Session, Source, ctypes_dl
 from iree.compiler.dialects import iree_gpu
@@ -146,19 +144,29 @@ def test_vulkan_has_names_of_its_own_for_gpus_of_other_backends(name: str) -> No
 @since_3_13  # LLVM knows more names with each release
 @pytest.mark.parametrize("instruction_set", ["x86_64", "aarch64", "riscv64"])
 def test_cpu_names_are_those_that_the_compiler_lists(instruction_set: str) -> None:
-    arguments = (
-        "-",
-        "--compile-to=executable-sources",
-        "--iree-hal-target-device=local",
-        "--iree-hal-local-target-device-backends=llvm-cpu",
-        f"--iree-llvmcpu-target-triple={instruction_set}-linux-gnu",
-        "--iree-llvmcpu-target-cpu=nonesuch",
-    )
-    answer = run_compiler("iree-compile", arguments, PROGRAM)
-    listed = re.search(r"List of accepted CPUs: (.*)", answer.errors.decode())
-    assert listed
-    accepted = set(listed[1].split(", ")) - {"generic"}
-    assert accepted == set(known_targets.CPUS[instruction_set].split())
+    listed = compiler_targets.listed_cpus()
+    assert listed[instruction_set] == set(known_targets.CPUS[instruction_set].split())
+
+
+def test_a_cpu_that_only_the_compiler_knows_is_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    older = {
+        family: names.replace("cortex-a76 ", "").replace("spacemit-x60", "")
+        for family, names in known_targets.CPUS.items()
+    }
+    monkeypatch.setattr(known_targets, "CPUS", older)
+    known_targets.known_target_names.cache_clear()
+    compiler_targets.listed_cpus.cache_clear()
+    try:
+        for name, family in (("cortex-a76", "aarch64"), ("Spacemit-X60", "riscv64")):
+            with pytest.raises(TargetError):
+                Target.parse(name)
+            assert compiler_targets.read_target(name) == Target("llvm-cpu", family, name.lower())
+        with pytest.raises(TargetError, match="did you mean 'cortex-a7"):
+            compiler_targets.read_target("cortex-a74")
+    finally:
+        monkeypatch.undo()
+        known_targets.known_target_names.cache_clear()
+        compiler_targets.listed_cpus.cache_clear()
 
 
 def test_cpus() -> None:

@@ -14,7 +14,8 @@ from cpu_dispatches import CPUS, flags_for
 from iree.compiler import ir as mlir
 from processes import PATIENCE
 
-from tuninglink.iree import SPIRV_LEVELS, find_root_ops
+from tuninglink.compiler.targets import compile_flags
+from tuninglink.iree import SPIRV_LEVELS, Target, find_root_ops
 from tuninglink.mlir import names
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.solver import Grade, UndecidedError
@@ -91,6 +92,10 @@ TARGETS: Final = {
         for gpu in ("rdna3", "rdna4", "rtx4090", "ampere", "pascal", "adreno", "valhall", "arm5gen")
     },
     **{cpu: TrialTarget(tuple(flags_for(cpu)), _SOURCES, _CPU_PIPELINES) for cpu in CPUS},
+    **{
+        board: TrialTarget(tuple(compile_flags(Target.parse(board))), _SOURCES, _CPU_PIPELINES)
+        for board in ("cortex-a53", "cortex-a76", "cortex-a710", "spacemit-x60", "sifive-x280")
+    },
     **{
         cpu: TrialTarget((*_RISCV64, *features), _SOURCES, _CPU_PIPELINES)
         for cpu, features in {

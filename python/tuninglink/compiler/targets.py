@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -114,10 +116,46 @@ def _is_host(name: str) -> bool:
 
 
 def named_target(name: str) -> Target:
-    """Return the target with a name; `host` is the processor of this machine."""
+    """Return the target with a name; `host` is the processor of this machine.
+
+    A name that the tables lack may be that of a CPU which a newer compiler knows.
+    """
     if _is_host(name):
         return Target.from_attribute(executable_target(_HOST_FLAGS, thread_context()))
-    return Target.parse(name)
+    try:
+        return Target.parse(name)
+    except TargetError as failure:
+        lower, listed = name.strip().lower(), listed_cpus()
+        family = next((family for family, cpus in listed.items() if lower in cpus), None)
+        if family is not None:
+            return Target("llvm-cpu", family, lower)
+        raise failure from None
+
+
+@cache
+def listed_cpus() -> Mapping[str, frozenset[str]]:
+    """Return the names of the CPUs that the compiler lists, by instruction set."""
+    return {family: frozenset(_listed(family)) for family in targets.CPUS if targets.CPUS[family]}
+
+
+def _listed(family: str) -> Iterator[str]:
+    # The compiler lists the names in its answer to an unknown one.
+    triple = f"--iree-llvmcpu-target-triple={family}-unknown-linux-gnu"
+    flags = ("--iree-hal-target-backends=llvm-cpu", triple, "--iree-llvmcpu-target-cpu=help")
+    with suppress(OSError, subprocess.TimeoutExpired):
+        result = subprocess.run(  # noqa: S603 - it is the compiler's own tool
+            [iree_compile(), "-", "-o", os.devnull, *flags],
+            input=_PROBED_PROGRAM,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
+        if found := _LISTED.search(result.stderr):
+            yield from (name for name in found[1].split(", ") if name != "generic")
+
+
+_LISTED: Final = re.compile(r"List of accepted CPUs: (.+)")
 
 
 def read_target(name: str) -> Target:
@@ -148,6 +186,11 @@ def read_target(name: str) -> Target:
     return target
 
 
+_FEATURES_FLAG: Final = "--iree-llvmcpu-target-cpu-features"
+_GENERAL_RISCV: Final = "+m,+a,+f,+d,+c"
+"""RV64GC, which the distributions of Linux require. A RISC-V CPU without a name has none of these features in the
+compiler, whose code then calls functions for multiplications and for floats that an embedded ELF file does not have."""
+
 _DEVICES: Final = {"rocm": "hip", "cuda": "cuda", "vulkan": "vulkan", "metal": "metal"}
 """The device of a backend. Other backends run on the local device."""
 
@@ -170,11 +213,13 @@ def expanded_target(name: str, explicit: Sequence[str] = ()) -> tuple[str, ...]:
     values = dict(flag.split("=", 1) for flag in flags)
     for flag in explicit:
         key = flag.partition("=")[0]
+        if key == _FEATURES_FLAG:
+            values.pop(key, None)  # features are chosen for a target, and do not name another
         is_foreign = key in NAMING_FLAGS and NAMING_FLAGS[key] != target.backend
         if flag not in flags and (key in values or is_foreign):
             message = f"--target {name} conflicts with {flag}; it stands for {' '.join(flags)}"
             raise UsageError(error(message))
-    return tuple(flag for flag in flags if flag not in explicit)
+    return tuple(flag for flag in flags if flag not in explicit and flag.split("=")[0] in values)
 
 
 def compile_flags(target: Target) -> list[str]:
@@ -190,6 +235,8 @@ def compile_flags(target: Target) -> list[str]:
         if backend == "llvm-cpu" and target.family != backend:
             flags.append(f"--iree-llvmcpu-target-triple={target.family}-unknown-linux-gnu")
             flags.append(f"--iree-llvmcpu-target-cpu={target.architecture or 'generic'}")
+            if target.family == "riscv64" and target.architecture in (None, "generic-rv64"):
+                flags.append(f"{_FEATURES_FLAG}={_GENERAL_RISCV}")
         return flags
     flags = [f"--iree-hal-target-device={device}"]
     sku = None if target.sku in targets.CUDA_PRODUCTS else target.sku

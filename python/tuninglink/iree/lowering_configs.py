@@ -5,7 +5,7 @@ The entries for GPUs have the same meaning on any GPU. The bindings have no clas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -243,14 +243,20 @@ def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | N
 
 
 def cpu_lowering_config(
-    levels: Mapping[CpuLevel, Sequence[int]], context: mlir.Context
+    levels: Mapping[CpuLevel, Sequence[int]],
+    context: mlir.Context,
+    scalable: Container[tuple[CpuLevel, int]] = (),
 ) -> mlir.Attribute:
-    """Return a `#iree_cpu.lowering_config` with the tile sizes of each loop, by level.
+    """Return a `#iree_cpu.lowering_config` with the tile sizes of each loop, by level; some are scalable.
 
     Raises:
         MLIRError: a size does not fit into 64 bits.
     """
-    text = ", ".join(f"{level.value} = {list(sizes)}" for level, sizes in levels.items())
+    listed = {
+        level: [[size] if (level, loop) in scalable else size for loop, size in enumerate(sizes)]
+        for level, sizes in levels.items()
+    }
+    text = ", ".join(f"{level.value} = {sizes}" for level, sizes in listed.items())
     return mlir.Attribute.parse(f"{CPU_CONFIGURATION}{text}>", context)
 
 

@@ -159,6 +159,17 @@ class Target:
         )
 
     @property
+    def has_scalable_vectors(self) -> bool | None:
+        """Whether a CPU has vectors of a size that is known only at run time; None if features decide it.
+
+        With SME alone, the compiler has no code for them.
+        """
+        if self.family == "x86_64":
+            return False
+        vectors = self.cpu_vectors or CPU_VECTORS.get(self.architecture or "")
+        return None if vectors is None else not vectors.features.isdisjoint({"sve", "sve2"})
+
+    @property
     def name(self) -> str:
         """The most specific name."""
         return self.names[0]

@@ -36,6 +36,7 @@ from tuninglink.solver import (
     Verdict,
     unknown,
 )
+from tuninglink.spaces.cpu import SCALABLE
 from tuninglink.spaces.gpu import (
     DENORMALS,
     FUNCTION_ATTRIBUTES,
@@ -82,6 +83,7 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
             if tiling is not None:
                 sizes = tiling.sizes
                 result |= {f"{level}[{loop}]": str(size) for loop, size in enumerate(sizes) if size}
+                result |= {f"{SCALABLE}[{loop}]": "true" for loop in sorted(tiling.scalable)}
                 if tiling.interchange:
                     result[f"{level}.interchange"] = str(list(tiling.interchange))
     elif entries is not None:
@@ -287,6 +289,7 @@ KNOBS: Final[Mapping[str, tuple[str, str]]] = {
         "whether the last iteration of a loop that its tile does not divide is peeled",
         "",
     ),
+    "scalable": ("whether the tile of a vector is a multiple of the vector scale", ""),
     "tile_sizes": ("tiles of the loops, a list for each level", "elements"),
     "window": ("tile of a window that is unrolled", "elements"),
     "matrix": ("size of a cooperative matrix", "elements"),

@@ -27,6 +27,19 @@ FLAGS = {
         *(LOCAL, CPU, "--iree-llvmcpu-target-triple=x86_64-unknown-linux-gnu"),
         "--iree-llvmcpu-target-cpu=znver4",
     ),
+    "Cortex-A76": (
+        *(LOCAL, CPU, "--iree-llvmcpu-target-triple=aarch64-unknown-linux-gnu"),
+        "--iree-llvmcpu-target-cpu=cortex-a76",
+    ),
+    "spacemit-x60": (
+        *(LOCAL, CPU, "--iree-llvmcpu-target-triple=riscv64-unknown-linux-gnu"),
+        "--iree-llvmcpu-target-cpu=spacemit-x60",
+    ),
+    "riscv64": (
+        *(LOCAL, CPU, "--iree-llvmcpu-target-triple=riscv64-unknown-linux-gnu"),
+        "--iree-llvmcpu-target-cpu=generic",
+        "--iree-llvmcpu-target-cpu-features=+m,+a,+f,+d,+c",
+    ),
     "gfx942": (HIP, "--iree-rocm-target=gfx942"),
     "mi300x": (HIP, "--iree-rocm-target=mi300x"),
     "cdna3": (HIP, "--iree-rocm-target=gfx942"),
@@ -53,10 +66,17 @@ def test_a_family_may_be_refined() -> None:
     assert options.flags == HOST
 
 
+def test_features_replace_those_of_the_target() -> None:
+    vectors = "--iree-llvmcpu-target-cpu-features=+m,+a,+f,+d,+c,+v"
+    options = FlagReader(COMPILE_FLAGS, ["--target=riscv64", vectors])
+    assert options.flags == (*FLAGS["riscv64"][:-1], vectors)
+
+
 @pytest.mark.parametrize(
     ("name", "flag"),
     [
         ("host", "--iree-llvmcpu-target-cpu=znver4"),
+        ("cortex-a76", "--iree-llvmcpu-target-cpu=cortex-a55"),
         ("host", HIP),
         ("host", "--iree-hal-target-backends=llvm-cpu"),
         ("mi300x", "--iree-rocm-target=gfx942"),
@@ -69,7 +89,7 @@ def test_a_flag_that_names_another_target_is_one_error(name: str, flag: str) -> 
     with pytest.raises(UsageError) as caught:
         FlagReader(COMPILE_FLAGS, ["--target", name, flag])
     (diagnostic,) = caught.value.diagnostics
-    flags = " ".join(FLAGS[name])
+    flags = " ".join(FLAGS.get(name, FLAGS["Cortex-A76"]))
     assert diagnostic.message == f"--target {name} conflicts with {flag}; it stands for {flags}"
     assert not diagnostic.notes
 

@@ -7,6 +7,7 @@ with lazy_imports(globals()):
         BACKEND as BACKEND,
         LOOP_PEELING as LOOP_PEELING,
         PIPELINES as PIPELINES,
+        SCALABLE as SCALABLE,
     )
     from tuninglink.spaces.cpu.cpu_space import CpuProvider as CpuProvider, CpuSpace as CpuSpace
     from tuninglink.spaces.cpu.nest import live_values as live_values, neighbors as neighbors

@@ -105,6 +105,9 @@ _PROVENANCE: Final = {
 LOOP_PEELING: Final = "enable_loop_peeling"
 """The knob that peels the last iteration of a loop that its tile does not divide."""
 
+SCALABLE: Final = "scalable"
+"""The knob that makes a vector tile a multiple of the vector scale, which is known at run time."""
+
 _VECTOR_LEVELS: Final = {False: CpuLevel.VECTOR_COMMON_PARALLEL, True: CpuLevel.VECTOR_REDUCTION}
 """The level of vector tiles, by whether a loop is a reduction."""
 
@@ -149,6 +152,15 @@ class CpuRules:
             for loop in self.loops
         }
         self.peeling = builder.knob(OneOfKnob(LOOP_PEELING, ("off", "on")))
+        # The loop whose vector tile may be scalable.
+        self.scalable_loop: int | None = None
+        self.scalable: Expression = number(0)
+        rows_and_columns = _WINDOWS.get(nest.operation, ())
+        if cpu.has_scalable and self.checks_vectors and nest.scalable_loop not in rows_and_columns:
+            self.scalable_loop = nest.scalable_loop
+        if self.scalable_loop is not None:
+            name = f"{SCALABLE}[{self.scalable_loop}]"
+            self.scalable = builder.knob(OneOfKnob(name, ("off", "on")))
         # The parts of loops that remain after the levels that apply to them.
         self.parts = [
             self.part(
@@ -177,6 +189,8 @@ class CpuRules:
             )
             bound = select(tile > bound, tile, bound)
             size = select(all_of(tile > 0, tile < size), tile, size)
+        if loop == self.scalable_loop and CpuLevel.VECTOR_COMMON_PARALLEL in levels:
+            is_known = all_of(is_known, self.scalable == 0)
         return TiledLoop(size, is_known, bound)
 
     def misplaced(self, *, are_read: bool = True) -> Iterator[tuple[CpuLevel, int]]:
@@ -203,12 +217,21 @@ class CpuRules:
         self.add(tile == 0 if condition is None else condition, message, tile)
 
     def limit_vector(
-        self, what: str, sizes: Sequence[Expression], bits: int, when: Sequence[Expression] = ()
+        self,
+        what: str,
+        sizes: Sequence[Expression],
+        bits: int,
+        when: Sequence[Expression] = (),
+        room: int | None = None,
     ) -> None:
-        """Require a vector to be smaller than the compiler's limit, as `LLVMCPUVerifyVectorSizeLegalityPass` does."""
+        """Require a vector to be smaller than the compiler's limit, as `LLVMCPUVerifyVectorSizeLegalityPass` does.
+
+        A vector that may be kept in memory also fits into a room of bytes.
+        """
         if not sizes:
             return
         limit = _NATIVE_VECTORS * self.cpu.vector_bytes
+        limit = limit if room is None else min(limit, room + 1)
         # The compiler rounds up to whole bytes before it compares.
         fits = product(bits, sizes) <= BYTE * (limit - 1)
         message = (
@@ -243,6 +266,11 @@ _NATIVE_VECTORS: Final = 512
 (`LLVMCPUVerifyVectorSizeLegalityPass`).
 """
 
+_STACK_BYTES: Final = 32 * 1024
+"""The compiler's limit for the memory of a function on the stack if the target specifies none
+(`--iree-llvmcpu-stack-allocation-limit`).
+"""
+
 _VECTOR_BYTES: Final = 8
 """The native vector size that the compiler assumes for its limit if the target specifies none."""
 
@@ -270,6 +298,15 @@ class Cpu:
     architecture: str
     features: frozenset[str]
     links_nothing: bool
+    stack_bytes: int
+
+    @property
+    def has_scalable(self) -> bool:
+        """Whether the compiler vectorizes with scalable vectors: on AArch64 only, and not with SME alone."""
+        return self.architecture.startswith("aarch64") and not _SVE.isdisjoint(self.features)
+
+
+_SVE: Final = frozenset({"+sve", "+sve2"})
 
 
 def read_cpu(workload: Workload) -> Cpu:
@@ -281,6 +318,7 @@ def read_cpu(workload: Workload) -> Cpu:
     entries = entries_of(last) if isinstance(last, mlir.DictAttr) else {}
     size = entries.get("native_vector_size")
     native = size.value if isinstance(size, mlir.IntegerAttr) and size.value > 0 else _VECTOR_BYTES
+    stack = entries.get("max_stack_allocation_size")
     architecture = _string(entries.get("target_triple")).partition("-")[0]
     features = _string(entries.get("cpu_features")).split(",")
     # When the compiler masks; see `LLVMCPULowerExecutableTargetPass`.
@@ -299,6 +337,7 @@ def read_cpu(workload: Workload) -> Cpu:
         architecture=architecture,
         features=frozenset(features),
         links_nothing=_string(result[1]).startswith(_EMBEDDED),
+        stack_bytes=stack.value if isinstance(stack, mlir.IntegerAttr) else _STACK_BYTES,
     )
 
 
@@ -422,6 +461,7 @@ def add_necessary_rules(rules: CpuRules) -> None:
         unused = () if innermost in pipeline.unused else rules.loops
         when = [rules.tiles[innermost, loop] == 0 for loop in unused]
         when += [rules.tiles[level, loop] == 0 for level, loop in rules.misplaced()]
+        when.append(rules.scalable == 0)
         for loop, part in enumerate(rules.parts):
             is_masked = rules.cpu.masking is not Masking.NEVER
             configured = any_of(part.is_known, rules.vector_tile(loop) > 0)
@@ -467,15 +507,37 @@ def add_sufficient_rules(rules: CpuRules) -> None:
         rules.limit_vector(what, masked, vector.bits, when)
     for neighbor, sizes, when in _fused_vectors(rules):
         what = f"the vectors of {neighbor.what} may have"
-        rules.limit_vector(what, sizes, neighbor.bits, when)
+        rules.limit_vector(what, sizes, neighbor.bits, when, rules.cpu.stack_bytes)
+    _add_scalable_rules(rules)
     if rules.cpu.masking is Masking.ALWAYS:
         # The compiler would peel forever.
-        for loop in rules.parallel:
+        is_read = CpuLevel.CACHE_PARALLEL not in rules.pipeline.unused
+        for loop in rules.parallel if is_read else ():
             around, outer = rules.named_tile(CpuLevel.DISTRIBUTION, loop)
             tile, inner = rules.named_tile(CpuLevel.CACHE_PARALLEL, loop)
             message = f"with peeling, {inner} must not be larger than {outer} ({{}} <= {{}})"
             condition = any_of(rules.peeling == 0, tile <= around, tile == 0)
             rules.add(condition, message, tile, around)
+
+
+def _add_scalable_rules(rules: CpuRules) -> None:
+    """Add the rules for a vector tile that is a multiple of the vector scale."""
+    if rules.scalable_loop is None:
+        return
+    # LLVM has no code for other multiples of the vector scale.
+    tile, name = rules.named_tile(CpuLevel.VECTOR_COMMON_PARALLEL, rules.scalable_loop)
+    powers = [tile == 1 << power for power in range(1, _LARGEST_SCALABLE.bit_length())]
+    message = f"a scalable {name} must be a power of two from 2 to {_LARGEST_SCALABLE} ({{}})"
+    rules.add(any_of(rules.scalable == 0, *powers), message, tile)
+    # The last dimension of a mask over a reduction is the reduction.
+    for loop in rules.loops:
+        if rules.nest.loops[loop].reduces:
+            tile, name = rules.named_tile(CpuLevel.VECTOR_REDUCTION, loop)
+            message = f"{name} must be 1 beside a scalable tile ({{}} == 1)"
+            rules.add(any_of(rules.scalable == 0, tile == 1), message, tile)
+
+
+_LARGEST_SCALABLE: Final = 256
 
 
 def unknown(rules: CpuRules) -> str:
@@ -522,6 +584,10 @@ def _fused_vectors(
             yield neighbor, [own, *whole], [any_of(*outside)]
 
 
+_ASSUMED_SCALE: Final = 4
+"""The scale of the longest vectors of today's CPUs, 512 bits, which are those of A64FX."""
+
+
 def add_stack_rules(rules: CpuRules) -> None:
     """Add the rules that keep the vectors of elementwise code on the stack."""
     # Registers hold a few hundred bytes. The simultaneously live values of an elementwise body are on the stack, each
@@ -536,7 +602,9 @@ def add_stack_rules(rules: CpuRules) -> None:
         what, bits, live = body.what, body.bits, body.live
         if not live:
             continue
-        fits = product(bits * live, sizes) <= BYTE * LARGEST_FRAME_BYTES
+        scale = select(rules.scalable == 0, 1, _ASSUMED_SCALE)
+        room = BYTE * LARGEST_FRAME_BYTES
+        fits = product(bits * live, sizes) * scale <= room
         message = (
             f"{live} vectors of {what} with {shape_of(sizes)} elements of {bits} bits should fit into "
             f"{LARGEST_FRAME_BYTES >> 10} KiB of stack: IREE's workers have {WORKER_STACK_BYTES >> 10} KiB"

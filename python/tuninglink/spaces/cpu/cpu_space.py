@@ -27,6 +27,7 @@ from tuninglink.spaces.cpu.cpu_rules import (
     LOOP_PEELING,
     PIPELINES,
     PROVIDER,
+    SCALABLE,
     Cpu,
     CpuRules,
     Masking,
@@ -267,11 +268,13 @@ class CpuSpace(Space):
         self, nest: LoopNest, cpu: Cpu, pipeline: mlir.Attribute, problem: Problem, doubt: str = ""
     ) -> None:
         self.nest = nest
+        self._cpu = cpu
         self._pipeline = pipeline
         self._properties = PIPELINES[str(pipeline)]
         decomposes = self._properties.decomposes_convolutions and is_decomposed(nest.operation)
         self._verified = frozenset(LEVELS if decomposes else ())
         rules = CpuRules(nest, cpu, self._properties)
+        self._scalable_loop = rules.scalable_loop
         add_necessary_rules(rules)
         add_sufficient_rules(rules)
         add_stack_rules(rules)
@@ -302,6 +305,9 @@ class CpuSpace(Space):
             if name != LOOP_PEELING:
                 raise MismatchError(f"'{name}' is set")
         result, loops = {LOOP_PEELING: int(bool(options))}, len(self.nest.loops)
+        if self._scalable_loop is not None:
+            tiling = levels.get(CpuLevel.VECTOR_COMMON_PARALLEL.value)
+            result[f"{SCALABLE}[{self._scalable_loop}]"] = int(bool(tiling and tiling.scalable))
         for level in CpuLevel:
             sizes = self._sizes(level.value, levels) if level.value in levels else ()
             for loop in range(loops):
@@ -320,8 +326,11 @@ class CpuSpace(Space):
             for level, tiling in sizes.items()
             if any(tiling) or level is CpuLevel.DISTRIBUTION or level in self._verified
         }
+        loop = self._scalable_loop
+        is_scalable = bool(assignment.get(f"{SCALABLE}[{loop}]"))
+        scalable = [(CpuLevel.VECTOR_COMMON_PARALLEL, loop)] if is_scalable else []
         try:
-            lowering = cpu_lowering_config(used, context)
+            lowering = cpu_lowering_config(used, context, scalable)
         except mlir.MLIRError as failure:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
         options = None
@@ -337,8 +346,11 @@ class CpuSpace(Space):
         tiling = levels[name]
         if tiling is None:
             raise MismatchError(f"'{name}' is not a list of sizes")
-        if tiling.scalable:
-            raise MismatchError(f"'{name}' has scalable sizes")
+        is_vector = name == CpuLevel.VECTOR_COMMON_PARALLEL.value
+        if tiling.scalable - {self._scalable_loop if is_vector else None}:
+            is_other = self._cpu.has_scalable or self._cpu.architecture.startswith("riscv")
+            lack = "" if is_other else ", and the target has no scalable vectors"
+            raise MismatchError(f"'{name}' has scalable sizes{lack}")
         if tiling.interchange:
             if sorted(tiling.interchange) != list(range(len(tiling.sizes))):
                 text = f"the interchange of '{name}' does not name each of its loops once"

@@ -86,6 +86,7 @@ class LoopNest:
     score_loops: tuple[int, ...] = ()
     is_lost: bool = False
     live: int = 0
+    scalable_loop: int | None = None
 
 
 def read_nest(workload: Workload) -> LoopNest:
@@ -137,7 +138,23 @@ def read_nest(workload: Workload) -> LoopNest:
         is_attention=op.kind is OpKind.ATTENTION,
         score_loops=op.loops.get(Role.K1, ()),
         live=live_values(root) if op.kind in (OpKind.ELEMENTWISE, OpKind.REDUCTION) else 0,
+        scalable_loop=_scalable_loop(op),
     )
+
+
+def _scalable_loop(op: StructuredOp) -> int | None:
+    """Return the loop whose vector tile may be scalable: LLVM has scalable vectors only along the last dimension."""
+    result = op.operand_loops[-1] if op.operand_loops else ()
+    if not result or op.kind is OpKind.ATTENTION or op.is_relayout:
+        return None
+    # Numbers that are narrower than a byte, and floats of a byte, are computed with fixed vectors.
+    for operand in op.operation.operands:
+        is_narrow_float = isinstance(element_type(operand.type), mlir.FloatType)
+        if (width(operand.type) or 0) < (_BYTE + 1 if is_narrow_float else _BYTE):
+            return None
+    loop = result[-1]
+    is_last = all(loop not in loops[:-1] for loops in op.operand_loops)
+    return loop if is_last and loop is not None else None
 
 
 def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, ...]:

@@ -154,9 +154,6 @@ _LEVELS_OF_GPUS: Final = {
 }
 """Entries of configurations for GPUs with the level that has their place on CPUs."""
 
-_UNSCALABLE: Final = "x86_64"
-"""The family of CPUs without vectors of a size that is known only at run time; in others, features add them."""
-
 
 def level_faults(
     lowering: mlir.Attribute, loops: int | None, target: Target | None
@@ -189,7 +186,7 @@ def level_faults(
             # The compiler crashes for scalable sizes on a CPU without scalable vectors.
             if target is None or target.backend != "llvm-cpu":
                 continue
-            is_error = target.family == _UNSCALABLE
+            is_error = target.has_scalable_vectors is False
             if is_error or target.architecture is None:
                 lack = (
                     f"{target} has no scalable vectors"
