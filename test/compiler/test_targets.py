@@ -144,7 +144,7 @@ def test_vulkan_has_names_of_its_own_for_gpus_of_other_backends(name: str) -> No
 @since_3_13  # LLVM knows more names with each release
 @pytest.mark.parametrize("instruction_set", ["x86_64", "aarch64", "riscv64"])
 def test_cpu_names_are_those_that_the_compiler_lists(instruction_set: str) -> None:
-    listed = compiler_targets.listed_cpus()
+    listed = known_targets.listed_cpus()
     assert listed[instruction_set] == set(known_targets.CPUS[instruction_set].split())
 
 
@@ -155,18 +155,14 @@ def test_a_cpu_that_only_the_compiler_knows_is_a_target(monkeypatch: pytest.Monk
     }
     monkeypatch.setattr(known_targets, "CPUS", older)
     known_targets.known_target_names.cache_clear()
-    compiler_targets.listed_cpus.cache_clear()
     try:
         for name, family in (("cortex-a76", "aarch64"), ("Spacemit-X60", "riscv64")):
-            with pytest.raises(TargetError):
-                Target.parse(name)
+            assert name.lower() not in known_targets.known_target_names()
             assert compiler_targets.read_target(name) == Target("llvm-cpu", family, name.lower())
         with pytest.raises(TargetError, match="did you mean 'cortex-a7"):
             compiler_targets.read_target("cortex-a74")
     finally:
-        monkeypatch.undo()
         known_targets.known_target_names.cache_clear()
-        compiler_targets.listed_cpus.cache_clear()
 
 
 def test_cpus() -> None:

@@ -21,10 +21,10 @@ from tuninglink.compiler import (
     check_has_target,
     check_targets,
     compile_options,
-    iree_compile,
 )
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
+from tuninglink.iree import iree_compile
 from tuninglink.llvm_flags import flags_of, option, read_count, toggle
 from tuninglink.mlir import error, note, parse_module, thread_context
 from tuninglink.specs import (

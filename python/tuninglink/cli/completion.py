@@ -225,7 +225,7 @@ def known_records(column: str) -> Callable[[], Iterable[str]]:
 
 def known_dispatches() -> Iterable[str]:
     """Return the names of the dispatches of the program on the command line that a shell completes."""
-    from tuninglink.compiler import iree_compile  # noqa: PLC0415 - loads the compiler
+    from tuninglink.iree import iree_compile  # noqa: PLC0415 - loads the compiler
 
     words, _ = typed_words()
     program = next((word for word in words[2:] if Path(word).is_file()), None)

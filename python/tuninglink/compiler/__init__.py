@@ -67,7 +67,6 @@ with lazy_imports(globals()):
         compile_flags as compile_flags,
         executable_target as executable_target,
         expanded_target as expanded_target,
-        iree_compile as iree_compile,
         named_target as named_target,
         no_target as no_target,
         program_targets as program_targets,

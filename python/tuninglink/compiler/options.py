@@ -17,9 +17,9 @@ from functools import cache
 from typing import Any, Final
 
 from tuninglink.compiler.session import Phase, session_flags
-from tuninglink.compiler.targets import HOST, SECONDS, expanded_target, iree_compile
+from tuninglink.compiler.targets import HOST, expanded_target
 from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
-from tuninglink.iree import GivenSizes, known_target_names
+from tuninglink.iree import SECONDS, GivenSizes, iree_compile, known_target_names
 from tuninglink.llvm_flags import (
     CommandLine,
     CommandLineError,

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Final
 
-from iree.compiler import _mlir_libs, ir as mlir
+from iree.compiler import ir as mlir
 
 from tuninglink.compiler.session import Invocation, Phase, Session, registered_backends
 from tuninglink.errors import CompileError, TargetError, UsageError
-from tuninglink.iree import Target, read_executable_target, targets
+from tuninglink.iree import SECONDS, Target, iree_compile, read_executable_target, targets
 from tuninglink.mlir import children, error, note, parameters, thread_context
 
 HOST: Final = "host"
@@ -116,46 +114,10 @@ def _is_host(name: str) -> bool:
 
 
 def named_target(name: str) -> Target:
-    """Return the target with a name; `host` is the processor of this machine.
-
-    A name that the tables lack may be that of a CPU which a newer compiler knows.
-    """
+    """Return the target with a name; `host` is the processor of this machine."""
     if _is_host(name):
         return Target.from_attribute(executable_target(_HOST_FLAGS, thread_context()))
-    try:
-        return Target.parse(name)
-    except TargetError as failure:
-        lower, listed = name.strip().lower(), listed_cpus()
-        family = next((family for family, cpus in listed.items() if lower in cpus), None)
-        if family is not None:
-            return Target("llvm-cpu", family, lower)
-        raise failure from None
-
-
-@cache
-def listed_cpus() -> Mapping[str, frozenset[str]]:
-    """Return the names of the CPUs that the compiler lists, by instruction set."""
-    return {family: frozenset(_listed(family)) for family in targets.CPUS if targets.CPUS[family]}
-
-
-def _listed(family: str) -> Iterator[str]:
-    # The compiler lists the names in its answer to an unknown one.
-    triple = f"--iree-llvmcpu-target-triple={family}-unknown-linux-gnu"
-    flags = ("--iree-hal-target-backends=llvm-cpu", triple, "--iree-llvmcpu-target-cpu=help")
-    with suppress(OSError, subprocess.TimeoutExpired):
-        result = subprocess.run(  # noqa: S603 - it is the compiler's own tool
-            [iree_compile(), "-", "-o", os.devnull, *flags],
-            input=_PROBED_PROGRAM,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=SECONDS,
-        )
-        if found := _LISTED.search(result.stderr):
-            yield from (name for name in found[1].split(", ") if name != "generic")
-
-
-_LISTED: Final = re.compile(r"List of accepted CPUs: (.+)")
+    return Target.parse(name)
 
 
 def read_target(name: str) -> Target:
@@ -187,9 +149,6 @@ def read_target(name: str) -> Target:
 
 
 _FEATURES_FLAG: Final = "--iree-llvmcpu-target-cpu-features"
-_GENERAL_RISCV: Final = "+m,+a,+f,+d,+c"
-"""RV64GC, which the distributions of Linux require. A RISC-V CPU without a name has none of these features in the
-compiler, whose code then calls functions for multiplications and for floats that an embedded ELF file does not have."""
 
 _DEVICES: Final = {"rocm": "hip", "cuda": "cuda", "vulkan": "vulkan", "metal": "metal"}
 """The device of a backend. Other backends run on the local device."""
@@ -235,8 +194,8 @@ def compile_flags(target: Target) -> list[str]:
         if backend == "llvm-cpu" and target.family != backend:
             flags.append(f"--iree-llvmcpu-target-triple={target.family}-unknown-linux-gnu")
             flags.append(f"--iree-llvmcpu-target-cpu={target.architecture or 'generic'}")
-            if target.family == "riscv64" and target.architecture in (None, "generic-rv64"):
-                flags.append(f"{_FEATURES_FLAG}={_GENERAL_RISCV}")
+            if target.cpu_features:
+                flags.append(f"{_FEATURES_FLAG}={target.cpu_features}")
         return flags
     flags = [f"--iree-hal-target-device={device}"]
     sku = None if target.sku in targets.CUDA_PRODUCTS else target.sku
@@ -281,16 +240,8 @@ _PROBED: Final = {
 }
 """Flags whose values may crash the compiler, and the backend that reads them."""
 
-SECONDS: Final = 120
-"""The time limit of the compiler's own tool."""
-
 _CUDA_TARGETS: Final = frozenset({"sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89"})
 """Targets known to be valid."""
-
-
-def iree_compile() -> Path:
-    """Return the path of the `iree-compile` that belongs to the loaded compiler."""
-    return Path(_mlir_libs.__path__[0]) / "iree-compile"
 
 
 def check_targets(flags: Sequence[str]) -> None:

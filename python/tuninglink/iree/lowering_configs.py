@@ -245,9 +245,11 @@ def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | N
 def cpu_lowering_config(
     levels: Mapping[CpuLevel, Sequence[int]],
     context: mlir.Context,
-    scalable: Container[tuple[CpuLevel, int]] = (),
+    scalable: Container[object] = (),
 ) -> mlir.Attribute:
-    """Return a `#iree_cpu.lowering_config` with the tile sizes of each loop, by level; some are scalable.
+    """Return a `#iree_cpu.lowering_config` with the tile sizes of each loop, by level.
+
+    The tiles of the pairs of a level and a loop in `scalable` are multiples of the vector scale.
 
     Raises:
         MLIRError: a size does not fit into 64 bits.

@@ -7,14 +7,18 @@ executable target, and abort on a target without one. So the parameters of both 
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from iree.compiler import ir as mlir
+from iree.compiler import _mlir_libs, ir as mlir
 from iree.compiler.dialects import iree_gpu
 from iree.compiler.version import VERSION
 
@@ -159,6 +163,16 @@ class Target:
         )
 
     @property
+    def cpu_features(self) -> str:
+        """The features to compile with that the compiler does not derive from the CPU.
+
+        A RISC-V CPU without a name has none in the compiler, whose code then calls functions for multiplications and
+        floats, which no embedded ELF file has. RV64GC is what distributions of Linux require.
+        """
+        is_generic = self.architecture in (None, "generic-rv64")
+        return "+m,+a,+f,+d,+c" if self.family == "riscv64" and is_generic else ""
+
+    @property
     def has_scalable_vectors(self) -> bool | None:
         """Whether a CPU has vectors of a size that is known only at run time; None if features decide it.
 
@@ -191,6 +205,10 @@ class Target:
         target = known_target_names().get(lower)
         if target is not None:
             return target
+        # A newer compiler knows more CPUs.
+        for family, names in listed_cpus().items():
+            if lower in names:
+                return cls("llvm-cpu", family, lower)
         suggestion = nearest(lower, known_target_names())
         hint = f"did you mean '{suggestion}'? " if suggestion else ""
         remedy = "'tuninglink targets --all' lists the known ones"
@@ -227,6 +245,37 @@ class Target:
             architecture = None if cpu in ("", "generic") else cpu
             return cls(backend, family, architecture, cpu_vectors=vectors)
         return cls(backend, family=backend)
+
+
+SECONDS: Final = 120
+"""The time limit of the compiler's own tool."""
+
+
+def iree_compile() -> Path:
+    """Return the path of the `iree-compile` that belongs to the loaded compiler."""
+    return Path(_mlir_libs.__path__[0]) / "iree-compile"
+
+
+@cache
+def listed_cpus() -> Mapping[str, frozenset[str]]:
+    """Return the names of the CPUs that the compiler lists, by instruction set."""
+    listed: dict[str, frozenset[str]] = {}
+    for family in (family for family, names in CPUS.items() if names):
+        # The compiler lists them in its answer to a program for an unknown one.
+        triple = f"--iree-llvmcpu-target-triple={family}-unknown-linux-gnu"
+        flags = (triple, "--iree-hal-target-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=unknown")
+        with suppress(OSError, subprocess.TimeoutExpired):
+            result = subprocess.run(  # noqa: S603 - it is the compiler's own tool
+                [iree_compile(), "-", "-o", os.devnull, *flags],
+                input="module {}",
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=SECONDS,
+            )
+            names = re.search(r"List of accepted CPUs: (.+)", result.stderr)
+            listed[family] = frozenset(names[1].split(", ") if names else ()) - {"generic"}
+    return MappingProxyType(listed)
 
 
 @cache

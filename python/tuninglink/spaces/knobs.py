@@ -254,10 +254,7 @@ KNOBS: Final[Mapping[str, tuple[str, str]]] = {
     "subgroup": ("tile of a subgroup; with an mma_kind in intrinsics", "elements, or intrinsics"),
     "thread": ("tile of a thread", "elements"),
     "padding": ("the multiple that a loop is padded to", "elements"),
-    "padding_conv": (
-        "the same for the loops of a convolution, before it becomes a matmul",
-        "elements",
-    ),
+    "padding_conv": ("the same for a convolution, before it becomes a matmul", "elements"),
     "mma_kind": ("the matrix intrinsic", ""),
     "promote_operands": ("the operands that are copied to shared memory, by number", ""),
     "promotion_types": ("how each of them is copied", ""),

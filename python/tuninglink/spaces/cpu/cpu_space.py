@@ -328,7 +328,7 @@ class CpuSpace(Space):
         }
         loop = self._scalable_loop
         is_scalable = bool(assignment.get(f"{SCALABLE}[{loop}]"))
-        scalable = [(CpuLevel.VECTOR_COMMON_PARALLEL, loop)] if is_scalable else []
+        scalable = {(CpuLevel.VECTOR_COMMON_PARALLEL, loop)} if is_scalable else ()
         try:
             lowering = cpu_lowering_config(used, context, scalable)
         except mlir.MLIRError as failure:
