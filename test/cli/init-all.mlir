@@ -26,6 +26,23 @@
 // RUN: tuninglink compile %s --spec %t/frozen.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 -o %t/kept.vmfb
 // RUN: cmp %t/plain.vmfb %t/kept.vmfb
 
+// A spec that version 3.12 wrote: the entries take effect, and the dispatch without one is none that was lost.
+// RUN: tuninglink explain %s --spec %S/Inputs/frozen_3_12.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 -o %t/kept.json
+// RUN: tuninglink diff %S/Inputs/frozen_3_12.mlir %t/kept.json --fail-on-regression | filecheck %s --check-prefix=KEPT
+// KEPT: change {{ *}} program {{ *}} 2 of 2 entries kept
+// KEPT: regressions: 0, improvements: 0, changes: 1
+
+// Another dispatch than the one that an entry was written for falls back to the compiler's choice.
+// RUN: sed 's/%m_dims, .128./%m_dims, [256]/' %S/Inputs/frozen_3_12.mlir > %t/other.mlir
+// RUN: tuninglink explain %s --spec %t/other.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 -o %t/lost.json
+// RUN: not tuninglink diff %t/other.mlir %t/lost.json --fail-on-regression | filecheck %s --check-prefix=LOST
+// LOST: change {{ *}} program {{ *}} 1 of 2 entries kept; fall back to its choice: 99.2% of the FLOPs
+// LOST: regression {{ *}} matmul 128x64x256 f16·f16→f32, rhs transposed {{ *}} the dispatch is formed otherwise; it was 99.2% of the FLOPs
+// LOST: change {{ *}} matmul 128x64x256 f16·f16→f32, rhs transposed {{ *}} new: the compiler's choice; 99.2% of the FLOPs
+// LOST: regressions: 1, improvements: 0, changes: 2
+// RUN: not tuninglink diff %S/Inputs/data_tiled_spec.mlir %t/lost.json 2>&1 | filecheck %s --check-prefix=OTHER
+// OTHER: error: '{{.*}}data_tiled_spec.mlir' is not a frozen spec: only these are compared with an explanation
+
 func.func @product(%lhs: tensor<128x256xf16>, %rhs: tensor<64x256xf16>) -> tensor<128x64xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<128x64xf32>

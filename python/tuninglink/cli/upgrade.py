@@ -191,7 +191,10 @@ DIFF_USAGE: Final[Usage] = Usage(
             "OLD",
             "A report as JSON, of `explain` or of `tune`, a directory of `--report`, or a spec.",
         ),
-        Positional("NEW", "A later one of the same kind."),
+        Positional(
+            "NEW",
+            "A later one of the same kind. For a spec of `init --all`, also an explanation of its program with it.",
+        ),
     ),
     flags=flags_of(DiffOptions),
     main_flags=("fail-on-regression", "format", "output"),
@@ -199,6 +202,7 @@ DIFF_USAGE: Final[Usage] = Usage(
         "tuninglink diff before.json after.json --fail-on-regression",
         "tuninglink diff before.json after.json -o changes.html",
         "tuninglink diff before.mlir after.mlir",
+        "tuninglink diff frozen.mlir explanation.json --fail-on-regression",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Comparison of two reports or two specs: the changes from one to a later one."""
+"""Comparison of two reports or two specs: the changes from one to a later one; and what became of frozen choices."""
 
 from __future__ import annotations
 
@@ -13,10 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.files import cannot, load_json
 from tuninglink.matching import MatcherReader
-from tuninglink.mlir import error, note, rename_symbols
+from tuninglink.mlir import entries_of, error, note, rename_symbols
 from tuninglink.pages import render_page
 from tuninglink.plain_data import INFINITE, plain, written
-from tuninglink.specs import ReplaceEntry, load_spec, provenance_of, rewriting_words, settings_of
+from tuninglink.specs import (
+    PROVENANCE,
+    ReplaceEntry,
+    load_spec,
+    provenance_of,
+    rewriting_words,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from tuninglink.specs import Entry, Spec
@@ -202,7 +209,7 @@ def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
 
     Args:
         old: an explanation or a tuning report, as JSON, a directory with a tuning report, or a spec.
-        new: a later one of the same kind.
+        new: a later one of the same kind; for a frozen spec, also an explanation of its program with it.
         least: the smallest relevant change of a time, as a fraction.
 
     Raises:
@@ -211,13 +218,19 @@ def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
     old, new = (path / "report.json" if path.is_dir() else path for path in (old, new))
     before, after = reports = _report(old), _report(new)
     kinds = ["a spec" if report is None else report["format"] for report in reports]
-    if kinds[0] != kinds[1]:
+    is_frozen = before is None and after is not None and kinds[1] == _EXPLANATION
+    if kinds[0] != kinds[1] and not is_frozen:
         notes = [note(f"'{path}': {kind}") for path, kind in zip((old, new), kinds, strict=True)]
         raise TuninglinkError(error("the files are not of the same kind", notes=notes))
-    if before is None or after is None:
-        return compare_specs(load_spec(old), load_spec(new))
+    spec = load_spec(old) if before is None else None
+    if spec is not None and after is None:
+        return compare_specs(spec, load_spec(new))
     paths = str(old), str(new)
     try:
+        if spec is not None and after is not None:
+            return compare_frozen(spec, paths, after)
+        assert before is not None
+        assert after is not None
         if kinds[0] == _EXPLANATION:
             return compare_explanations(paths, before, after)
         return compare_tunings(paths, before, after, least)
@@ -369,6 +382,110 @@ def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Co
         changes = (Change(kind, what, text),) if text else ()
         items.append(ComparedItem(what, was, now, changes))
     return Comparison("explanations", sources[0], sources[1], tuple(items), tuple(notes))
+
+
+# --- Frozen specs ----------------------------------------------------------------------------------
+
+
+def compare_frozen(spec: Spec, paths: tuple[str, str], report: Object) -> Comparison:
+    """Return what became of the choices of a frozen spec, from an explanation with it by another compiler.
+
+    An entry without effect is a regression. The cost of what is not kept is the share of the dispatches that fall back
+    to the compiler's choice in the estimated work of the program, and their time if the explanation has times.
+
+    Raises:
+        TuninglinkError: the spec is not a frozen one.
+    """
+    table = spec.anatomy.table
+    recorded = provenance_of(table)
+    if "left_out" not in recorded:
+        remedy = note("'tuninglink init --all' writes a frozen spec")
+        message = (
+            f"'{spec.source}' is not a frozen spec: only these are compared with an explanation"
+        )
+        raise TuninglinkError(error(message, notes=[remedy]))
+    measure, unit = ("flops", "FLOPs") if recorded["flops"] else ("bytes", "bytes")
+
+    def share(dispatches: Sequence[Object]) -> str:
+        """Return the cost of dispatches in words."""
+        amounts = [
+            sum(dispatch["calls"] * (dispatch[measure] or 0) for dispatch in some)
+            for some in (dispatches, report["dispatches"])
+        ]
+        text = f"{amounts[0] / (amounts[1] or 1):.1%} of the {unit}"
+        times = [dispatch["calls"] * (dispatch["microseconds"] or 0) for dispatch in dispatches]
+        return f"{text}, {sum(times):.4g} µs" if any(times) else text
+
+    # 1. The dispatches that the entries configure, and those that they do not.
+    own = {entry.matcher for entry in spec.entries}
+    configured: dict[str, list[Object]] = {}
+    others: list[Object] = []
+    differing: list[Object] = []
+    for dispatch in report["dispatches"]:
+        matches = [op["match"] for op in dispatch["operations"] if op["match"]]
+        matchers = {match["entry"]["matcher"] for match in matches if match["entry"]} & own
+        for matcher in matchers:
+            configured.setdefault(matcher, []).append(dispatch)
+        if not matchers:
+            others.append(dispatch)
+        elif any(
+            op["compilers_choice"] not in (None, op["configuration"])
+            for op in dispatch["operations"]
+        ):
+            differing.append(dispatch)
+    # 2. What became of each entry.
+    items, lost = [], []
+    for entry in spec.entries:
+        record = provenance_of(table, entry.matcher)
+        settings = {} if rewriting_words(table, entry.action) else settings_of(spec, entry) or {}
+        lines = tuple(f"{name} = {value}" for name, value in settings.items())
+        what, dispatches = (
+            str(record.get("operation", f"@{entry.matcher}")),
+            configured.get(entry.matcher, []),
+        )
+        reasons = [
+            op["invalid"] or (op["match"] or {}).get("ignored", "")
+            for dispatch in dispatches
+            for op in dispatch["operations"]
+        ]
+        text = next(filter(None, reasons), "")
+        if text:
+            lost += dispatches
+            text = f"not valid: {text}; {share(dispatches)}"
+        elif not dispatches:
+            part = _number(record, measure) / (_number(recorded, measure) or 1)
+            text = f"the dispatch is formed otherwise; it was {part:.1%} of the {unit}"
+        changes = (Change(ChangeKind.REGRESSION, what, text),) if text else ()
+        side = Side("not kept" if text else "kept", configuration=lines)
+        items.append(ComparedItem(what, Side("kept", configuration=lines), side, changes))
+    # 3. The dispatches that have an entry no more, and those that never had one.
+    attribute: Any = entries_of(spec.module.attributes[PROVENANCE])["left_out"]
+    records: list[dict[str, Any]] = [entries_of(record) for record in attribute]
+    left_out = [record["operation"].value for record in records if "operation" in record]
+    fallen = []
+    for dispatch in others:
+        words = ", ".join(operation["words"] for operation in dispatch["operations"])
+        if not words or words in left_out:
+            continue
+        fallen.append(dispatch)
+        text = f"new: the compiler's choice; {share([dispatch])}"
+        change = Change(ChangeKind.CHANGE, words, text)
+        items.append(ComparedItem(words, None, Side(dispatch["status"]), (change,)))
+    kept = len(spec.entries) - sum(bool(item.changes) for item in items if item.old)
+    text = f"{kept} of {len(spec.entries)} entries kept"
+    if differing:
+        text += f"; the compiler would choose otherwise for {share(differing)}"
+    if lost or fallen:
+        text += f"; fall back to its choice: {share([*lost, *fallen])}"
+    facts = {name: str(recorded[name]) for name in ("compiler", "program", "targets")}
+    sources = Source(paths[0], facts), Source(paths[1], {"program": str(report["program"])})
+    notes = (Change(ChangeKind.CHANGE, "program", text),)
+    return Comparison("frozen choices", *sources, tuple(items), notes)
+
+
+def _number(record: Mapping[str, object], name: str) -> float:
+    value = record.get(name)
+    return value if isinstance(value, int | float) else 0
 
 
 _WON: Final = "won"

@@ -239,6 +239,79 @@ def test_the_order_of_replace_entries_is_compared() -> None:
     ]
 
 
+def frozen(left_out: str = "") -> str:
+    """Return a frozen spec with entries for a matmul and for a convolution."""
+    record = f'{{dispatch = "@d", operation = "{left_out}"}}' if left_out else ""
+    matchers = "".join(
+        f"""
+          transform.named_sequence @match_{name}(%op: !transform.any_op {{transform.readonly}})
+              -> (!transform.any_op, !transform.any_param) attributes {{
+            tuninglink.provenance = {{operation = "{name}", flops = {flops} : i64}}}} {{
+            %info = transform.param.constant "{name}" -> !transform.any_param
+            transform.yield %op, %info : !transform.any_op, !transform.any_param
+          }}"""
+        for name, flops in (("matmul", 75), ("conv", 20))
+    )
+    return f"""module attributes {{transform.with_named_sequence, tuninglink.provenance = {{
+      compiler = "3.12.0", program = "m.mlir", targets = ["gfx942"], flops = 100 : i64, left_out = [{record}]}}}} {{
+      transform.named_sequence @set(%op: !transform.any_op {{transform.readonly}}, %info: !transform.any_param {{transform.readonly}}) {{
+        transform.annotate %op "compilation_info" = %info : !transform.any_op, !transform.any_param
+        transform.yield
+      }}{matchers}
+      transform.named_sequence @__kernel_config(%root: !transform.any_op {{transform.consumed}})
+          -> !transform.any_op attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+        %result = transform.foreach_match in %root @match_matmul -> @set, @match_conv -> @set
+          : (!transform.any_op) -> !transform.any_op
+        transform.yield %result : !transform.any_op
+      }}
+    }}"""
+
+
+def now(
+    words: str, flops: int, matcher: str = "", *, invalid: str = "", other: bool = False
+) -> Object:
+    """Return a dispatch of an explanation with a frozen spec."""
+    dispatch = explained(words, "tuned" if matcher else "no-entry", matcher=matcher)
+    (operation,) = dispatch["operations"]
+    choice = {**operation["configuration"], "lowering_config": "l"} if other else None
+    operation |= {"invalid": invalid, "compilers_choice": choice}
+    return {**dispatch, "calls": 2, "flops": flops, "bytes": None, "microseconds": None}
+
+
+def kept_of(tmp_path: Path, spec: str, *dispatches: Object) -> list[tuple[ChangeKind, str, str]]:
+    (tmp_path / "frozen.mlir").write_text(spec)
+    (tmp_path / "new.json").write_text(
+        json.dumps({**explanation(*dispatches), "program": "m.mlir"})
+    )
+    comparison = compare(tmp_path / "frozen.mlir", tmp_path / "new.json")
+    assert comparison.subject == "frozen choices"
+    return [(change.kind, change.what, change.text) for change in comparison.changes]
+
+
+def test_frozen_choices_that_take_effect_are_kept(tmp_path: Path) -> None:
+    matmul, conv = now("matmul", 30, "match_matmul", other=True), now("conv", 10, "match_conv")
+    # The compiler's choice for a dispatch that had no entry is none that was lost.
+    summary = "2 of 2 entries kept; the compiler would choose otherwise for 60.0% of the FLOPs"
+    assert kept_of(tmp_path, frozen("norm"), matmul, conv, now("norm", 10)) == [
+        (OTHER, "program", summary)
+    ]
+
+
+def test_frozen_choices_that_are_lost_cost_the_work_of_their_dispatches(tmp_path: Path) -> None:
+    invalid = now("matmul", 30, "match_matmul", invalid="too many threads")
+    padded = {**now("padded conv", 20), "microseconds": 3.5}
+    assert kept_of(tmp_path, frozen(), invalid, padded) == [
+        (
+            OTHER,
+            "program",
+            "0 of 2 entries kept; fall back to its choice: 100.0% of the FLOPs, 7 µs",
+        ),
+        (WORSE, "matmul", "not valid: too many threads; 60.0% of the FLOPs"),
+        (WORSE, "conv", "the dispatch is formed otherwise; it was 20.0% of the FLOPs"),
+        (OTHER, "padded conv", "new: the compiler's choice; 40.0% of the FLOPs, 7 µs"),
+    ]
+
+
 def test_times_are_compared_with_the_spec(tmp_path: Path) -> None:
     old = report(
         tuned("a", "won", 4.0, 2.0), tuned("b", "won", 4.0, 2.0), tuned("c", "default", 4.0)
