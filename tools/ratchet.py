@@ -31,7 +31,7 @@ LIMITS: Final = {
     "matching": (5064, 184),
     "spaces.spirv": (841, 35),
     "specs.verification": (1616, 43),
-    "comparing": (467, 16),
+    "comparing": (584, 19),
     "compiler": (3068, 119),
     "payloads": (2078, 90),
     "spaces": (1941, 87),
@@ -56,7 +56,7 @@ LIMITS: Final = {
     "pinning": (512, 27),
     "scaffolding": (859, 27),
     "doctor": (244, 9),
-    "cli": (5286, 191),
+    "cli": (5290, 191),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
