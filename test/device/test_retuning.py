@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
+from places import ROOT
 from programs import HOST_CPU
 from recorded_tuning import DESCRIPTION, RecordedDevices, without_pauses
 from tuning_programs import CONVOLUTION, depthwise, dispatched, matmul, prepared
@@ -14,8 +15,9 @@ from tuning_programs import CONVOLUTION, depthwise, dispatched, matmul, prepared
 import tuninglink
 from tuninglink.emission import write_spec
 from tuninglink.plain_data import plain
-from tuninglink.specs import Revision, provenance_of, settings_of
+from tuninglink.specs import Revision, load_spec, provenance_of, settings_of
 from tuninglink.tuning import (
+    EntryResult,
     EntryVerdict,
     ProblemSource,
     Retuner,
@@ -277,3 +279,12 @@ def test_entries_that_unroll_windows_are_measured_like_others(compiler: Candidat
         assert (kept.action == action) is is_kept
         provenance = provenance_of(written.anatomy.table, kept.matcher)
         assert provenance["default_us"] == 200.0
+
+
+def test_replace_entries_are_kept_without_any_other_entry() -> None:
+    both = load_spec(ROOT / "test" / "cli" / "Inputs" / "replace-and-configure.mlir")
+    dropped = retuned_spec(both, [EntryResult(both, 0, EntryVerdict.DROPPED)])
+    left = load_spec(dropped.encode())
+    assert not left.entries
+    assert [entry.matcher for entry in left.replace_entries] == ["match_rows"]
+    assert left.name == both.name

@@ -98,7 +98,6 @@ TUNED: Final = "matmul_1x1024x1024.mlir"
 DEVICE: Final = "local-sync"
 """A single thread gives decisions even on a busy machine."""
 
-
 SPECS: Final = {
     "gfx942": "spec_gfx942.mlir",
     "sm_80": "spec_sm_80.mlir",

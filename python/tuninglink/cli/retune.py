@@ -188,7 +188,7 @@ def _retuned(specs: Sequence[Spec], options: RetuneOptions) -> RetuningResult:
     model = None
     if options.model:
         with progress(f"compiling {options.model}"):
-            model = read_program(options.model, options.flags)
+            model = read_program(options.model, options.flags, specs=specs)
     listener = ProgressLines(PROGRAM, verbosity())
 
     def tell(result: EntryResult) -> None:

@@ -63,6 +63,7 @@ from tuninglink.tuning import (
     space_sizes,
     staged_candidates,
     tune_program,
+    with_replaced_ops,
     write_report,
 )
 from tuninglink.tuning.deciding import LastStage, Ledger, Numerics, TaskOutcome, TuneOptions
@@ -239,21 +240,21 @@ def tune_command(arguments: Sequence[str]) -> int:
     # Problems become a program.
     settings = replace(options.settings, seconds=time_left(options.settings.seconds))
     options = replace(options, settings=settings)
-    if not options.problems:
-        _run(options, arguments)
-        return process.SUCCESS
-    message = "problems are measured one by one: no whole program guards the spec or decides on sets of flags"
-    process.shown_diagnostics().remark(message)
+    listener = ProgressLines(PROGRAM, verbosity())
     with temporary_directory() as directory:
-        path = directory / "problems.mlir"
-        path.write_text(program_of(options.problems))
-        _run(replace(options, input=str(path)), arguments)
+        if options.problems:
+            message = "problems are measured one by one: no whole program guards the spec or decides on sets of flags"
+            process.shown_diagnostics().remark(message)
+            path = directory / "problems.mlir"
+            path.write_text(program_of(options.problems))
+            options = replace(options, input=str(path))
+        with with_replaced_ops(options, listener) as replacing:
+            _run(replacing, listener, arguments)
     return process.SUCCESS
 
 
-def _run(options: TuneOptions, arguments: Sequence[str]) -> None:
+def _run(options: TuneOptions, listener: ProgressLines, arguments: Sequence[str]) -> None:
     """Tune a program; write and show the result."""
-    listener = ProgressLines(PROGRAM, verbosity())
     if options.is_partial:
         _run_part(options, DispatchTuning(options, listener))
         return

@@ -6,16 +6,28 @@ separately afterwards: in between, the replaced ops are still in the program, wi
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.errors import CompileError, Diagnostic, Place, Severity
+from tuninglink.errors import (
+    CompileError,
+    Diagnostic,
+    Place,
+    Severity,
+    TuninglinkError,
+    UsageError,
+)
+from tuninglink.files import temporary_directory
 from tuninglink.iree import Target, ancestors
 from tuninglink.mlir import (
+    DiagnosticSink,
     FreshNames,
     body,
     error,
@@ -31,23 +43,28 @@ from tuninglink.mlir import (
     visit,
 )
 from tuninglink.specs import (
+    PREPROCESSING_FLAG,
     DefaultLibrary,
     ReplaceEntry,
     ReplaceList,
     Spec,
+    SpecFiles,
     add_main,
     annotate,
     copy_sequence,
     is_any_op,
     link_replace_entries,
+    link_specs,
+    load_spec,
     pairs_of,
+    read_specs,
     replace_binding,
     spec_module,
     suits,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 REPLACED_BY: Final = "tuninglink.replaced_by"
 """The tag of an op that an action is applied to: the number of the entry."""
@@ -107,33 +124,7 @@ def replace_ops(
         file = library.find(distinct[0])
         if file is not None and names.TRANSFORM_MAIN.encode() in file.content:
             specs.append(file.load(thread_context(), upgrade=library.upgrade))
-    # Select the entries for the targets.
-    lists: list[ReplaceList] = []
-    origins: list[tuple[int, ReplaceEntry]] = []
-    foreign: dict[int, str] = {}
-    for position, spec in enumerate(specs):
-        if spec.replacing is None:
-            continue
-        kept = []
-        bindings = [
-            replace_binding(spec.replacing, at) for at in range(len(spec.replacing.entries))
-        ]
-        for at, (entry, binding) in enumerate(zip(spec.replacing.entries, bindings, strict=True)):
-            suiting = [target for target in distinct if suits(binding, target, ())]
-            if len(suiting) == len(distinct):
-                kept.append(at)
-                origins.append((position, entry))
-            elif suiting:
-                others = ", ".join(str(target) for target in distinct if target not in suiting)
-                message = f"replace entry '{entry.matcher}' of '{spec.source}' is not applied: the program is also for {others}"
-                reason = note("ops are replaced before the code for several targets is separate")
-                report(Diagnostic(Severity.WARNING, message, entry.place, (reason,)))
-        if kept:
-            lists.append(spec.replacing.subset(kept))
-        else:
-            bound = ", ".join(dict.fromkeys(name for binding in bindings for name in binding or ()))
-            own = ", ".join(str(target) for target in distinct if target) or "no known target"
-            foreign[position] = f"it is bound to {bound or 'no target'}, the program is for {own}"
+    lists, origins, foreign = _selected(specs, distinct, report)
     if not lists:
         return Replacement(foreign=foreign)
     # A function of the program with the name of one of a spec would be called in its place.
@@ -178,6 +169,120 @@ def _failure(failing: Sequence[Replaced]) -> Diagnostic:
     message = f"replace entry '{matcher}' of '{op.spec}' failed on this {op.operation}"
     remedy = f"'@{matcher}' must match only what '@{function}' takes and returns; 'tuninglink check' compares what it shows of that"
     return error(message, op.place, (note("the replace entry", op.entry.place), note(remedy)))
+
+
+def _selected(
+    specs: Sequence[Spec], targets: Sequence[Target | None], report: Callable[[Diagnostic], None]
+) -> tuple[list[ReplaceList], list[tuple[int, ReplaceEntry]], dict[int, str]]:
+    """Return the entries for targets, each with the position of its spec, and why other specs do not apply."""
+    lists: list[ReplaceList] = []
+    origins: list[tuple[int, ReplaceEntry]] = []
+    foreign: dict[int, str] = {}
+    for position, spec in enumerate(specs):
+        if spec.replacing is None:
+            continue
+        kept = []
+        bindings = [
+            replace_binding(spec.replacing, at) for at in range(len(spec.replacing.entries))
+        ]
+        for at, (entry, binding) in enumerate(zip(spec.replacing.entries, bindings, strict=True)):
+            suiting = [target for target in targets if suits(binding, target, ())]
+            if len(suiting) == len(targets):
+                kept.append(at)
+                origins.append((position, entry))
+            elif suiting:
+                others = ", ".join(str(target) for target in targets if target not in suiting)
+                message = f"replace entry '{entry.matcher}' of '{spec.source}' is not applied: the program is also for {others}"
+                reason = note("ops are replaced before the code for several targets is separate")
+                report(Diagnostic(Severity.WARNING, message, entry.place, (reason,)))
+        if kept:
+            lists.append(spec.replacing.subset(kept))
+        else:
+            bound = ", ".join(dict.fromkeys(name for binding in bindings for name in binding or ()))
+            own = ", ".join(str(target) for target in targets if target) or "no known target"
+            foreign[position] = f"it is bound to {bound or 'no target'}, the program is for {own}"
+    return lists, origins, foreign
+
+
+def _replacing(sources: Sequence[str], sink: DiagnosticSink, *, upgrade: bool) -> list[Spec]:
+    """Return the specs among sources that have replace entries."""
+    files = read_specs(sources, sink)
+    specs = SpecFiles(files, upgrade=upgrade, diagnostics=sink)
+    return [spec for spec in specs if spec.replacing is not None]
+
+
+@contextmanager
+def replacing_flags(
+    program: str,
+    sources: Sequence[str],
+    flags: Sequence[str],
+    target_of: Callable[[Sequence[str]], Target],
+    report: Callable[[Diagnostic], None],
+    *,
+    upgrade: bool = True,
+) -> Iterator[tuple[str, ...]]:
+    """Yield flags with which the compiler itself applies the replace entries of specs to a program; none without entries.
+
+    The file that they name exists during the block.
+
+    Args:
+        program: the path of the program.
+        sources: the specs, as on the command line.
+        flags: the other flags of the compiler.
+        target_of: returns the target of flags; an error means that the program names it.
+        report: receives warnings.
+        upgrade: whether specs for an older compiler are upgraded.
+
+    Raises:
+        UsageError: the flags name a preprocessing spec as well.
+    """
+    specs = _replacing(sources, DiagnosticSink(report), upgrade=upgrade)
+    targets: list[Target | None] = [None]
+    if specs and any(flag.startswith(PREPROCESSING_FLAG) for flag in flags):
+        message = f"'{PREPROCESSING_FLAG}' and specs with replace entries cannot be combined here"
+        remedy = note("a list of replace entries can be given as another --spec")
+        raise UsageError(error(message, notes=[remedy]))
+    if specs:
+        with suppress(TuninglinkError):
+            targets = [target_of(flags)]
+    lists, _, _ = _selected(specs, targets, report)
+    if not lists:
+        yield ()
+        return
+    # The compiler would call a function of the program that has the name of one of a spec.
+    defined = {name for entries in lists for name in entries.table.symbols}
+    taken: list[str] = []
+    with (
+        suppress(OSError, ValueError),
+        Path(program).open("rb") as file,
+        mmap(file.fileno(), 0, access=ACCESS_READ) as content,
+    ):
+        taken += (name for name in sorted(defined) if content.find(name.encode()) >= 0)
+    linked = link_replace_entries(lists, lists[0].module.context, taken=taken)
+    assert linked is not None, "there are entries"
+    with temporary_directory() as directory:
+        path = directory / "replacing.mlirbc"
+        path.write_bytes(linked.bytecode())
+        yield (f"{PREPROCESSING_FLAG}={path}",)
+
+
+def entries_text(specs: Iterable[Spec]) -> str:
+    """Return a preprocessing spec with the replace entries of specs as text; empty without entries."""
+    lists = [spec.replacing for spec in specs if spec.replacing is not None]
+    linked = link_replace_entries(lists, thread_context())
+    return "" if linked is None else linked.text()
+
+
+def with_entries(
+    spec: str, forms: str = "", sources: Sequence[str] = (), *, upgrade: bool = True
+) -> str:
+    """Return a spec with the replace entries of sources, and of a text, before its own."""
+    own = entries_text(_replacing(sources, DiagnosticSink(lambda _: None), upgrade=upgrade))
+    texts = [text for text in (own, forms) if text]
+    if not texts:
+        return spec
+    specs = [load_spec(text.encode()) for text in (*texts, spec)]
+    return link_specs(specs, name=specs[-1].name).spec.text()
 
 
 def _tagging(linked: ReplaceList) -> mlir.Operation:

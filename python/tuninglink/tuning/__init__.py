@@ -12,6 +12,7 @@ with lazy_imports(globals()):
         space_sizes as space_sizes,
         staged_candidates as staged_candidates,
         unknown_device_remarks as unknown_device_remarks,
+        with_replaced_ops as with_replaced_ops,
     )
     from tuninglink.tuning.processor_peaks import (
         ProcessorPeaks as ProcessorPeaks,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +14,7 @@ from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.explaining import read_profile
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir import DiagnosticSink, error, note, thread_context
+from tuninglink.preprocessing import replacing_flags, with_entries
 from tuninglink.solver import Limits
 from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection, check_selection
 from tuninglink.specs import (
@@ -21,8 +22,6 @@ from tuninglink.specs import (
     DefaultLibrary,
     Spec,
     SpecFiles,
-    link_specs,
-    load_spec,
     read_specs,
 )
 from tuninglink.tuning.candidates import (
@@ -69,6 +68,7 @@ from tuninglink.tuning.programs import (
 )
 from tuninglink.tuning.references import References, Reproducers
 from tuninglink.tuning.report import TuningReport, report_of
+from tuninglink.tuning.retuning import target_of
 from tuninglink.tuning.scheduling import TuningContext, estimated_work, task_cost
 from tuninglink.tuning.search import MOST_CANDIDATES, begin_loading, fastest_first
 from tuninglink.tuning.tuner import Tuner
@@ -156,7 +156,8 @@ class DispatchTuning:
         # The output of a run that ends earlier is a directory of candidates.
         if self.options.output != STANDARD_STREAM and not self.options.is_partial:
             with suppress(TuninglinkError):  # the end of the run reports it
-                write_output(self.options.output, with_forms(spec, self.forms))
+                whole = with_entries(spec, self.forms, self.options.specs)
+                write_output(self.options.output, whole)
 
     def read_program(self) -> DispatchedProgram:
         """Read the program, with the weights of its dispatches.
@@ -230,13 +231,12 @@ def unknown_device_remarks(devices: Iterable[DeviceDescription]) -> Iterator[Dia
             yield Diagnostic(Severity.REMARK, message)
 
 
-def with_forms(spec: str, forms: str) -> str:
-    """Return a spec with the entries of another one, which replace ops by forms; both are texts, empty for no forms."""
-    if not forms:
-        return spec
-    return link_specs(
-        [load_spec(text.encode()) for text in (forms, spec)], name="tuned"
-    ).spec.text()
+@contextmanager
+def with_replaced_ops(options: TuneOptions, listener: Listener) -> Iterator[TuneOptions]:
+    """Yield options whose flags apply the replace entries of the given specs, if these have any, in place of forms."""
+    of_specs = options.input, options.specs, options.flags, target_of, listener.noticed
+    with replacing_flags(*of_specs, upgrade=options.upgrade) as flags:
+        yield replace(options, flags=(*options.flags, *flags), forms=options.forms and not flags)
 
 
 # --- The devices, the compiler, the database and the references of a run, opened for its duration
@@ -317,7 +317,6 @@ _CANDIDATES: Final = 100
 _SEED: Final = 0
 _COUNTING: Final[Limits] = Limits(seconds=math.inf, steps=2000)
 """The limits for counting a space."""
-
 
 Staged = tuple[TunableTask, TrialResult]
 """A candidate of a task with the result of the last stage: its time if it was measured, or its failure."""

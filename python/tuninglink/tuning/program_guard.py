@@ -43,7 +43,6 @@ _MOST_REFERENCE_SECONDS: Final = 120.0
 _LEAST_PART: Final = 0.7
 """The reference of the whole program is computed if this fraction of the price is left."""
 
-
 _REPAIRED_SECONDS: Final = 0.5
 """The time for compiling the program with the repairs alone, which begins before it is needed."""
 

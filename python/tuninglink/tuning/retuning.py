@@ -18,6 +18,7 @@ from tuninglink.iree import Target
 from tuninglink.mlir import error, thread_context
 from tuninglink.payloads import PayloadError, payload_for
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
+from tuninglink.preprocessing import entries_text, with_entries
 from tuninglink.spaces import ProviderRegistry
 from tuninglink.specs import (
     Applicability,
@@ -262,7 +263,7 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
         return spec.text()
     kept = [result.position for result in results if result.verdict is not EntryVerdict.DROPPED]
     if not kept:
-        return write_spec(spec.name, [])
+        return with_entries(write_spec(spec.name, []), entries_text([spec]))
     revision = Revision(spec)
     for result in results:
         if result.configuration is not None:
@@ -285,10 +286,8 @@ def target_of(flags: Sequence[str]) -> Target:
 
 # --- The retuner: measures entries, and improves those that win -----------------------------------
 
-
 _LATE: Final = frozenset({FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT})
 """Failures that leave open whether an entry is faster."""
-
 
 _NO_PREPROCESSING: Final = (
     *("--iree-preprocessing-pass-pipeline=", "--iree-preprocessing-pdl-spec-filename="),

@@ -20,11 +20,12 @@ from tuninglink.explaining import read_profile
 from tuninglink.files import temporary_directory
 from tuninglink.iree import GivenSizes, Target
 from tuninglink.mlir import error
+from tuninglink.preprocessing import with_entries
 from tuninglink.specs import SpecSource, load_specs
 from tuninglink.tuning.candidates import Compiled, prepare_worker
 from tuninglink.tuning.deciding import Budget, Ledger, ModelComparison, TuneOptions, TuningSettings
 from tuninglink.tuning.devices import check_devices
-from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected, with_forms
+from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected, with_replaced_ops
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
     NO_TIME,
@@ -132,7 +133,8 @@ def tune(
             flag_sets=os.fspath(flag_sets),
             database=os.fspath(database),
         )
-        return tune_program(options, listener or Listener())
+        with with_replaced_ops(options, listener or Listener()) as replacing:
+            return tune_program(replacing, listener or Listener())
 
 
 def tune_program(
@@ -141,7 +143,7 @@ def tune_program(
     """Tune a program.
 
     Args:
-        options: the options.
+        options: the options, from `with_replaced_ops`.
         listener: receives progress events.
         keep: receives the best result so far before the final comparison of flags and specs.
 
@@ -166,12 +168,12 @@ def tune_program(
             pool.submit(check_selected, options, seconds=seconds).result()
     with choose_flags(options, listener, deadline) as choice:
         tuned, sets = _tune_bases(choice, listener, deadline, keep)
-    tuned = _with_forms(tuned, sets)
+    tuned = _joined(tuned, sets, options)
     return replace(tuned, sets=sets, report=with_flag_sets(tuned.report, sets))
 
 
-def _with_forms(tuned: Tuned, sets: FlagsResult) -> Tuned:
-    return replace(tuned, spec=with_forms(tuned.spec, sets.forms))
+def _joined(tuned: Tuned, sets: FlagsResult, options: TuneOptions) -> Tuned:
+    return replace(tuned, spec=with_entries(tuned.spec, sets.forms, options.specs))
 
 
 def _tune_bases(
@@ -209,7 +211,7 @@ def _tune_bases(
         listener.noticed(replace(diagnostic, severity=Severity.WARNING))
     best = next(iter(tuned))
     result = replace(choice.result, best=choice.set_result(best))
-    keep(_with_forms(replace(tuned[best], sets=result), result))
+    keep(_joined(replace(tuned[best], sets=result), result, choice.options))
     # Compare the tuned programs, and the best sets without a spec.
     contestants = choice.contestants(
         [
