@@ -52,7 +52,7 @@ LIMITS: Final = {
     "tuning": (3880, 148),
     "forms": (738, 42),
     "replacing": (618, 38),
-    "preprocessing": (227, 5),
+    "preprocessing": (332, 10),
     "pinning": (512, 27),
     "scaffolding": (859, 27),
     "doctor": (244, 9),
