@@ -27,7 +27,7 @@ LAYERS = (
     ("errors", "workers"),
     ("mlir",),
     ("arguments", "compiler_plugins", "files", "solver"),
-    ("iree", "llvm_flags"),
+    ("iree", "llvm_flags", "runner"),
     ("spaces.model", "upgrading"),
     ("spaces.cpu", "spaces.gpu", "specs"),
     ("emission", "matching", "spaces.spirv", "specs.verification"),

@@ -15,9 +15,9 @@ from tuninglink.cli.usage import SPEC_SECTION, Section, Usage, usage_error
 from tuninglink.compiler import EXPLAIN_FLAGS, ExplanationFormat, compile_options
 from tuninglink.explaining import explain_file, read_profile, until_configured, with_times
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.llvm_flags import flags_of, option
+from tuninglink.llvm_flags import flags_of, group, option, options_from
 from tuninglink.tuning.deciding import MeasuringOptions
-from tuninglink.tuning.devices import Caches
+from tuninglink.tuning.devices import BoardOptions, Caches
 from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
 
 if TYPE_CHECKING:
@@ -37,9 +37,10 @@ class DeviceOptions:
     device: str = option(
         "",
         metavar="URI",
-        help="Run the program on this device, as in cuda://0, hip://0, vulkan://0, local-task or local-sync, and measure its "
-        "dispatches: inside the program, or each alone where the driver has no profiles (cuda, hip).",
+        help="Run the program on this device, as in cuda://0, hip://0, vulkan://0, local-task, local-sync or 'run:ssh board', "
+        "and measure its dispatches: inside the program, or each alone where the driver has no profiles (cuda, hip).",
     )
+    board: BoardOptions = group(BoardOptions)
     functions: tuple[FunctionWeight, ...] = option((), _CALL_FLAGS["function"], name="function")
     inputs: tuple[GivenInput, ...] = option((), _CALL_FLAGS["input"], name="input")
     parameters: tuple[ParameterFile, ...] = option((), _CALL_FLAGS["parameters"])
@@ -93,7 +94,7 @@ def explain_command(arguments: Sequence[str]) -> int:
         raise usage_error(f"flag '--{next(iter(given))}' needs '--device'")
     if given and "profile" in reader.values:
         raise usage_error("flags '--device' and '--profile' exclude each other")
-    device = DeviceOptions(**dict(given.values()))
+    device = options_from(DeviceOptions, dict(given.values()))
     options = compile_options(reader)
     path = checked_program(options)
     check_output(options.output)
@@ -106,8 +107,9 @@ def explain_command(arguments: Sequence[str]) -> int:
     if device.device:
         from tuninglink.tuning import ProgramMeasurement  # noqa: PLC0415 - an extra
 
+        (uri,) = device.board.uris([device.device])
         calls = CallOptions(device.functions, device.inputs, device.parameters)
-        measurement = ProgramMeasurement(path, options, device.device, calls, device.caches)
+        measurement = ProgramMeasurement(path, options, uri, calls, device.caches)
     runs_whole = measurement is not None and measurement.is_profiled
     with progress(f"explaining {path}") as step:
         choice = specs_of(options, project_specs)

@@ -61,7 +61,8 @@ def measuring_options(kind: type[_Options], reader: FlagReader, **others: Any) -
     settings = options.settings
     if settings.trials is None and settings.seconds == TuningSettings.seconds:
         settings = replace(settings, seconds=_DEFAULT_SECONDS)
-    return replace(options, settings=settings)
+    devices = settings.board.uris(settings.devices)
+    return replace(options, settings=replace(settings, devices=devices))
 
 
 _END_SECONDS: Final = 0.5

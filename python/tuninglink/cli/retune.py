@@ -35,7 +35,7 @@ from tuninglink.tuning import (
     target_of,
 )
 from tuninglink.tuning.deciding import Budget, MeasuringOptions
-from tuninglink.tuning.devices import Timeline, check_devices, default_device
+from tuninglink.tuning.devices import BoardOptions, Timeline, check_devices, default_device
 from tuninglink.tuning.programs import read_program
 from tuninglink.tuning.search import search_named
 
@@ -80,6 +80,7 @@ class RetuneOptions(MeasuringOptions):
 _FLAGS: Final = {"target": TARGET_FLAG, **flags_of(RetuneOptions)}
 _NAMES: Final = (
     *("target", "output", "model", "format", "no-improve", "no-upgrade", "device", "cluster"),
+    *flags_of(BoardOptions),
     *("budget", "trials", "min-gain", "database", "failures", "no-reference", "numerics", "jobs"),
     *("timeout", "caches", "search", "seed", "project", "no-project"),
 )
@@ -184,7 +185,7 @@ def _retuned(specs: Sequence[Spec], options: RetuneOptions) -> RetuningResult:
     target = target_of(options.flags)
     uris = options.settings.devices or (default_device(target.backend),)
     if not options.cluster:
-        check_devices(uris)
+        check_devices(uris, options.flags)
     model = None
     if options.model:
         with progress(f"compiling {options.model}"):

@@ -67,7 +67,7 @@ from tuninglink.tuning import (
     write_report,
 )
 from tuninglink.tuning.deciding import LastStage, Ledger, Numerics, TaskOutcome, TuneOptions
-from tuninglink.tuning.devices import THREADED_DRIVER, duration
+from tuninglink.tuning.devices import THREADED_DRIVER, BoardOptions, duration
 from tuninglink.tuning.flag_sets import NONE, choose_flags
 from tuninglink.tuning.problems import program_of, read_problem_file
 from tuninglink.tuning.programs import CallOptions
@@ -135,7 +135,7 @@ USAGE: Final[Usage] = Usage(
                 *PROJECT_FLAGS,
             ),
         ),
-        Section("Target", ("target", "device"), ("cluster",)),
+        Section("Target", ("target", "device"), (*flags_of(BoardOptions), "cluster")),
         Section("Budget", ("budget", "trials"), ("jobs", "timeout", "stop-after", "dry-run")),
         Section(
             "Scope",

@@ -21,7 +21,7 @@ from tuninglink.compiler import (
 )
 from tuninglink.errors import UsageError, escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
-from tuninglink.llvm_flags import JOBS_FLAG, flags_of, option, toggle
+from tuninglink.llvm_flags import JOBS_FLAG, flags_of, group, option, options_from, toggle
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import SpecFiles, link_specs, load_spec, read_specs
@@ -34,7 +34,7 @@ from tuninglink.tuning import (
 )
 from tuninglink.tuning.candidates import CandidateCompiler
 from tuninglink.tuning.deciding import MeasuringOptions, ModelRuns, ProgramVerdict
-from tuninglink.tuning.devices import Devices, Settings, check_devices, default_device
+from tuninglink.tuning.devices import BoardOptions, Devices, Settings, check_devices, default_device
 from tuninglink.tuning.programs import (
     CallOptions,
     Correctness,
@@ -78,8 +78,9 @@ class VerifyOptions:
         (),
         _MEASURING_FLAGS["device"],
         name="device",
-        help="The device, as in cuda://0. Default: the one that runs what is compiled for.",
+        help="The device, as in cuda://0 or 'run:ssh board'. Default: the one that runs what is compiled for.",
     )
+    board: BoardOptions = group(BoardOptions)
     patterns: tuple[str, ...] = option(
         (),
         name="only",
@@ -126,6 +127,11 @@ class VerifyOptions:
     compile_from: Phase = option(Phase.START, COMPILE_FLAGS["compile-from"])
 
     @property
+    def device(self) -> str:
+        """The URI of the device; empty for the default."""
+        return next(iter(self.board.uris(self.devices)), "")
+
+    @property
     def source(self) -> TraceSource:
         calls = CallOptions(self.functions, self.inputs, self.parameters, self.expected)
         return TraceSource(self.input, self.flags, self.compile_from, self.sizes, calls)
@@ -162,14 +168,14 @@ def verify_command(arguments: Sequence[str]) -> int:
         raise UsageError(
             error("--trace compiles the program twice; standard input can be read once only")
         )
-    options = VerifyOptions(input=reader.input, flags=reader.flags, **reader.values)
+    options = options_from(VerifyOptions, reader.values, input=reader.input, flags=reader.flags)
     check_targets(options.flags)
     if options.compile_from < Phase.EXECUTABLE_SOURCES:
         check_has_target(options.flags, options.input)
     set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
     if options.failures:
         check_directory(options.failures)
-    check_devices(options.devices)
+    check_devices([options.device] if options.device else (), options.flags)
     # The given specs, linked, and the dispatches of the program.
     sink = process.shown_diagnostics()
     files = read_specs(options.specs, sink)
@@ -186,7 +192,7 @@ def verify_command(arguments: Sequence[str]) -> int:
         )
     source = options.source.with_specs(specs)
     tasks = program.matching_tasks(options.patterns)
-    uri = options.devices[0] if options.devices else default_device(tasks[0].target.backend)
+    uri = options.device or default_device(tasks[0].target.backend)
     if options.traces:
         is_right = _verify_traces(program, spec, uri, source, options)
     else:

@@ -225,7 +225,7 @@ def check_selected(options: TuneOptions) -> None:
 
 def unknown_device_remarks(devices: Iterable[DeviceDescription]) -> Iterator[Diagnostic]:
     """Yield a remark for each kind of GPU whose number of compute units is assumed."""
-    for name in dict.fromkeys(device.name for device in devices if not device.is_local):
+    for name in dict.fromkeys(device.name for device in devices if not device.is_processor):
         if known_compute_units(name) is None:
             message = f"the number of compute units of '{name}' is unknown; estimates of candidates assume {TYPICAL}"
             yield Diagnostic(Severity.REMARK, message)
@@ -276,6 +276,10 @@ def open_context(
                 machines.result() if machines else _open_machines(options, uris, opened)
             )
         timeline.device_use = lambda: devices.use
+        for text in dict.fromkeys(
+            text for device in devices.descriptions for text in device.warnings
+        ):
+            listener.noticed(Diagnostic(Severity.WARNING, text))
         journal = Journal(database, devices.first.description, settings, flags)
         references = None
         if settings.checks_defaults and not options.cluster:

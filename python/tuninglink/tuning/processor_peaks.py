@@ -104,7 +104,7 @@ def peaks_of_processor(
         The rates; None if the device is not local, or nothing is in the cache and nothing is measured. And a remark, if
         they cannot be measured.
     """
-    if not device.is_local:
+    if not device.is_local or device.is_board:
         return None, ""
     # Find the kernels whose rates are not in the cache, or were measured on a busy machine.
     compiler = metadata.version("iree-base-compiler")

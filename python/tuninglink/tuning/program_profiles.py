@@ -33,16 +33,16 @@ from tuninglink.tuning.devices import (
     THREADED_DRIVER,
     Caches,
     DeviceError,
-    DeviceProcess,
     MeasurementError,
     Settings,
     check_devices,
     describe,
     driver_of,
     duration,
-    input_bytes,
-    parameter_indexes,
+    files_in,
+    opened_device,
     physical_cores,
+    program_arguments,
 )
 from tuninglink.tuning.processor_peaks import peaks_of_processor
 from tuninglink.tuning.programs import (
@@ -54,7 +54,6 @@ from tuninglink.tuning.programs import (
     Failure,
     Omission,
     TuningTask,
-    element_type,
     program_calls,
     read_program,
     reason_of,
@@ -175,33 +174,10 @@ def _record_all(
         if driver_of(uri) == THREADED_DRIVER:
             cores = ",".join(map(str, physical_cores()))
             command.append(f"--task_topology_cpu_ids={cores}")
-        # The inputs: scalars as text, tensors as files.
-        for number, argument in enumerate(program.inputs):
-            content = input_bytes(argument, number, _SEED, program.integers)
-            if argument.is_scalar:
-                dtype = element_type(argument.element_type)
-                assert dtype is not None
-                command.append(f"--input={content.view(dtype)[0]}")
-                continue
-            file = directory / f"input-{number}.bin"
-            file.write_bytes(content.tobytes())
-            sizes = "".join(f"{size}x" for size in argument.shape)
-            command.append(f"--input={sizes}{argument.element_type}=@{file}")
-        # The parameters: the user's files, or an archive of random ones.
-        archives = [(parameters.scope, parameters.path) for parameters in program.parameters.files]
-        if program.parameters.is_synthetic:
-            try:
-                indexes = parameter_indexes(program.parameters, _SEED)
-            except MeasurementError as failure:
-                raise TuninglinkError(error(failure.failure.message)) from None
-            for number, (scope, index) in enumerate(indexes.items()):
-                archive = str(directory / f"parameters-{number}.irpa")
-                index.create_archive_file(archive)
-                archives.append((scope, archive))
-        command += [
-            f"--parameters={scope}={path}" if scope else f"--parameters={path}"
-            for scope, path in archives
-        ]
+        try:
+            command += program_arguments(program, _SEED, files_in(directory))
+        except MeasurementError as failure:
+            raise TuninglinkError(error(failure.failure.message)) from None
 
         def run(runs: int, command: Sequence[str] = command) -> list[DispatchEvent]:
             all_runs = [*command, f"--benchmark_min_time={runs}x"]
@@ -377,11 +353,11 @@ class ProgramMeasurement:
         from_sources = replace(self.whole, compile_from=Phase.EXECUTABLE_SOURCES)
         times: dict[str, float] = {}
         omissions = list(self._program.omissions)
-        with DeviceProcess(self.uri, settings=Settings(caches=self.caches)) as device:
+        with opened_device(self.uri, Settings(caches=self.caches)) as device:
             for task in self._program.tasks:
                 if only and set(only).isdisjoint(task.dispatches):
                     continue
-                reason = device.description.unsupported(task.target.backend)
+                reason = device.description.unsupported(task.target)
                 total = weights = 0.0
                 try:
                     if reason:

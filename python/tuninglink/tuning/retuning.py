@@ -336,7 +336,7 @@ class Retuner:
             TuninglinkError: the devices do not run code for the target.
         """
         device = self.context.devices.first.description
-        if reason := device.unsupported(self.target.backend):
+        if reason := device.unsupported(self.target):
             raise TuninglinkError(error(reason))
         self._read_model()
         # Measure all entries.

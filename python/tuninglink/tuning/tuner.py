@@ -292,7 +292,7 @@ class Tuner:
         """Return the tasks selected by the user and supported by the device."""
         device, selected = self.context.devices.first.description, []
         for task in self.program.matching_tasks(self.context.settings.patterns):
-            if reason := device.unsupported(task.target.backend):
+            if reason := device.unsupported(task.target):
                 self._omit(Omission(task.dispatches, reason))
             else:
                 selected.append(task)

@@ -239,7 +239,7 @@ def verify_dispatches(
         device = opened.enter_context(Devices([uri], Settings(seed=seed), timeout)).first
         references = opened.enter_context(References(seed, timeout))
         unsupported = device.description.unsupported
-        runnable = [task for task in tasks if not unsupported(task.target.backend)]
+        runnable = [task for task in tasks if not unsupported(task.target)]
         if not runnable:
             message = (
                 f"device '{uri}' does not run code for '{backend}'; name another with --device"

@@ -22,7 +22,7 @@ from tuninglink.llvm_flags import (
     toggle,
 )
 from tuninglink.spaces.model import FixedKnob
-from tuninglink.tuning.devices import Caches
+from tuninglink.tuning.devices import BoardOptions, Caches
 from tuninglink.tuning.problems import OPERATIONS, Problem, read_words
 from tuninglink.tuning.programs import CallOptions
 
@@ -70,9 +70,10 @@ class TuningSettings:
         name="device",
         repeats=True,
         metavar="URI",
-        help="The device, as in cuda://0, hip://0 or local-task. Others are vulkan://0 and local-sync. May be repeated: "
-        "equal devices share the work. Default: the one that runs what is compiled for.",
+        help="The device, as in cuda://0, hip://0, local-task or 'run:ssh board'. Others are vulkan://0 and local-sync. May be "
+        "repeated: equal devices share the work. Default: the one that runs what is compiled for.",
     )
+    board: BoardOptions = group(BoardOptions)
     seconds: float = option(
         math.inf,
         name="budget",
@@ -184,8 +185,7 @@ class TuningSettings:
         part = max(_LEAST_RUN_TIMEOUT, _RUN_TIMEOUT_PART * self.seconds)
         return min(self.timeout, part) if self.timeout == _TIMEOUT else self.timeout
 
-
-# --- The options of runs that measure candidates -------------------------------------------------
+    # --- The options of runs that measure candidates -------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)

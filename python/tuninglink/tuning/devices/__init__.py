@@ -3,6 +3,17 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
+    from tuninglink.tuning.devices.board import (
+        BoardDevice as BoardDevice,
+        describe_board as describe_board,
+        missing_tools as missing_tools,
+    )
+    from tuninglink.tuning.devices.board_uri import (
+        BOARD as BOARD,
+        BoardOptions as BoardOptions,
+        BoardUri as BoardUri,
+        is_board as is_board,
+    )
     from tuninglink.tuning.devices.cluster import (
         Cluster as Cluster,
         ClusterDevices as ClusterDevices,
@@ -19,7 +30,6 @@ with lazy_imports(globals()):
         DeviceError as DeviceError,
         Sensors as Sensors,
         backend_of as backend_of,
-        check_devices as check_devices,
         compute_units as compute_units,
         default_device as default_device,
         describe as describe,
@@ -38,7 +48,6 @@ with lazy_imports(globals()):
         BestTime as BestTime,
         Device as Device,
         DeviceProcess as DeviceProcess,
-        Devices as Devices,
         DeviceSet as DeviceSet,
         Job as Job,
         Measurement as Measurement,
@@ -71,13 +80,21 @@ with lazy_imports(globals()):
         patterns as patterns,
         tolerance as tolerance,
     )
+    from tuninglink.tuning.devices.opening import (
+        Devices as Devices,
+        OpenedDevice as OpenedDevice,
+        check_devices as check_devices,
+        opened_device as opened_device,
+    )
     from tuninglink.tuning.devices.running import (
         CallOutputs as CallOutputs,
         Loader as Loader,
         MeasurementError as MeasurementError,
+        files_in as files_in,
         input_bytes as input_bytes,
         parameter_indexes as parameter_indexes,
         place_inputs as place_inputs,
+        program_arguments as program_arguments,
         to_device as to_device,
         to_host as to_host,
     )

@@ -18,10 +18,11 @@ from typing import Any, Final
 import iree.runtime as rt
 
 from tuninglink.errors import TuninglinkError, did_you_mean
+from tuninglink.iree import Target
 from tuninglink.mlir import error, note
+from tuninglink.tuning.devices.board_uri import BOARD, is_board
 from tuninglink.tuning.devices.times import DeviceReading
 from tuninglink.tuning.programs import FatalError
-from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 LOCAL_DRIVERS: Final[frozenset[str]] = frozenset({"local-task", "local-sync"})
 """The drivers whose device is the CPU."""
@@ -63,6 +64,9 @@ class DeviceDescription:
         driver_version: the version of the vendor's driver; on the CPU that of the kernel; empty if unknown.
         runtime: the version of the runtime.
         cores: the number of threads that work on a dispatch; 0 if the device is not the CPU.
+        machine: the instruction set of the processor that runs the runtime, as `uname -m` has it; empty if unknown.
+        is_here: whether the device is one of this machine.
+        warnings: what to know about the times of the device.
     """
 
     uri: str
@@ -71,28 +75,54 @@ class DeviceDescription:
     driver_version: str
     runtime: str
     cores: int
+    machine: str = ""
+    is_here: bool = True
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_processor(self) -> bool:
+        """Whether the device is a CPU."""
+        return self.driver in LOCAL_DRIVERS
 
     @property
     def is_local(self) -> bool:
         """Whether the device is the CPU that also compiles."""
-        return self.driver in LOCAL_DRIVERS
+        return self.is_processor and self.is_here
+
+    @property
+    def is_board(self) -> bool:
+        """Whether a command in front of the runtime's tools runs the device."""
+        return is_board(self.uri)
 
     @property
     def limits(self) -> dict[str, int]:
         """The limits of the device that the compiler's target lacks."""
-        return {} if self.is_local else {COMPUTE_UNITS: compute_units(self.name)}
+        return {} if self.is_processor else {COMPUTE_UNITS: compute_units(self.name)}
 
-    def unsupported(self, backend: str) -> str:
-        """Return the reason why the device does not run a backend's code; empty if it may. An unknown driver may."""
+    def unsupported(self, target: Target) -> str:
+        """Return the reason why the device does not run a target's code; empty if it may. An unknown driver may."""
+        backend = target.backend
         drivers = {self.driver, _DEVICE_OF_BACKEND.get(backend, self.driver)}
-        if len(drivers) == 1 or drivers <= LOCAL_DRIVERS:
-            return ""
-        return f"driver '{self.driver}' does not run what '{backend}' compiles"
+        if len(drivers) > 1 and not drivers <= LOCAL_DRIVERS:
+            return f"driver '{self.driver}' does not run what '{backend}' compiles"
+        family = _FAMILIES.get(self.machine)
+        if backend == "llvm-cpu" and family is not None and target.family not in family:
+            what = f"code for {target.family} does not run on {self.name} ({self.machine})"
+            return f"{what}: name a device that runs it, as in --device 'run:ssh board'"
+        return ""
+
+
+_FAMILIES: Final = {
+    "x86_64": ("x86_64",),
+    "aarch64": ("aarch64",),
+    "riscv64": ("riscv64",),
+}
+"""The targets of processors whose code a machine runs."""
 
 
 def driver_of(uri: str) -> str:
     """Return the name of the driver in the URI of a device."""
-    return uri.partition("://")[0]
+    return BOARD if is_board(uri) else uri.partition("://")[0]
 
 
 def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
@@ -113,36 +143,6 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
             return replace(device, uri=uri) if is_kept else device
     available = ", ".join(device.uri for device in devices) or "none"
     raise DeviceError(error(f"there is no device '{uri}'", notes=[note(f"available: {available}")]))
-
-
-_CHECK_SECONDS: Final = 60.0
-"""The time limit for a driver to load and to list its devices; see `DeviceProcess`."""
-
-
-def check_devices(uris: Sequence[str], flags: Sequence[str] = ()) -> None:
-    """Check devices that a run names, or else the one that runs code for its flags, without opening them.
-
-    Vendors' drivers, which may crash or hang, are loaded in a separate process.
-
-    Raises:
-        DeviceError: the driver or device does not exist.
-    """
-    backend = backend_of(flags)
-    uris = uris or ((default_device(backend),) if backend else ())
-    with Pool(1) as pool:
-        for uri in sorted(uris, key=lambda uri: driver_of(uri) not in LOCAL_DRIVERS):
-            driver = driver_of(uri)
-            try:
-                if driver in LOCAL_DRIVERS:
-                    describe(uri)
-                else:
-                    pool.submit(describe, uri, seconds=_CHECK_SECONDS).result()
-            except JobTimeoutError:
-                message = f"driver '{driver}' lists no devices within {_CHECK_SECONDS:.0f} s"
-                raise _driver_error(message) from None
-            except WorkerCrashedError as failure:
-                message = f"the process that loads driver '{driver}' ended: {failure}"
-                raise _driver_error(message) from None
 
 
 _M_TRIM_THRESHOLD: Final = -1
@@ -174,7 +174,7 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
     try:
         return driver.create_device_by_uri(uri, allocators=_ALLOCATORS.get(name))
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-        raise _driver_error(f"cannot open device '{uri}'", failure) from None
+        raise driver_error(f"cannot open device '{uri}'", failure) from None
 
 
 def release_memory(device: rt.HalDevice) -> None:
@@ -207,7 +207,7 @@ def _driver(name: str) -> rt.HalDriver:
     try:
         return rt.get_driver(name)
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-        raise _driver_error(f"driver '{name}' cannot be loaded", failure) from None
+        raise driver_error(f"driver '{name}' cannot be loaded", failure) from None
 
 
 def devices_of(driver: str, cores: Sequence[int] = ()) -> list[DeviceDescription]:
@@ -223,11 +223,12 @@ def devices_of(driver: str, cores: Sequence[int] = ()) -> list[DeviceDescription
         name = model[1].strip() if model else platform.processor() or platform.machine()
         count = len(cores or physical_cores()) if driver == THREADED_DRIVER else 1
         uri, version = f"{driver}://", platform.release()
-        return [DeviceDescription(uri, name, driver, version, runtime, count)]
+        machine = platform.machine()
+        return [DeviceDescription(uri, name, driver, version, runtime, count, machine)]
     try:
         available_devices = loaded.query_available_devices()
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
-        raise _driver_error(f"driver '{driver}' lists no devices", failure) from None
+        raise driver_error(f"driver '{driver}' lists no devices", failure) from None
     module = {"cuda": "nvidia", "hip": "amdgpu", "vulkan": "nvidia"}.get(driver, driver)
     version = _text_in(Path(f"/sys/module/{module}/version"))
     return [
@@ -238,7 +239,7 @@ def devices_of(driver: str, cores: Sequence[int] = ()) -> list[DeviceDescription
     ]
 
 
-def _driver_error(message: str, failure: Exception | None = None) -> DeviceError:
+def driver_error(message: str, failure: Exception | None = None) -> DeviceError:
     """Return the error of a driver, with the remedy and the readable part of the runtime's status."""
     if failure is not None:
         text = " ".join(str(failure).split())

@@ -16,16 +16,11 @@ from operator import attrgetter
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from tuninglink.errors import TuninglinkError
 from tuninglink.iree import WORKER_STACK_BYTES
 from tuninglink.mlir import error
 from tuninglink.tuning.devices.device import (
-    COMPILING_DRIVERS,
-    THREADED_DRIVER,
     DeviceDescription,
     DeviceError,
-    driver_of,
-    physical_cores,
 )
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.numerics import Outputs
@@ -76,9 +71,11 @@ class Device(ABC):
 
     Attributes:
         description: the description of the device.
+        together: the number of requests that it serves together.
     """
 
     description: DeviceDescription
+    together: int = 1
     _state: tuple[float, float | None] = (0.0, None)
     """The use of the device, and since when the current request runs. A request replaces it as other threads read it."""
 
@@ -323,7 +320,7 @@ def scale_of(times: DefaultTimes, first: Hashable, device: Hashable) -> float:
 _PATIENCE: Final = 1.0
 """The time after which it is looked for lost devices again, in seconds."""
 
-_AHEAD: Final = 6
+AHEAD: Final = 6
 """The number of modules loaded ahead of measurements, for drivers that compile modules."""
 
 
@@ -359,7 +356,8 @@ class DeviceSet(ExitStack):
         """Let a device take part from now on."""
         with self._lock:
             self._devices.append(device)
-        self._free.put(device)
+        for _ in range(device.together):
+            self._free.put(device)
 
     @property
     def first(self) -> Device:
@@ -379,8 +377,9 @@ class DeviceSet(ExitStack):
 
     @property
     def at_once(self) -> int:
-        """The number of benchmarks accepted at once: one for each device, and those loaded ahead."""
-        return len(self._devices) + (_AHEAD if self.ahead is not None else 0)
+        """The number of benchmarks accepted at once: what the devices serve, and those loaded ahead."""
+        served = sum(device.together for device in self._devices)
+        return served + (AHEAD if self.ahead is not None else 0)
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """Measure the default of a task on each device; return the microseconds of an iteration on the first."""
@@ -481,47 +480,3 @@ class AheadLoader:
     def begin(self, image: bytes, seconds: float = _PROGRAM_SECONDS) -> Future[float | Failure]:
         """Start to load a module within a time limit; the result is the time that it takes."""
         return self.pool.submit(_answer, Request(Measurer.load, (image,)), seconds=seconds)
-
-
-class Devices(DeviceSet):
-    """Devices of one kind on this machine, each in a separate process.
-
-    Args:
-        uris: the devices.
-        settings: the settings of measurements.
-        timeout: the seconds after which a benchmark counts as hanging.
-
-    Raises:
-        DeviceError: a device is missing or cannot be opened.
-        TuninglinkError: the devices are not equal, or there are more CPU devices than cores.
-    """
-
-    def __init__(self, uris: Sequence[str], settings: Settings, timeout: float) -> None:
-        # Threaded CPU devices divide the cores among themselves.
-        cores: list[int] = []
-        if len(uris) > 1 and THREADED_DRIVER in uris:
-            cores = physical_cores()
-            if len(uris) > len(cores):
-                needed = f"{len(uris)} devices '{THREADED_DRIVER}' need as many cores"
-                raise TuninglinkError(error(f"{needed}; there are {len(cores)}"))
-        share = len(cores) // len(uris)
-        compiles = driver_of(uris[0]) in COMPILING_DRIVERS
-        super().__init__(len(uris) + (_AHEAD if compiles else 0))
-        try:
-            for number, uri in enumerate(uris):
-                own = cores[number * share : (number + 1) * share]
-                process = DeviceProcess(uri, own, settings, timeout)
-                self.callback(process.close)
-                self.add(process)
-                # They must be equal to share the work.
-                first, name = self.first.description.name, process.description.name
-                if name != first:
-                    names = f"device '{uri}' is a {name}, and '{uris[0]}' is a {first}"
-                    message = f"{names}; devices that share the work must be equal"
-                    raise TuninglinkError(error(message))
-            if compiles:  # not before: what opens a device at the same time delays it
-                self.ahead = AheadLoader(uris[0], _AHEAD, timeout)
-                self.callback(self.ahead.pool.close)
-        except BaseException:
-            self.close()
-            raise

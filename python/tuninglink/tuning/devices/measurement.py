@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -121,7 +122,43 @@ class DispatchTrace:
     outputs: tuple[TracedTensor, ...]
 
 
-class Measurer:
+class OutputComparison(ABC):
+    """Compares the outputs of benchmarks on a device."""
+
+    def __init__(self) -> None:
+        self._expected: dict[Benchmark, Outputs] = {}
+
+    @abstractmethod
+    def outputs(self, benchmark: Benchmark, *, is_perturbed: bool = False) -> Outputs:
+        """Return the outputs of one iteration of a benchmark on fresh inputs, possibly moved by about one rounding."""
+
+    def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
+        """Compare the outputs of two benchmarks on the same inputs.
+
+        Args:
+            benchmark: the benchmark that is checked.
+            reference: the benchmark whose results are right.
+            reduction: the number of products in an element of an output.
+
+        Returns:
+            None if they agree; else the difference and its place.
+        """
+        for function in benchmark.sized:
+            failure = self.compare(benchmark.at(function), reference.at(function), reduction)
+            if failure is not None:
+                return replace(failure, message=f"at {function.sizes}: {failure.message}")
+        if benchmark.sized:
+            return None
+        # The outputs of the last reference are kept: several benchmarks are compared with it.
+        if reference not in self._expected:
+            if any(other.image != reference.image for other in self._expected):
+                self._expected.clear()
+            self._expected[reference] = self.outputs(reference)
+        outputs = self.outputs(benchmark)
+        return difference(benchmark.layout, outputs, self._expected[reference], reduction)
+
+
+class Measurer(OutputComparison):
     """Measures benchmarks and programs on a device that it holds. What cannot be loaded or run raises a `MeasurementError`.
 
     Args:
@@ -136,6 +173,7 @@ class Measurer:
     def __init__(
         self, uri: str, cores: Sequence[int] = (), settings: Settings | None = None
     ) -> None:
+        super().__init__()
         self.description = describe(uri, cores)
         self._uri = uri
         self._settings = settings or Settings()
@@ -147,7 +185,6 @@ class Measurer:
         # Data that benchmarks or programs share
         self._patterns = lru_cache(_KEPT_PATTERNS)(partial(patterns, seed=self._settings.seed))
         self._parameters: dict[tuple[rt.VmInstance, ParameterSource], rt.VmModule] = {}
-        self._expected: dict[Benchmark, Outputs] = {}
         self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
         self._repetitions: dict[tuple[SizedFunction, ...], Repetition] = {}
         # The least seconds of an empty batch, as other work on the machine only increases a time. Too large an overhead
@@ -349,31 +386,6 @@ class Measurer:
         sink = rt.HalModuleDebugSink(receive)
         loaded = self._load_program(program, Loader(self._device, 1, sink=sink))
         return loaded.outputs().arrays, traces
-
-    def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
-        """Compare the outputs of two benchmarks on the same inputs.
-
-        Args:
-            benchmark: the benchmark that is checked.
-            reference: the benchmark whose results are right.
-            reduction: the number of products in an element of an output.
-
-        Returns:
-            None if they agree; else the difference and its place.
-        """
-        for function in benchmark.sized:
-            failure = self.compare(benchmark.at(function), reference.at(function), reduction)
-            if failure is not None:
-                return replace(failure, message=f"at {function.sizes}: {failure.message}")
-        if benchmark.sized:
-            return None
-        # The outputs of the last reference are kept: several benchmarks are compared with it.
-        if reference not in self._expected:
-            if any(other.image != reference.image for other in self._expected):
-                self._expected.clear()
-            self._expected[reference] = self.outputs(reference)
-        outputs = self.outputs(benchmark)
-        return difference(benchmark.layout, outputs, self._expected[reference], reduction)
 
     def outputs(self, benchmark: Benchmark, *, is_perturbed: bool = False) -> Outputs:
         """Return the outputs of one iteration of a benchmark on fresh inputs, possibly moved by about one rounding."""

@@ -12,13 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import count, zip_longest
+from pathlib import Path
 from typing import Any, Final
 
 import iree.runtime as rt
 import numpy as np
 from numpy.typing import NDArray
 
+from tuninglink.files import temporary_directory
 from tuninglink.iree import WORKER_STACK_BYTES
 from tuninglink.tuning.devices.numerics import CANARY, Pattern, buffer_length, random_bytes
 from tuninglink.tuning.programs import (
@@ -354,6 +356,59 @@ def parameter_indexes(source: ParameterSource, seed: int) -> dict[str, rt.Parame
             values = (values.view(dtype).astype(np.float32) * scale).astype(dtype).view(np.uint8)
         rt.parameter_index_add_numpy_ndarray(indexes[parameter.scope], parameter.key, values)
     return dict(indexes)
+
+
+def program_arguments(
+    program: CompiledProgram, seed: int, place: Callable[[bytes | Path], str]
+) -> tuple[str, ...]:
+    """Return the inputs and the parameters of a program as flags of the runtime's tools.
+
+    Args:
+        program: the program and its inputs.
+        seed: fixes random inputs and parameters.
+        place: receives the content of a file, or its path, and returns the path that the tool opens.
+
+    Raises:
+        MeasurementError: a file of parameters cannot be read.
+    """
+    flags = []
+    for number, argument in enumerate(program.inputs):
+        content = input_bytes(argument, number, seed, program.integers)
+        if argument.is_scalar:
+            dtype = element_type(argument.element_type)
+            assert dtype is not None
+            flags.append(f"--input={content.view(dtype)[0]}")
+            continue
+        sizes = "".join(f"{size}x" for size in argument.shape)
+        flags.append(f"--input={sizes}{argument.element_type}=@{place(content.tobytes())}")
+    # The parameters: the user's files, or an archive of random ones.
+    archives = [(file.scope, place(Path(file.path))) for file in program.parameters.files]
+    if program.parameters.is_synthetic:
+        indexes = parameter_indexes(program.parameters, seed)
+        with temporary_directory() as directory:
+            for scope, index in indexes.items():
+                archive = directory / "parameters.irpa"
+                index.create_archive_file(str(archive))
+                archives.append((scope, place(archive.read_bytes())))
+    flags += [
+        f"--parameters={scope}={path}" if scope else f"--parameters={path}"
+        for scope, path in archives
+    ]
+    return tuple(flags)
+
+
+def files_in(directory: Path) -> Callable[[bytes | Path], str]:
+    """Return the places of arguments for tools on this machine: new files in a directory, and given files as they are."""
+    numbers = count()
+
+    def place(content: bytes | Path) -> str:
+        if isinstance(content, Path):
+            return str(content)
+        file = directory / f"argument-{next(numbers)}"
+        file.write_bytes(content)
+        return str(file)
+
+    return place
 
 
 @dataclass(frozen=True, eq=False)

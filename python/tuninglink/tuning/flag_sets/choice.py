@@ -25,11 +25,12 @@ from tuninglink.tuning.devices import (
     LOCAL_DRIVERS,
     AheadLoader,
     DeviceError,
-    DeviceProcess,
+    OpenedDevice,
     Settings,
     backend_of,
     default_device,
     driver_of,
+    opened_device,
 )
 from tuninglink.tuning.flag_sets.comparison import (
     NEAR,
@@ -501,9 +502,8 @@ def _compile_alone(jobs: Sequence[Job], began: float, seconds: float, left: floa
 _LATE: Final = "it is compared at the end: it did not compile in time"
 
 
-def _device(uri: str, options: TuneOptions) -> DeviceProcess:
-    settings = options.settings
-    return DeviceProcess(uri, settings=Settings(seed=settings.seed), timeout=settings.run_timeout)
+def _device(uri: str, options: TuneOptions) -> OpenedDevice:
+    return opened_device(uri, Settings(seed=options.settings.seed), options.settings.run_timeout)
 
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:

@@ -390,10 +390,8 @@ def _argument(value: mlir.Value[Any], number: int, functions: _Functions) -> Arg
     types: list[mlir.RankedTensorType] = []
     is_updated = False
     for use in _uses(value, functions):
-        is_alias = use.name == "hal.tensor.alias"
-        values = (
-            use.operands if is_alias else use.results if use.name == "hal.tensor.import" else ()
-        )
+        is_alias, is_import = use.name == "hal.tensor.alias", use.name == "hal.tensor.import"
+        values = use.operands if is_alias else use.results if is_import else ()
         tensors = [v.type for v in values if isinstance(v.type, mlir.RankedTensorType)]
         if not tensors and not is_alias and use.name != "hal.buffer_view.dim":
             raise _ObstacleError(f"argument {number} is not used as a tensor")
@@ -412,9 +410,8 @@ def _uses(value: mlir.Value[Any], functions: _Functions) -> Iterator[mlir.Operat
         if callee is None:
             yield user
             continue
-        for operand, received in zip(
-            user.operands, callee.regions[0].blocks[0].arguments, strict=True
-        ):
+        arguments = callee.regions[0].blocks[0].arguments
+        for operand, received in zip(user.operands, arguments, strict=True):
             if operand == value:
                 yield from _uses(received, functions)
 

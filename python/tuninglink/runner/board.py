@@ -1,0 +1,387 @@
+"""A board: a machine that a command reaches, with a directory for files and the runtime's tools.
+
+The command, such as `ssh board` or `adb shell`, runs a shell there, whose standard streams carry archives. An emulator,
+such as `qemu-aarch64-static`, runs the tools only; the shell is then one of this machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import threading
+import time
+import uuid
+from collections import OrderedDict
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from tuninglink.runner.batch import (
+    Call,
+    CallResult,
+    IncompleteError,
+    read_results,
+    write_batch,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+LEASE_SECONDS: Final = 60
+"""The time after which a board removes the directory of a run that it does not hear of."""
+
+_PAUSES: Final = (1.0, 5.0, 15.0, 30.0, 60.0)
+"""The pauses before the attempts to reach a board again, in seconds: one that reboots needs a minute."""
+
+_GUILTY: Final = 2
+"""The number of times that a call must have broken the connection alone."""
+
+_OPENING_SECONDS: Final = 60.0
+_MARGIN_SECONDS: Final = 30.0
+"""The time for the transport of a batch, besides its calls and the time for its bytes."""
+
+_SLOWEST: Final = 1e6
+"""The least rate of a connection, in bytes per second."""
+
+_MOST_KEPT: Final = 1 << 30
+_PLAIN: Final = re.compile(r"[\w./+@%:=~-]*")
+"""Paths that no shell changes."""
+
+_FULL: Final = re.compile(r"no space left|file too large|disk quota exceeded", re.IGNORECASE)
+_LEAST_FREE_KB: Final = 64
+_LOST: Final = -1
+
+
+class BoardError(Exception):
+    """A board cannot be reached or used; the message is the reason, in one line."""
+
+
+class _LostError(Exception):
+    """The connection broke, or the board did not answer."""
+
+
+class _FullError(Exception):
+    """There is no space left on the board."""
+
+
+@dataclass(frozen=True)
+class BoardAccess:
+    """The way to a board.
+
+    Attributes:
+        command: the words of the command in front of others.
+        tools: the directory of the runtime's tools there; empty for the search path.
+        directory: a directory there for the files of runs; empty for a directory for temporary files.
+    """
+
+    command: tuple[str, ...]
+    tools: str = ""
+    directory: str = ""
+
+    def __post_init__(self) -> None:
+        for what, path in (("tools", self.tools), ("files", self.directory)):
+            if not _PLAIN.fullmatch(path):
+                message = f"the directory of {what} on a board has other characters than letters, digits and ./_+-: '{path}'"
+                raise BoardError(message)
+
+    @property
+    def emulator(self) -> str:
+        """The emulator in the command; empty for none."""
+        names = (Path(word).name for word in self.command)
+        return next((name for name in names if name.startswith("qemu-")), "")
+
+
+@dataclass(frozen=True)
+class BoardState:
+    """The properties of a board when a session was opened, as values by key; see `open.sh`."""
+
+    values: dict[str, list[str]] = field(default_factory=dict)
+
+    def first(self, key: str) -> str:
+        """Return the first value of a key; empty if it has none."""
+        return next(iter(self.values.get(key, ())), "")
+
+    def number(self, key: str) -> int | None:
+        """Return the first value of a key as a number; None if it is none."""
+        text = self.first(key)
+        return int(text) if text.isdecimal() else None
+
+    def all(self, key: str) -> list[str]:
+        """Return all values of a key."""
+        return self.values.get(key, [])
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the board is the machine of this process: both were booted at the same time."""
+        with suppress(OSError):
+            own = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+            return own == self.first("boot")
+        return False
+
+
+class Board(ExitStack):
+    """A session on a board.
+
+    Calls of several threads travel together: while a batch runs, others wait and form the next one. A batch whose
+    connection breaks runs again in a new session; a call that breaks it again alone is lost. Closing removes everything
+    from the board. So does the board itself, once the lease is over.
+
+    Args:
+        access: the way to the board.
+        lease_seconds: the time after which the board removes the directory of a run that it does not hear of.
+        pauses: the pauses before further attempts to reach the board, in seconds.
+        during: returns the context in which a batch runs.
+
+    Attributes:
+        state: the properties of the board.
+        prefix: the command in front of the tools if it does not run a shell, as an emulator; else empty.
+
+    Raises:
+        BoardError: the board cannot be reached, or its directory cannot be written to.
+    """
+
+    def __init__(
+        self,
+        access: BoardAccess,
+        *,
+        lease_seconds: int = LEASE_SECONDS,
+        pauses: Sequence[float] = _PAUSES,
+        during: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        super().__init__()
+        self.access = access
+        self.prefix: tuple[str, ...] = ()
+        self._lease_seconds = lease_seconds
+        self._pauses = tuple(pauses)
+        self._during = during
+        self._tools = f"{access.tools.rstrip('/')}/" if access.tools else ""
+        self._directory = ""
+        self._present: OrderedDict[str, int] = OrderedDict()  # sizes, the latest used last
+        self._waiting: list[tuple[Sequence[Call], Future[list[CallResult]]]] = []
+        self._queue_lock, self._turn = threading.Lock(), threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._contact = time.monotonic()
+        self._ended = threading.Event()
+        try:
+            self.state = self._open()
+        except (_LostError, _FullError) as failure:
+            raise BoardError(str(failure)) from None
+        self.callback(self._close)
+        threading.Thread(target=self._renew, daemon=True).start()
+
+    # --- Batches ---------------------------------------------------------------------------------------------
+
+    def run(self, calls: Sequence[Call]) -> list[CallResult]:
+        """Run calls one after another, and return their results. Thread-safe.
+
+        Raises:
+            BoardError: the board cannot be reached any more, or there is no space left on it.
+        """
+        job: Future[list[CallResult]] = Future()
+        with self._queue_lock:
+            self._waiting.append((calls, job))
+        with self._turn:
+            if not job.done():
+                # Take all that wait, also for the other threads.
+                with self._queue_lock:
+                    taken, self._waiting = self._waiting, []
+                batch = [call for group, _ in taken for call in group]
+                try:
+                    with self._during():
+                        results = iter(self._reliably(batch))
+                    for group, waiting in taken:
+                        waiting.set_result([next(results) for _ in group])
+                except BaseException as failure:
+                    for _, waiting in taken:
+                        if not waiting.done():
+                            waiting.set_exception(failure)
+                    if not isinstance(failure, BoardError):
+                        raise
+        return job.result()
+
+    def _reliably(self, calls: Sequence[Call]) -> list[CallResult]:
+        """Run a batch, again if the connection breaks or the directory is full; then each call alone."""
+        lost, reason = 0, ""
+        pauses = iter(self._pauses)
+        while True:
+            if self._ended.is_set():
+                raise BoardError("the session on the board is closed")
+            try:
+                if not self._directory:
+                    self.state = self._open()
+                return self._exchange(calls)
+            except _FullError as failure:
+                is_new = len(self._present) == 0
+                self._directory, reason = "", str(failure)
+                if len(calls) == 1 and is_new:
+                    raise BoardError(reason) from None
+            except _LostError as failure:
+                lost += bool(self._directory)
+                self._directory, reason = "", str(failure)
+            if len(calls) > 1 and (lost >= _GUILTY or not lost):
+                return [result for call in calls for result in self._reliably([call])]
+            if lost >= _GUILTY:
+                return [CallResult(_LOST, stderr=reason, is_lost=True)]
+            pause = next(pauses, None) if lost or not self._directory else 0.0
+            if pause is None:
+                raise BoardError(f"the board does not answer any more: {reason}")
+            self._ended.wait(pause)
+
+    def _exchange(self, calls: Sequence[Call]) -> list[CallResult]:
+        """Send a batch to the board, and return the results."""
+        # Keep files while there is room for twice as many bytes.
+        needed = {part.name: part.size for call in calls for f in call.files for part in f.parts()}
+        total, evicted = sum(({**self._present, **needed}).values()), list[str]()
+        for name in [name for name in self._present if name not in needed]:
+            if total <= self._most_kept:
+                break
+            total -= self._present.pop(name)
+            evicted.append(name)
+        with TemporaryFile() as archive:
+            write_batch(
+                archive,
+                calls,
+                self._present,
+                evicted,
+                tools=self._tools,
+                prefix=self.prefix,
+            )
+            seconds = sum(call.seconds for call in calls) + archive.tell() / _SLOWEST
+            archive.seek(0)
+            words = ("sh", f"{self._directory}/serve.sh")
+            answer, errors = self._command(words, archive, seconds + _MARGIN_SECONDS)
+        head, mark, rest = answer.partition(b"tuninglink-answer ")
+        line, _, content = rest.partition(b"\n")
+        del head
+        if not mark:
+            raise _LostError(errors or "it ended without an answer")
+        free, _, message = line.decode(errors="replace").partition(" ")
+        try:
+            results = read_results(content, len(calls))
+        except IncompleteError as failure:
+            if _FULL.search(message + errors) or _is_full(free):
+                raise _FullError(f"no space left in '{self._directory}'") from None
+            raise _LostError(message or errors or str(failure)) from None
+        if any(
+            result.status and (_is_full(free) or _FULL.search(result.stderr)) for result in results
+        ):
+            raise _FullError(f"no space left in '{self._directory}'")
+        for name, size in needed.items():
+            self._present[name] = size
+            self._present.move_to_end(name)
+        return results
+
+    # --- The session ---------------------------------------------------------------------------------------
+
+    def _open(self) -> BoardState:
+        """Open a session, in place of the last one if there was one."""
+        self._present.clear()
+        session = uuid.uuid4().hex[:12]
+        script = resources.files(__package__).joinpath("open.sh").read_text()
+        for name in ("serve", "keeper", "close"):
+            text = resources.files(__package__).joinpath(f"{name}.sh").read_text()
+            script = script.replace(f"@{name}@\n", text)
+        failures = []
+        is_local_tool = Path(f"{self._tools}iree-run-module").is_file()
+        for prefix in ((), self.access.command) if not self.prefix else (self.prefix,):
+            if prefix and not is_local_tool:
+                continue
+            self.prefix = prefix
+            values = {
+                "base": self.access.directory,
+                "session": session,
+                "replaced": getattr(self, "_session", ""),
+                "limit": str(self._lease_seconds),
+                "tools": self._tools,
+                "prefix": shlex.join(prefix),
+            }
+            lines = "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
+            with TemporaryFile() as file:
+                file.write(f"{lines}{script}".encode())
+                file.seek(0)
+                try:
+                    output, errors = self._command(("sh",), file, _OPENING_SECONDS)
+                except _LostError as failure:
+                    failures.append(str(failure))
+                    continue
+            state: dict[str, list[str]] = {}
+            for line in output.decode(errors="replace").splitlines():
+                key, _, value = line.strip().partition(" ")
+                state.setdefault(key, []).append(value)
+            if "tuninglink-failed" in state:
+                raise _FullError(state["tuninglink-failed"][0])
+            if "tuninglink-opened" in state and _PLAIN.fullmatch(state["tuninglink-session"][0]):
+                self._session, self._directory = session, state["tuninglink-session"][0]
+                self._most_kept = min(_MOST_KEPT, int(next(iter(state.get("space", ())), 0)) << 9)
+                return BoardState(state)
+            failures.append(errors or "it ended without an answer")
+        self.prefix = ()
+        raise _LostError(f"'{shlex.join(self.access.command)} sh': {failures[0]}")
+
+    def _command(self, words: Sequence[str], given: IO[bytes], seconds: float) -> tuple[bytes, str]:
+        """Run a command on the board; return its output, and the last line of its errors."""
+        with TemporaryFile() as output, TemporaryFile() as errors:
+            process = self._started(words, stdin=given, stdout=output, stderr=errors)
+            self._process, self._contact = process, time.monotonic()
+            try:
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                raise _LostError(f"no answer within {seconds:.0f} s") from None
+            finally:
+                self._kill(process)
+                self._process, self._contact = None, time.monotonic()
+            output.seek(0)
+            errors.seek(0)
+            lines = errors.read().decode(errors="replace").strip().splitlines()
+            return output.read(), lines[-1] if lines else ""
+
+    def _started(self, words: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
+        """Start a command on the board."""
+        command = [*(() if self.prefix else self.access.command), *words]
+        try:
+            # Without a terminal, as one that asks for a password would wait.
+            return subprocess.Popen(command, start_new_session=True, **streams)  # noqa: S603
+        except OSError as failure:
+            raise _LostError(f"'{command[0]}' does not start: {failure.strerror}") from None
+
+    @staticmethod
+    def _kill(process: subprocess.Popen[bytes]) -> None:
+        with suppress(OSError):
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def _renew(self) -> None:
+        """Renew the lease, between batches and during long ones."""
+        nothing = subprocess.DEVNULL
+        while not self._ended.wait(self._lease_seconds / 6):
+            if time.monotonic() - self._contact < self._lease_seconds / 3 or not self._directory:
+                continue
+            with suppress(_LostError):
+                words = "touch", f"{self._directory}/lease"
+                process = self._started(words, stdin=nothing, stdout=nothing, stderr=nothing)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_MARGIN_SECONDS)
+                self._kill(process)
+                self._contact = time.monotonic()
+
+    def _close(self) -> None:
+        """End the batch that runs, and remove the directory."""
+        self._ended.set()
+        if (process := self._process) is not None:
+            self._kill(process)
+        if self._directory:
+            with TemporaryFile() as nothing, suppress(_LostError):
+                words = ("sh", f"{self._directory}/close.sh")
+                self._command(words, nothing, _MARGIN_SECONDS)
+
+
+def _is_full(free_kilobytes: str) -> bool:
+    return free_kilobytes.isdecimal() and int(free_kilobytes) < _LEAST_FREE_KB

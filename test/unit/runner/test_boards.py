@@ -1,0 +1,233 @@
+"""Batches on boards that are this machine: the transport of files and results, failures, and what is left behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from processes import eventually
+
+from tuninglink.runner import Board, BoardAccess, BoardError, BoardFile, Call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = ("env",)
+SYSTEM = str(Path(shutil.which("cat") or "").parent)
+NO_PAUSES = (0.0, 0.0, 0.0)
+
+
+def access(directory: Path, *command: str, tools: str = SYSTEM) -> BoardAccess:
+    return BoardAccess(command or HERE, tools, str(directory))
+
+
+def connection(script: str) -> tuple[str, ...]:
+    """Return a command that runs a script in front of the command that it gets as arguments."""
+    return ("sh", "-c", f'{script}\nexec "$@"', "connection")
+
+
+def read(file: BoardFile) -> Call:
+    return Call("cat", (file.path,), (file,))
+
+
+def test_calls_get_their_files_and_return_what_they_write(tmp_path: Path) -> None:
+    pattern, tail = BoardFile(b"abc"), BoardFile(b"xyz")
+    whole = BoardFile(pieces=((pattern, 7), (BoardFile(pieces=((tail, 2),)), 4)))
+    local = tmp_path / "local"
+    local.write_bytes(b"from a file")
+    own = BoardFile(local)
+    with Board(access(tmp_path / "board")) as board:
+        results = board.run(
+            [
+                read(whole),
+                Call("cp", (own.path, "copy with 'a quote'"), (own,)),
+                Call("cat", ("missing",)),
+            ]
+        )
+    assert results[0].stdout == "abcabcaxyxy"
+    assert results[1].files == {"copy with 'a quote'": b"from a file"}
+    assert results[2].status == 1
+    assert "missing" in results[2].stderr
+    assert list((tmp_path / "board").iterdir()) == []
+
+
+def test_files_travel_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = connection(
+        f'for word; do :; done; case $word in */serve.sh) wc -c <"{log}.in" >>"{log}";; esac'
+    )
+    command = ("sh", "-c", f'cat >"{log}.in"; wc -c <"{log}.in" >>"{log}"; "$@" <"{log}.in"', "c")
+    file = BoardFile(os.urandom(1 << 20))
+    with Board(access(tmp_path / "board", *command)) as board:
+        for _ in range(2):
+            assert (
+                board.run([Call("wc", ("-c", file.path), (file,))])[0].stdout.split()[0]
+                == "1048576"
+            )
+        first, second = [int(line) for line in log.read_text().split()[1:3]]
+    assert first > 1 << 20
+    assert second < 1 << 14
+
+
+def test_calls_of_several_threads_travel_together(tmp_path: Path) -> None:
+    held, log = tmp_path / "held", tmp_path / "log"
+    held.touch()
+    command = connection(
+        f'case $2 in *serve.sh) echo batch >>"{log}"; while [ -e "{held}" ]; do sleep 0.05; done;; esac'
+    )
+    with Board(access(tmp_path / "board", *command)) as board:
+        outputs: list[str] = []
+        threads = [
+            threading.Thread(
+                target=lambda n=n: outputs.append(board.run([Call("echo", (str(n),))])[0].stdout)
+            )
+            for n in range(5)
+        ]
+        threads[0].start()
+        assert eventually(log.exists)
+        for thread in threads[1:]:
+            thread.start()
+        assert eventually(lambda: len(board._waiting) == 4)
+        held.unlink()
+        for thread in threads:
+            thread.join()
+    assert sorted(outputs) == [f"{n}\n" for n in range(5)]
+    assert log.read_text().split() == ["batch", "batch"]
+
+
+def test_a_time_limit_ends_a_call(tmp_path: Path) -> None:
+    with Board(access(tmp_path)) as board:
+        slow, other = board.run([Call("sleep", ("60",), seconds=1), Call("echo", ("done",))])
+    assert slow.is_timeout
+    assert other.stdout == "done\n"
+
+
+def test_a_broken_connection_is_retried_in_a_new_session(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    command = connection(f'case $2 in *serve.sh) rm "{broken}" 2>/dev/null && exit 255;; esac')
+    with Board(access(tmp_path / "board", *command), pauses=NO_PAUSES) as board:
+        broken.touch()
+        assert board.run([Call("echo", ("a",)), Call("echo", ("b",))])[1].stdout == "b\n"
+        assert len(list((tmp_path / "board").iterdir())) == 1
+
+
+def test_a_board_that_stays_away_ends_the_work(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    command = connection(f'[ ! -e "{gone}" ] || {{ echo "no route to host" >&2; exit 255; }}')
+    with Board(access(tmp_path / "board", *command), pauses=NO_PAUSES) as board:
+        gone.touch()
+        with pytest.raises(BoardError, match=r"does not answer any more: .*no route to host"):
+            board.run([Call("echo", ("a",))])
+
+
+def test_a_call_that_breaks_the_board_is_lost_alone(tmp_path: Path) -> None:
+    breaking = BoardFile(b'kill -9 "$(cat ../../batch)"')
+    with Board(access(tmp_path), pauses=NO_PAUSES) as board:
+        results = board.run(
+            [Call("echo", ("a",)), Call("sh", (breaking.path,), (breaking,)), Call("echo", ("b",))]
+        )
+    assert [result.is_lost for result in results] == [False, True, False]
+    assert results[2].stdout == "b\n"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Yield a directory with room for a megabyte, and the command that runs others with it."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
+        yield place, connection("ulimit -f 1024")  # no file has more than half a megabyte
+        return
+    try:
+        yield place, HERE
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_directory_keeps_what_fits(small: tuple[Path, tuple[str, ...]]) -> None:
+    place, command = small
+    files = [BoardFile(os.urandom(400_000)) for _ in range(4)]
+    with Board(access(place, *command), pauses=NO_PAUSES) as board:
+        calls = [Call("wc", ("-c", file.path), (file,)) for file in files]
+        assert [result.stdout.split()[0] for result in board.run(calls)] == 4 * ["400000"]
+        large = BoardFile(os.urandom(3_000_000))
+        with pytest.raises(BoardError, match="no space left in"):
+            board.run([Call("wc", ("-c", large.path), (large,))])
+        assert board.run([read(BoardFile(b"small"))])[0].stdout == "small"
+
+
+def test_a_result_that_does_not_fit_is_no_result(small: tuple[Path, tuple[str, ...]]) -> None:
+    place, command = small
+    with (
+        Board(access(place, *command), pauses=NO_PAUSES) as board,
+        pytest.raises(BoardError, match="no space left in"),
+    ):
+        board.run([Call("dd", ("if=/dev/zero", "of=large", "bs=1024", "count=3000"))])
+
+
+OPENING = """
+import sys, time
+from tuninglink.runner import Board, BoardAccess, Call
+board = Board(BoardAccess(("env",), "/bin", sys.argv[1]), lease_seconds=2)
+print("open", flush=True)
+board.run([Call("sleep", (sys.argv[2],))])
+print("done", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("call_seconds", ["0", "600"])
+def test_nothing_is_left_when_the_command_is_killed(tmp_path: Path, call_seconds: str) -> None:
+    """Between two batches, and during one."""
+    words = [sys.executable, "-c", OPENING, str(tmp_path), call_seconds]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        if call_seconds == "0":
+            assert process.stdout.readline() == "done\n"
+        (session,) = tmp_path.iterdir()
+        assert eventually(lambda: call_seconds == "0" or (session / "running").exists())
+        process.send_signal(signal.SIGKILL)
+    assert eventually(lambda: not session.exists())
+
+
+def test_sessions_of_another_boot_are_removed(tmp_path: Path) -> None:
+    old = tmp_path / "tuninglink-old"
+    old.mkdir()
+    (old / "boot").write_text("an earlier one\n")
+    (old / "keeper").write_text(f"{os.getpid()}\n")
+    with Board(access(tmp_path)) as board:
+        assert not old.exists()
+        assert board.state.first("others") == "0"
+        with Board(access(tmp_path)) as other:
+            assert other.state.first("others") == "1"
+
+
+def test_the_lease_is_renewed_while_nothing_runs(tmp_path: Path) -> None:
+    with Board(access(tmp_path), lease_seconds=2) as board:
+        (session,) = tmp_path.iterdir()
+        renewals: set[int] = set()
+
+        def is_renewed() -> bool:
+            renewals.add((session / "lease").stat().st_mtime_ns)
+            return len(renewals) > 4  # for longer than it lasts
+
+        assert eventually(is_renewed)
+        assert board.run([Call("echo", ("a",))])[0].stdout == "a\n"
+
+
+def test_directories_with_special_characters_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BoardError, match="other characters than"):
+        BoardAccess(HERE, directory="/tmp/$HOME")
+    with pytest.raises(BoardError, match=r"cannot|no directory"):
+        Board(access(Path("/proc/nothing")))
+    with pytest.raises(BoardError, match="does not start"):
+        Board(access(tmp_path, "/no/such/command"))
