@@ -34,7 +34,7 @@ from tuninglink.tuning import (
     record_profile,
     weighed,
 )
-from tuninglink.tuning.devices import DeviceError, DeviceProcess, Timing
+from tuninglink.tuning.devices import DeviceError, DeviceProcess, Settings, Timing
 from tuninglink.tuning.programs import (
     ALL_CALLS,
     CallOptions,
@@ -326,7 +326,10 @@ def test_the_time_of_a_dynamic_dispatch_is_the_mean_over_its_sizes(
         def measure(self, benchmark: Benchmark, *_: object) -> Timing:
             return Timing((float(benchmark.layout.stride),), 1)
 
-    monkeypatch.setattr(program_profiles, "DeviceProcess", TimedByStride)
+    def opened(uri: str, settings: Settings) -> TimedByStride:
+        return TimedByStride(uri, settings=settings)
+
+    monkeypatch.setattr(program_profiles, "opened_device", opened)
     path = tmp_path / "dynamic.mlir"
     path.write_text(DYNAMIC)
     sizes = (GivenSizes.parse("0.0=8:3,64"),)

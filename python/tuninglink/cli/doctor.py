@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.terminal import print_table, progress
-from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat, Usage
+from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat, Usage, usage_error
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     compile as compile_program,
@@ -28,19 +28,31 @@ from tuninglink.files import (
     write_file,
     write_output,
 )
-from tuninglink.llvm_flags import flags_of, option, read_duration
+from tuninglink.llvm_flags import flags_of, group, option, options_from, read_duration
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import default_spec, load_spec
+from tuninglink.tuning.devices import BoardOptions, is_board
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@dataclass(frozen=True, kw_only=True)
+class DoctorOptions:
+    report_format: ReportFormat = option(ReportFormat.TABLE, FORMAT_FLAG, name="format")
+    device: str = option(
+        "",
+        metavar="URI",
+        help="Examine this board instead, as in 'run:ssh board': what a device that a command reaches lacks.",
+    )
+    board: BoardOptions = group(BoardOptions)
+
+
 DOCTOR_USAGE: Final[Usage] = Usage(
     name="doctor",
-    flags={"format": FORMAT_FLAG},
-    main_flags=("format",),
+    flags=flags_of(DoctorOptions),
+    main_flags=("format", "device"),
     description="""
 The check compiles a program of one operation for each backend with an embedded spec that must take effect, and looks
 for the matcher operations and the knobs that Tuninglink uses. The exit code is 1 if a check fails.
@@ -51,6 +63,9 @@ for the matcher operations and the knobs that Tuninglink uses. The exit code is 
 
 def doctor_command(arguments: Sequence[str]) -> int:
     values, _ = DOCTOR_USAGE.parse(arguments)
+    options = options_from(DoctorOptions, values)
+    if options.device:
+        return _examine_board(options)
     from tuninglink.doctor import environment, self_check  # noqa: PLC0415 - loads what it checks
 
     set_up_command_line("tuninglink doctor", ())
@@ -60,7 +75,7 @@ def doctor_command(arguments: Sequence[str]) -> int:
         results = list(self_check())
     failed = any(result.failure for result in results)
     code = process.FAILURE if failed else process.SUCCESS
-    if values.get("report_format") is ReportFormat.JSON:
+    if options.report_format is ReportFormat.JSON:
         write_output(STANDARD_STREAM, to_json({"environment": installed, "checks": results}))
         return code
     # The parts of the installation, with the clock, the power and the temperature that devices report.
@@ -91,6 +106,36 @@ def doctor_command(arguments: Sequence[str]) -> int:
     ]
     print_table(("check", "result"), checks)
     return code
+
+
+def _examine_board(options: DoctorOptions) -> int:
+    if not is_board(options.device):
+        message = f"device '{options.device}' is not a board; those of this machine are listed without '--device'"
+        raise usage_error(
+            message, "write the command that reaches it, as in --device 'run:ssh board'"
+        )
+    from tuninglink.tuning.devices import board_checks  # noqa: PLC0415 - an extra
+
+    set_up_command_line("tuninglink doctor", ())
+    (uri,) = options.board.uris([options.device])
+    with progress(f"examining {options.device}"):
+        results = list(board_checks(uri))
+    if options.report_format is ReportFormat.JSON:
+        write_output(STANDARD_STREAM, to_json({"checks": results}))
+    else:
+        kinds = {True: "warning", False: "FAILED"}
+        print_table(
+            ("check", "result"),
+            [
+                (
+                    check.name,
+                    f"{kinds[check.is_warning]}: {check.failure}" if check.failure else "ok",
+                )
+                for check in results
+            ],
+        )
+    failed = any(check.failure and not check.is_warning for check in results)
+    return process.FAILURE if failed else process.SUCCESS
 
 
 PROGRAM: Final = "mmt_2048x1280x5120.mlir"

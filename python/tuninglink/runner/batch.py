@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import shlex
 import tarfile
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _CHUNK: Final = 1 << 20
+_SUFFIX: Final = re.compile(r"\.\w+")
 _UP: Final = "../../files/"
 """The directory of files, from the directory of a call."""
 
@@ -27,14 +29,16 @@ class BoardFile:
     Attributes:
         content: its bytes, or the path of a local file.
         pieces: other files whose repeated contents make it up, each with a number of bytes; the board assembles it.
+        suffix: the end of its name; empty if tools do not care.
     """
 
     content: bytes | Path = field(default=b"", repr=False)
     pieces: tuple[tuple[BoardFile, int], ...] = ()
+    suffix: str = ""
 
     @cached_property
     def name(self) -> str:
-        """The name on the board, which depends on the content alone."""
+        """The name on the board, which depends on the content and the suffix alone."""
         digest = blake2b(digest_size=12)
         for piece, length in self.pieces:
             digest.update(f"{piece.name} {length}\n".encode())
@@ -44,7 +48,8 @@ class BoardFile:
                     digest.update(chunk)
         else:
             digest.update(self.content)
-        return digest.hexdigest()
+        suffix = self.suffix if _SUFFIX.fullmatch(self.suffix) else ""
+        return digest.hexdigest() + suffix
 
     @property
     def path(self) -> str:

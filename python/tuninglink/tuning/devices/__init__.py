@@ -5,8 +5,10 @@ from tuninglink.lazy import lazy_imports
 with lazy_imports(globals()):
     from tuninglink.tuning.devices.board import (
         BoardDevice as BoardDevice,
-        describe_board as describe_board,
-        missing_tools as missing_tools,
+    )
+    from tuninglink.tuning.devices.board_checks import (
+        BoardCheck as BoardCheck,
+        board_checks as board_checks,
     )
     from tuninglink.tuning.devices.board_uri import (
         BOARD as BOARD,

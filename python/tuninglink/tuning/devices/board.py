@@ -74,6 +74,7 @@ from tuninglink.tuning.programs import (
 
 BENCHMARK: Final = "iree-benchmark-module"
 RUN: Final = "iree-run-module"
+_TOOLS: Final = (BENCHMARK, RUN)
 
 _TOGETHER: Final = 8
 """The number of candidates that travel together."""
@@ -118,17 +119,11 @@ _SIGNALED: Final = 128
 _RESULT: Final = re.compile(r"^result\[(\d+)\]: (.*)$")
 
 
-def describe_board(
-    uri: BoardUri, state: BoardState, emulator: str = "", tool: str = ""
-) -> DeviceDescription:
-    """Return the description of a board.
-
-    Args:
-        uri: its URI.
-        state: its properties.
-        emulator: the emulator that runs the tools there; empty for none.
-        tool: the local path of a tool that an emulator runs; its header has the instruction set.
-    """
+def describe_board(uri: BoardUri, board: Board) -> DeviceDescription:
+    """Return the description of a board with an open session."""
+    state, emulator = board.state, board.access.emulator
+    if board.prefix:
+        emulator = emulator or Path(board.prefix[0]).name
     driver = uri.driver or THREADED_DRIVER
     parts = state.all("part")
     name = next(filter(None, map(state.first, ("model", "processor", "hardware"))), "")
@@ -136,7 +131,7 @@ def describe_board(
     machine = state.first("machine")
     warnings = []
     if emulator:
-        name, machine = f"{emulator} on {name}", _machine_of(tool)
+        name, machine = f"{emulator} on {name}", _machine_of(uri.tools)
         warnings.append(f"times under an emulator are not times: {emulator} runs the code")
     governors = set(state.all("governor")) - {"performance"}
     if governors:
@@ -160,9 +155,10 @@ def describe_board(
     )
 
 
-def _machine_of(program: str) -> str:
+def _machine_of(tools: str) -> str:
+    """Return the instruction set of the tools in a local directory, from the header of one; empty if it is unknown."""
     try:
-        with Path(program).open("rb") as file:
+        with Path(tools, RUN).open("rb") as file:
             header = file.read(20)
     except OSError:
         return ""
@@ -173,20 +169,23 @@ def _machine_of(program: str) -> str:
     )
 
 
-def missing_tools(uri: BoardUri, state: BoardState) -> list[str]:
-    """Return what a board lacks, in sentences; none if it can be used."""
-    reasons, driver = [], uri.driver or THREADED_DRIVER
-    needed = {"tar", "head", "df"} - set(state.all("program"))
-    if needed:
-        reasons.append(f"the board lacks the programs {', '.join(sorted(needed))}")
-    where = f"in '{uri.tools}'" if uri.tools else "in the search path"
-    for tool in (BENCHMARK, RUN):
-        if state.first(tool) != "0":
-            why = next(filter(None, state.all(f"{tool}-output")), "no output")
-            reasons.append(f"'{tool}' does not run {where}: {why}")
-        elif not any(line.startswith(f"{driver}:") for line in state.all(f"{tool}-output")):
-            reasons.append(f"'{tool}' has no driver '{driver}'")
-    return reasons
+def missing_programs(state: BoardState) -> str:
+    """Return what a board lacks for batches, in words; empty if nothing."""
+    missing = sorted({"tar", "head", "df"} - set(state.all("program")))
+    return f"the board lacks {', '.join(missing)}" if missing else ""
+
+
+def missing_tool(tool: str, uri: BoardUri, state: BoardState) -> str:
+    """Return why a tool of the runtime cannot be used on a board; empty if it can."""
+    driver, output = uri.driver or THREADED_DRIVER, state.all(f"{tool}-output")
+    if state.first(tool) != "0":
+        where = f"in '{uri.tools}'" if uri.tools else "in the search path"
+        return (
+            f"'{tool}' does not run {where} on the board: {next(filter(None, output), 'no output')}"
+        )
+    if any(line.startswith(f"{driver}:") for line in output):
+        return ""
+    return f"'{tool}' has no driver '{driver}'"
 
 
 # --- The device -----------------------------------------------------------------------------------------------
@@ -219,12 +218,12 @@ class BoardDevice(Device, ExitStack):
             )
             raise DeviceError(error(f"device '{parts.short}': {failure}", notes=[remedy])) from None
         try:
-            if reasons := missing_tools(parts, self.board.state):
-                remedy = note("name their directory with --device-tools")
-                raise DeviceError(error(f"device '{parts.short}': {reasons[0]}", notes=[remedy]))
-            tool = str(Path(access.tools) / RUN)
-            emulator = access.emulator or ("an emulator" if self.board.prefix else "")
-            self.description = describe_board(parts, self.board.state, emulator, tool)
+            state = self.board.state
+            reasons = missing_programs(state), *(missing_tool(t, parts, state) for t in _TOOLS)
+            if reason := next(filter(None, reasons), ""):
+                remedy = note("name the directory of the tools with --device-tools")
+                raise DeviceError(error(f"device '{parts.short}': {reason}", notes=[remedy]))
+            self.description = describe_board(parts, self.board)
             self._measurer = BoardMeasurer(self.board, self.description.driver, settings)
         except BaseException:
             self.close()
@@ -574,8 +573,8 @@ def board_arguments(program: CompiledProgram, seed: int) -> BoardArguments:
     """Return the arguments of a program for the runtime's tools on a board."""
     files: list[BoardFile] = []
 
-    def place(content: bytes | Path) -> str:
-        files.append(BoardFile(content))
+    def place(content: bytes | Path, suffix: str) -> str:
+        files.append(BoardFile(content, suffix=suffix))
         return files[-1].path
 
     flags = program_arguments(program, seed, place)

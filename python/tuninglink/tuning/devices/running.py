@@ -359,14 +359,14 @@ def parameter_indexes(source: ParameterSource, seed: int) -> dict[str, rt.Parame
 
 
 def program_arguments(
-    program: CompiledProgram, seed: int, place: Callable[[bytes | Path], str]
+    program: CompiledProgram, seed: int, place: Callable[[bytes | Path, str], str]
 ) -> tuple[str, ...]:
     """Return the inputs and the parameters of a program as flags of the runtime's tools.
 
     Args:
         program: the program and its inputs.
         seed: fixes random inputs and parameters.
-        place: receives the content of a file, or its path, and returns the path that the tool opens.
+        place: receives the content of a file, or its path, and the suffix of its name; returns the path that the tool opens.
 
     Raises:
         MeasurementError: a file of parameters cannot be read.
@@ -380,16 +380,17 @@ def program_arguments(
             flags.append(f"--input={content.view(dtype)[0]}")
             continue
         sizes = "".join(f"{size}x" for size in argument.shape)
-        flags.append(f"--input={sizes}{argument.element_type}=@{place(content.tobytes())}")
+        flags.append(f"--input={sizes}{argument.element_type}=@{place(content.tobytes(), '.bin')}")
     # The parameters: the user's files, or an archive of random ones.
-    archives = [(file.scope, place(Path(file.path))) for file in program.parameters.files]
+    paths = [(file.scope, Path(file.path)) for file in program.parameters.files]
+    archives = [(scope, place(path, path.suffix)) for scope, path in paths]
     if program.parameters.is_synthetic:
         indexes = parameter_indexes(program.parameters, seed)
         with temporary_directory() as directory:
             for scope, index in indexes.items():
                 archive = directory / "parameters.irpa"
                 index.create_archive_file(str(archive))
-                archives.append((scope, place(archive.read_bytes())))
+                archives.append((scope, place(archive.read_bytes(), archive.suffix)))
     flags += [
         f"--parameters={scope}={path}" if scope else f"--parameters={path}"
         for scope, path in archives
@@ -397,14 +398,14 @@ def program_arguments(
     return tuple(flags)
 
 
-def files_in(directory: Path) -> Callable[[bytes | Path], str]:
+def files_in(directory: Path) -> Callable[[bytes | Path, str], str]:
     """Return the places of arguments for tools on this machine: new files in a directory, and given files as they are."""
     numbers = count()
 
-    def place(content: bytes | Path) -> str:
+    def place(content: bytes | Path, suffix: str) -> str:
         if isinstance(content, Path):
             return str(content)
-        file = directory / f"argument-{next(numbers)}"
+        file = directory / f"argument-{next(numbers)}{suffix}"
         file.write_bytes(content)
         return str(file)
 
