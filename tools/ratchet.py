@@ -39,29 +39,31 @@ LIMITS: Final = {
     "passes": (1193, 24),
     "tuning.problems": (1768, 93),
     "opt": (2091, 87),
-    "tuning.programs": (2089, 81),
+    "tuning.programs": (2087, 81),
     "explaining": (1787, 73),
     "tuning.candidates": (1226, 58),
-    "tuning.devices": (3027, 150),
+    "tuning.devices": (4081, 199),
     "tuning.references": (1871, 93),
     "tuning.search": (850, 46),
     "tuning.deciding": (3317, 161),
     "tuning.database": (1891, 81),
     "tuning.flag_sets": (1608, 76),
     "tuning.scheduling": (2220, 148),
-    "tuning": (3880, 148),
+    "tuning": (3860, 148),
     "forms": (738, 42),
     "replacing": (618, 38),
     "preprocessing": (332, 10),
     "pinning": (512, 27),
     "scaffolding": (859, 27),
+    "runner": (616, 25),
+    "files": (0, 0),
     "doctor": (244, 9),
-    "cli": (5290, 191),
+    "cli": (5345, 193),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 247
+MOST_FILES: Final = 254
 SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
