@@ -105,6 +105,11 @@ _PROVENANCE: Final = {
 LOOP_PEELING: Final = "enable_loop_peeling"
 """The knob that peels the last iteration of a loop that its tile does not divide."""
 
+DECOMPOSITION: Final = "enable_decomposition"
+"""The knob that turns a pack or an unpack into a padding and a transposition before it is vectorized, which is the
+compiler's choice on AArch64.
+"""
+
 SCALABLE: Final = "scalable"
 """The knob that makes a vector tile a multiple of the vector scale, which is known at run time."""
 
@@ -152,6 +157,10 @@ class CpuRules:
             for loop in self.loops
         }
         self.peeling = builder.knob(OneOfKnob(LOOP_PEELING, ("off", "on")))
+        self.options = [LOOP_PEELING]
+        if pipeline.moves and is_relayout:
+            self.options.append(DECOMPOSITION)
+            builder.knob(OneOfKnob(DECOMPOSITION, ("off", "on")))
         # The loop whose vector tile may be scalable.
         self.scalable_loop: int | None = None
         self.scalable: Expression = number(0)

@@ -24,7 +24,6 @@ from tuninglink.solver import AssignmentError, Grade, all_of, any_of
 from tuninglink.spaces.cpu.cpu_rules import (
     BYTE,
     LEVELS,
-    LOOP_PEELING,
     PIPELINES,
     PROVIDER,
     SCALABLE,
@@ -275,6 +274,7 @@ class CpuSpace(Space):
         self._verified = frozenset(LEVELS if decomposes else ())
         rules = CpuRules(nest, cpu, self._properties)
         self._scalable_loop = rules.scalable_loop
+        self._options = rules.options
         add_necessary_rules(rules)
         add_sufficient_rules(rules)
         add_stack_rules(rules)
@@ -302,9 +302,10 @@ class CpuSpace(Space):
         info = configuration.translation_info
         options = entries_of(info.configuration) if info is not None else {}
         for name in options:
-            if name != LOOP_PEELING:
+            if name not in self._options:
                 raise MismatchError(f"'{name}' is set")
-        result, loops = {LOOP_PEELING: int(bool(options))}, len(self.nest.loops)
+        result = {name: int(name in options) for name in self._options}
+        loops = len(self.nest.loops)
         if self._scalable_loop is not None:
             tiling = levels.get(CpuLevel.VECTOR_COMMON_PARALLEL.value)
             result[f"{SCALABLE}[{self._scalable_loop}]"] = int(bool(tiling and tiling.scalable))
@@ -333,10 +334,9 @@ class CpuSpace(Space):
             lowering = cpu_lowering_config(used, context, scalable)
         except mlir.MLIRError as failure:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
-        options = None
-        if assignment.get(LOOP_PEELING):
-            peeling = mlir.UnitAttr.get(context)
-            options = mlir.DictAttr.get({LOOP_PEELING: peeling}, context=context)
+        unit = mlir.UnitAttr.get(context)
+        chosen = {name: unit for name in self._options if assignment.get(name)}
+        options = mlir.DictAttr.get(chosen, context=context) if chosen else None
         translation = iree_codegen.TranslationInfoAttr.get(
             self._pipeline, configuration=options, ctx=context
         )
