@@ -205,6 +205,32 @@ def _depthwise(choice: random.Random) -> str:
     )
 
 
+def _windowed(choice: random.Random) -> str:
+    """Return a convolution by channels or a pooling of quantized numbers or floats, channels last or first."""
+    batch, height = choice.choice((1, 2)), choice.choice((7, 14, 16, 28))
+    channels, kernel = choice.choice((16, 24, 32, 64, 96)), choice.choice((2, 3, 3, 5))
+    stride = choice.choice((1, 1, 2))
+    extent = (height - 1) * stride + kernel
+    operand, result = choice.choice((("i8", "i32"), ("i8", "i32"), ("f32", "f32"), ("f16", "f16")))
+    op = choice.choice(
+        (
+            *("depthwise_conv_2d_nhwc_hwc", "depthwise_conv_2d_nhwc_hwcm"),
+            *("depthwise_conv_2d_nchw_chw", "pooling_nhwc_sum", "pooling_nhwc_max"),
+            *("pooling_nchw_sum", "pooling_nchw_max"),
+        )
+    )
+    shapes = {"h": f"{extent}x{extent}", "o": f"{height}x{height}", "k": f"{kernel}x{kernel}"}
+    is_first = "nchw" in op
+    image = f"{batch}x{channels}x{shapes['h']}" if is_first else f"{batch}x{shapes['h']}x{channels}"
+    out = f"{batch}x{channels}x{shapes['o']}" if is_first else f"{batch}x{shapes['o']}x{channels}"
+    filters = shapes["k"]
+    if op.startswith("depthwise"):
+        filters = f"{channels}x{filters}" if is_first else f"{filters}x{channels}"
+    if op.endswith("hwcm"):
+        filters, out = f"{filters}x2", f"{out}x2"
+    return _convolution(op, f"{image}x{operand}", f"{filters}x{operand}", f"{out}x{result}", stride)
+
+
 def _attention(choice: random.Random) -> str:
     batch = choice.choice((1, 2, 4, 8, 20))
     m = choice.choice((1, 16, 64, 77, 128, 256, 384, 1024))
@@ -248,6 +274,7 @@ FORMS: Final[dict[str, Callable[[random.Random], str]]] = {
     "convolution": _convolved,
     "channels-first": _channels_first,
     "depthwise": _depthwise,
+    "windowed": _windowed,
     "attention": _attention,
     "normalization": _normalized,
     "biased": _biased,
