@@ -335,7 +335,9 @@ class CpuSpace(Space):
         except mlir.MLIRError as failure:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
         unit = mlir.UnitAttr.get(context)
-        chosen = {name: unit for name in self._options if assignment.get(name)}
+        chosen: dict[str, mlir.Attribute] = {
+            name: unit for name in self._options if assignment.get(name)
+        }
         options = mlir.DictAttr.get(chosen, context=context) if chosen else None
         translation = iree_codegen.TranslationInfoAttr.get(
             self._pipeline, configuration=options, ctx=context
