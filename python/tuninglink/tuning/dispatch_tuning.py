@@ -211,7 +211,6 @@ class DispatchTuning:
 
 def check_selected(options: TuneOptions) -> None:
     """Check that a dispatch matches the patterns, and that a dispatch has the selected part of a search space."""
-    # The process-wide flags must already be set.
     settings = options.settings
     program = DispatchTuning(options, Listener()).read_program()
     tasks = program.matching_tasks(settings.patterns)

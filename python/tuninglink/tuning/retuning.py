@@ -274,11 +274,7 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
 
 
 def target_of(flags: Sequence[str]) -> Target:
-    """Return the target of compiler flags; process-wide flags must already be set.
-
-    Raises:
-        CompileError: the target is unknown, or the flags specify none.
-    """
+    """Return the target of compiler flags, which name a known one; process-wide flags must already be set."""
     session = session_flags()
     own = [flag for flag in flags if flag.partition("=")[0] in session]
     return Target.from_attribute(executable_target(own, thread_context()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -265,15 +265,10 @@ def verify_dispatches(
             judge = OutputJudge(program.tasks, opened.enter_context(reference))
             runs = ModelRuns(program, compiler, device, seed, judge=judge)
             whole = judge_program(runs, spec)
-            is_replaced = program.original is not program.saved
-            if is_replaced and whole.judgement.correctness is Correctness.UNDECIDED:
-                # If the program is right as it is, the entries that replace ops compute something else.
+            if program.original is not program.saved:
                 plain = replace(program, saved=program.original)
-                alone = judge_program(ModelRuns(plain, compiler, device, seed, judge=judge), spec)
-                if alone.judgement.correctness is Correctness.RIGHT:
-                    reason = f"{whole.judgement.reason}; right without the replace entries"
-                    verdict = OutputVerdict(Correctness.WRONG, reason)
-                    whole = replace(whole, judgement=verdict)
+                alone = ModelRuns(plain, compiler, device, seed, judge=judge)
+                whole = _judged(whole, runs, alone, spec)
             if whole.has_overflow and source is not None:
                 # Trace them to the first dispatch that makes them.
                 name, reason = whole.source if whole.is_right else "", ""
@@ -288,6 +283,24 @@ def verify_dispatches(
                 whole = replace(whole, judgement=replace(whole.judgement, reason=reason))
             report(whole, len(runnable), len(runnable))
     return Verification(tuple(verified), program.omissions, whole)
+
+
+def _judged(whole: ProgramVerdict, runs: ModelRuns, alone: ModelRuns, spec: str) -> ProgramVerdict:
+    """Return the verdict on a program whose ops were replaced, also given that on the program as it is."""
+    wrong, without = "", "without the replace entries"
+    if whole.judgement.correctness is Correctness.UNDECIDED:
+        # If the program is right as it is, the entries that replace ops compute something else.
+        if judge_program(alone, spec).judgement.correctness is Correctness.RIGHT:
+            wrong = f"{whole.judgement.reason}; right {without}"
+    elif whole.judgement.correctness is Correctness.UNCHECKED:
+        # Without a reference, the program as it is takes its place, given the same inputs.
+        with suppress(ModelRunError):
+            own, expected = runs.outputs(spec), alone.outputs(spec)
+            off = max(relative_error(own[name], expected[name]) for name in expected)
+            is_off = off > alone.judge.tolerance((), expected)
+            if is_off and runs.finite_integers() == alone.finite_integers():
+                wrong = f"relative error {off:.2g} against the program {without}"
+    return replace(whole, judgement=OutputVerdict(Correctness.WRONG, wrong)) if wrong else whole
 
 
 _AHEAD: Final = 2

@@ -168,12 +168,8 @@ def tune_program(
             pool.submit(check_selected, options, seconds=seconds).result()
     with choose_flags(options, listener, deadline) as choice:
         tuned, sets = _tune_bases(choice, listener, deadline, keep)
-    tuned = _joined(tuned, sets, options)
-    return replace(tuned, sets=sets, report=with_flag_sets(tuned.report, sets))
-
-
-def _joined(tuned: Tuned, sets: FlagsResult, options: TuneOptions) -> Tuned:
-    return replace(tuned, spec=with_entries(tuned.spec, sets.forms, options.specs))
+    spec = with_entries(tuned.spec, sets.forms, options.specs)
+    return replace(tuned, spec=spec, sets=sets, report=with_flag_sets(tuned.report, sets))
 
 
 def _tune_bases(
@@ -211,7 +207,8 @@ def _tune_bases(
         listener.noticed(replace(diagnostic, severity=Severity.WARNING))
     best = next(iter(tuned))
     result = replace(choice.result, best=choice.set_result(best))
-    keep(_joined(replace(tuned[best], sets=result), result, choice.options))
+    spec = with_entries(tuned[best].spec, result.forms, choice.options.specs)
+    keep(replace(tuned[best], spec=spec, sets=result))
     # Compare the tuned programs, and the best sets without a spec.
     contestants = choice.contestants(
         [
@@ -256,15 +253,8 @@ def tune_in_process(
 ) -> Tuned | None:
     """Tune the dispatches of a program under a set of flags in a separate process.
 
-    Args:
-        options: the options.
-        base: the set that the comparison of sets has chosen.
-        listener: receives progress events, in that process.
-        seconds: the time limit.
-        compiled: the program under all flags, if it is already compiled.
-
-    Returns:
-        The result; None if an interrupt ended the process before it had a result.
+    The set is one that the comparison of sets has chosen, the listener receives events in that process, and the program
+    may be compiled already under all flags. An interrupt may end the process before it has a result.
 
     Raises:
         TuninglinkError: the program cannot be tuned, or the compiler crashed.
