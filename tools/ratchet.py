@@ -49,7 +49,7 @@ LIMITS: Final = {
     "tuning.database": (1891, 81),
     "tuning.flag_sets": (1608, 76),
     "tuning.scheduling": (2220, 148),
-    "tuning": (3860, 148),
+    "tuning": (3858, 148),
     "forms": (738, 42),
     "replacing": (618, 38),
     "preprocessing": (332, 10),
