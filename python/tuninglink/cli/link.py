@@ -162,13 +162,12 @@ def link_command(arguments: Sequence[str]) -> int:
         if options.preprocessing:
             entries = linked.replacing
             if entries is None:
-                message = (
-                    f"no spec has replace entries, so '{options.preprocessing}' replaces nothing"
-                )
-                sink.warning(message)
+                none = "no spec has replace entries"
+                sink.warning(f"{none}, so '{options.preprocessing}' replaces nothing")
                 entries = no_replace_entries(linked)
             is_binary = options.emit_bytecode or options.preprocessing.endswith(".mlirbc")
-            preprocessing = entries.bytecode() if is_binary else entries.text().encode()
+            separate = Spec(entries.module, linked.source)
+            preprocessing = separate.bytecode() if is_binary else separate.text().encode()
             linked = replace(linked, replacing=None)
         content = linked.bytecode() if as_bytecode else linked.text().encode()
     if options.preprocessing:

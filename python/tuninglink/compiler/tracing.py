@@ -169,7 +169,7 @@ def _effect(
         settings = settings_of(spec, entry) if entry else None
         is_own = None if settings is None else _has(operation, function, settings)
         ignored = "another configuration took effect" if is_own is False else ""
-    binding = entry_binding(entry) if entry else binding_of(spec.module)
+    binding = entry_binding(entry, entry.anatomy) if entry else binding_of(spec.module)
     provenance = provenance_of(entry.anatomy.table, entry.matcher) if entry else {}
     return Applied(
         dispatch=dispatch.name,

@@ -52,13 +52,13 @@ from tuninglink.specs import (
     add_main,
     annotate,
     copy_sequence,
+    entry_binding,
     is_any_op,
     link_replace_entries,
     link_specs,
     load_spec,
     pairs_of,
     read_specs,
-    replace_binding,
     spec_module,
     suits,
 )
@@ -182,10 +182,9 @@ def _selected(
         if spec.replacing is None:
             continue
         kept = []
-        bindings = [
-            replace_binding(spec.replacing, at) for at in range(len(spec.replacing.entries))
-        ]
-        for at, (entry, binding) in enumerate(zip(spec.replacing.entries, bindings, strict=True)):
+        entries = spec.replacing.entries
+        bindings = [entry_binding(entry, spec.replacing) for entry in entries]
+        for at, (entry, binding) in enumerate(zip(entries, bindings, strict=True)):
             suiting = [target for target in targets if suits(binding, target, ())]
             if len(suiting) == len(targets):
                 kept.append(at)

@@ -114,7 +114,6 @@ with lazy_imports(globals()):
         narrow as narrow,
         preprocessing_spec as preprocessing_spec,
         read_source as read_source,
-        replace_binding as replace_binding,
         signature_problem as signature_problem,
         specs_in as specs_in,
         suits as suits,

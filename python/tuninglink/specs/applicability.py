@@ -79,7 +79,8 @@ class Applicability:
         """Return whether the entry at a position, or the spec as a whole, is for targets similar to this one."""
         if position is None:
             return not covers(binding_of(self.spec.module), self.target)
-        return not covers(entry_binding(self.spec.anatomy.entry(position)), self.target)
+        entry = self.spec.anatomy.entry(position)
+        return not covers(entry_binding(entry, entry.anatomy), self.target)
 
     def split(
         self, positions: Sequence[int] | None
@@ -168,7 +169,7 @@ class Applicability:
 
 def is_bound_for(entry: Entry, target: Target | None) -> bool:
     """Return whether an entry is unbound, or bound to a target or to similar ones."""
-    binding = entry_binding(entry)
+    binding = entry_binding(entry, entry.anatomy)
     if covers(binding, target):
         return True
     # The element types in the matcher and in the sequences that it includes.
@@ -246,6 +247,6 @@ def scopes_of(spec: Spec, positions: Iterable[int]) -> list[_Scope]:
 
     entries = map(spec.anatomy.entry, positions)
     return [
-        scope(entry_binding(entry), tuple((settings_of(spec, entry) or {}).values()))
+        scope(entry_binding(entry, entry.anatomy), tuple((settings_of(spec, entry) or {}).values()))
         for entry in entries
     ]

@@ -80,6 +80,7 @@ from tuninglink.specs.transform_ops import (
     consumes,
     copy_sequence,
     empty_handle,
+    has_entry_point,
     include,
     is_entry_point,
     merge_handles,
@@ -167,7 +168,7 @@ def link_specs(
     form = choose_form(specs, diagnostics=diagnostics)
     parts = [Part(spec, None if spec.only_replaces else spec) for spec in specs]
     linked = link_parts(parts, form, name=name) or link_nothing(specs, name=name)
-    lists = [spec.replacing for spec in specs if spec.replacing is not None]
+    lists = filter(None, (spec.replacing for spec in specs))
     replacing = link_replace_entries(lists, linked.spec.module.context, name)
     if replacing is None:
         return linked
@@ -245,32 +246,34 @@ def link_nested_specs(
     the compiler's own linking, an entry point of the module itself is not run if there are nested specs; a warning
     reports it.
     """
-    nested = nested_specs(module)
+    nested = nested_specs(module, replacing=True)
+    replaces = any(map(preprocessing_entry_points, nested))
     own = [op for op in body(module) if is_entry_point(op)]
     # As the compiler links specs, they stay nested, and an entry point runs them.
     if not nested or any(len(path) > 1 for op in own for path in references_in(op)):
         return
-    for entry_point in own:
+    for entry_point in (*own, *(preprocessing_entry_points(module) if replaces else ())):
         symbol = symbol_name(entry_point)
         remedy = "put it into a module of its own, at its place in the order of precedence"
         notes = [note("this nested module is a spec", nested[0])]
-        if symbol == names.KERNEL_CONFIG:
-            message = (
-                f"'@{symbol}' is next to nested specs, whose entry point it would be; {remedy}"
-            )
-            raise SpecError(error(message, entry_point, notes))
+        if symbol in (names.KERNEL_CONFIG, names.TRANSFORM_MAIN):
+            what = "is next to nested specs, whose entry point it would be"
+            raise SpecError(error(f"'@{symbol}' {what}; {remedy}", entry_point, notes))
         message = f"entry point '@{symbol}' is not run, as only nested specs are linked; {remedy}"
         diagnostics.warning(message, entry_point, notes)
     # Replace entries are linked by themselves. Their specs are copied, as linking may fail.
-    members, lists = nested, []
-    if any(map(preprocessing_entry_points, nested)):
-        members = [op.clone().operation for op in nested]
-        lists = list(filter(None, map(take_replace_entries, members)))
-    specs = [Spec(op, "unnamed") for op in members]
-    form = choose_form(specs, diagnostics=diagnostics, next_to_entry_point=bool(own))
+    members = [op.clone().operation for op in nested] if replaces else nested
+    lists = list(filter(None, map(take_replace_entries, members)))
+    specs = [Spec(op, "unnamed") for op in members if has_entry_point(op)]
+    form = specs and choose_form(specs, diagnostics=diagnostics, next_to_entry_point=bool(own))
     for op in nested:
         op.detach_from_parent()
-    _merge(module, [Anatomy(op) for op in members], form)
+    if form:
+        _merge(module, [Anatomy(spec.module) for spec in specs], form)
+    else:
+        add_empty_kernel_config(module)
+    for entries in lists:
+        bind_entries(entries)
     if lists:
         add_replace_entries(module, lists)
     with module.context:

@@ -26,12 +26,10 @@ from tuninglink.mlir import (
     postorder,
     reference,
     to_bytecode,
-    to_text,
 )
 from tuninglink.specs.sequences import SequenceTable, copy_ops
 from tuninglink.specs.transform_ops import (
     Pair,
-    add_empty_kernel_config,
     any_op,
     create,
     has_entry_point,
@@ -100,14 +98,6 @@ class ReplaceList:
             entries.append(ReplaceEntry(matcher, action, next(called, ""), place))
         return tuple(entries)
 
-    def text(self) -> str:
-        """Return a preprocessing spec for the compiler as MLIR text."""
-        return to_text(self.module)
-
-    def bytecode(self) -> bytes:
-        """Return a preprocessing spec for the compiler as MLIR bytecode, with locations."""
-        return to_bytecode(self.module)
-
     def subset(self, kept: Sequence[int]) -> ReplaceList:
         """Return the list with some of its entries, at least one; the list itself if all are kept."""
         if len(kept) == len(self.pairs):
@@ -127,8 +117,7 @@ class ReplaceList:
 def take_replace_entries(module: mlir.Operation) -> ReplaceList | None:
     """Move the replace entries out of the module of a spec, and return them; None if there are none.
 
-    A spec that only replaces gets an entry point that configures nothing, without which the compiler rejects it as a
-    tuning spec. What both kinds of entries use is copied.
+    What both kinds of entries use is copied.
 
     Raises:
         SpecError: `@__transform_main` does anything else.
@@ -157,8 +146,6 @@ def take_replace_entries(module: mlir.Operation) -> ReplaceList | None:
     for name, operation in table.top:
         if name in replacing:
             block.append(operation.clone().operation if name in configuring else operation)
-    if not has_entry_point(module):
-        add_empty_kernel_config(module)
     return ReplaceList(own)
 
 
@@ -228,10 +215,3 @@ def add_main(container: mlir.Operation, pairs: Sequence[Pair], *, cleans_up: boo
                 create(names.APPLY_DCE, [root])
                 create(names.RUN_REGISTERED, [root], [root.type], pass_name=inline)
             yield_([])
-
-
-def joined(module: mlir.Operation, replacing: ReplaceList) -> mlir.Operation:
-    """Return a copy of the module of a spec with its replace entries."""
-    whole = module.clone().operation
-    add_replace_entries(whole, [replacing])
-    return whole

@@ -51,14 +51,15 @@ from tuninglink.rules import Rule
 from tuninglink.specs.replacing import (
     ReplaceEntry,
     ReplaceList,
+    add_replace_entries,
     form_problem,
-    joined,
     take_replace_entries,
 )
 from tuninglink.specs.sequences import SequenceTable, inner_name
 from tuninglink.specs.transform_ops import (
     PREPROCESSING_FLAG,
     Handle,
+    add_empty_kernel_config,
     has_entry_point,
     is_any_op,
     is_entry_point,
@@ -372,7 +373,11 @@ class Spec:
 
     @property
     def _whole(self) -> mlir.Operation:
-        return self.module if self.replacing is None else joined(self.module, self.replacing)
+        if self.replacing is None:
+            return self.module
+        whole = self.module.clone().operation
+        add_replace_entries(whole, [self.replacing])
+        return whole
 
 
 def specs_in(module: mlir.Operation) -> list[Spec]:
@@ -417,8 +422,23 @@ def load_spec(
     try:
         may_replace = names.TRANSFORM_MAIN.encode() in data
         replacing = take_replace_entries(module) if may_replace else None
+        if replacing and not has_entry_point(module) and not nested_specs(module, replacing=True):
+            # The compiler rejects a tuning spec without an entry point.
+            add_empty_kernel_config(module)
         spec = Spec(module, name, replacing)
         if spec.anatomy.table.has_nested and _chained(module):
+            # The replace entries of the module itself come first, then those of nested modules, in order.
+            parts = [part for part in body(module) if part.name == names.MODULE and may_replace]
+            nested = list(filter(None, map(take_replace_entries, parts)))
+            for entries in nested:
+                bind_entries(entries)
+            if nested:
+                empty = b"module attributes {transform.with_named_sequence} {}"
+                whole = parse_module(empty, name, where)
+                add_replace_entries(whole, [replacing, *nested] if replacing else nested)
+                replacing = ReplaceList(whole)
+                if (binding := binding_of(module)) is not None:
+                    bind(whole, binding)
             dissolve_nested(module)
             spec = Spec(module, name, replacing)
     except RuntimeError:
@@ -624,18 +644,11 @@ def binding_of(operation: mlir.Operation) -> Binding:
     return tuple(names)
 
 
-def entry_binding(entry: Entry) -> Binding:
-    """Return the targets that an entry is bound to by the module of its spec and by its matcher."""
-    matcher = entry.anatomy.table.lookup(entry.matcher)
+def entry_binding(entry: Entry | ReplaceEntry, part: Anatomy | ReplaceList) -> Binding:
+    """Return the targets that an entry of a spec is bound to by its module and by its matcher."""
+    matcher = part.table.lookup(entry.matcher)
     own = binding_of(matcher) if matcher is not None else None
-    return narrow(binding_of(entry.anatomy.module), own)
-
-
-def replace_binding(entries: ReplaceList, position: int) -> Binding:
-    """Return the targets that a replace entry is bound to by the module of its spec and by its matcher."""
-    matcher = entries.table.lookup(entries.pairs[position][0])
-    own = binding_of(matcher) if matcher is not None else None
-    return narrow(binding_of(entries.module), own)
+    return narrow(binding_of(part.module), own)
 
 
 def check_bindings(operations: Iterable[mlir.Operation], diagnostics: DiagnosticSink) -> None:

@@ -48,9 +48,11 @@ def preprocessing_entry_points(module: mlir.Operation) -> list[mlir.Operation]:
     return [op for op in sequences if symbol_name(op) == names.TRANSFORM_MAIN]
 
 
-def nested_specs(module: mlir.Operation) -> list[mlir.Operation]:
-    """Return the specs among the modules nested in `module`."""
-    return [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
+def nested_specs(module: mlir.Operation, *, replacing: bool = False) -> list[mlir.Operation]:
+    """Return the specs among the modules nested in `module`, with or without those that could only replace ops."""
+    modules = [op for op in body(module) if op.name == names.MODULE]
+    replaces = preprocessing_entry_points if replacing else has_entry_point
+    return [op for op in modules if has_entry_point(op) or replaces(op)]
 
 
 _MARKERS: Final = (names.ENTRY_POINT, names.DEFAULT_ENTRY_POINT, names.WITH_NAMED_SEQUENCE)
@@ -75,7 +77,7 @@ def no_entry_point(module: mlir.Operation) -> Diagnostic:
     if preprocessing_entry_points(module):
         remedy = f"pass it with '{PREPROCESSING_FLAG}=FILE'"
         return error("a preprocessing spec, not a tuning spec", module, [note(remedy)])
-    nested = nested_specs(module)
+    nested = nested_specs(module, replacing=True)
     if nested:
         message = (
             "no entry point, but nested modules are specs; link them with tuninglink-link-specs"

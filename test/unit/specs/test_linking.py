@@ -362,8 +362,8 @@ def test_what_the_compiler_nests_keeps_its_bindings() -> None:
         text.replace("module @a attributes {transform.with_named_sequence}", bound).encode()
     )
     first, second = split(nested)
-    assert [entry_binding(entry) for entry in first.entries] == [("gfx942",)] * 2
-    assert [entry_binding(entry) for entry in second.entries] == [None] * 2
+    assert [entry_binding(entry, first.anatomy) for entry in first.entries] == [("gfx942",)] * 2
+    assert [entry_binding(entry, second.anatomy) for entry in second.entries] == [None] * 2
 
 
 def test_quoted_symbols() -> None:
