@@ -261,7 +261,7 @@ def replacing_flags(
     assert linked is not None, "there are entries"
     with temporary_directory() as directory:
         path = directory / "replacing.mlirbc"
-        path.write_bytes(linked.bytecode())
+        path.write_bytes(to_bytecode(linked.module))
         yield (f"{PREPROCESSING_FLAG}={path}",)
 
 
@@ -269,7 +269,7 @@ def entries_text(specs: Iterable[Spec]) -> str:
     """Return a preprocessing spec with the replace entries of specs as text; empty without entries."""
     lists = [spec.replacing for spec in specs if spec.replacing is not None]
     linked = link_replace_entries(lists, thread_context())
-    return "" if linked is None else linked.text()
+    return "" if linked is None else Spec(linked.module, "").text()
 
 
 def with_entries(
