@@ -531,6 +531,16 @@ CASES = {
         Verdict.NOT_DECIDED,
         compiles=False,
     ),
+    "half precision that crashes LLVM": Case(
+        FORMS["model"](random.Random("405/model/1")),
+        "riscv64-v",
+        DOUBLE_TILING,
+        of_dimensions("distribution", 2, 256)
+        | of_dimensions("vector_common_parallel", 1, 16)
+        | {"cache_reduction[2]": 256, "vector_reduction[2]": 32, "enable_loop_peeling": 1},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
     "levels that the pipeline does not read": Case(
         matmul(64, 256, 16),
         "znver4",

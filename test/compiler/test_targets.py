@@ -244,7 +244,12 @@ def test_names_go_from_the_specific_to_the_general() -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("gfx943", "did you mean 'gfx942'? "), ("mi300", "did you mean 'mi300x'? "), ("?!", "")],
+    [
+        ("cortex-a67", "did you mean 'cortex-a76'? "),
+        ("gfx943", "did you mean 'gfx942'? "),
+        ("mi300", "did you mean 'mi300x'? "),
+        ("?!", ""),
+    ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(TargetError) as caught:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from compilations import run_compiler
 from cpu_dispatches import CPUS, flags_for
 from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
 from processes import PATIENCE
 
 from tuninglink.compiler.targets import compile_flags
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 _CONFIGURATIONS: Final = "executable-configurations"
 _SOURCES: Final = "executable-sources"
+_PREPARATION: Final = (
+    "builtin.module(hal.executable(hal.executable.variant(builtin.module(func.func("
+    f"{names.ADD_BATCH_LOOP})))))"
+)
 _MOST_TRIES: Final = 2000
 
 
@@ -156,6 +161,10 @@ class Trials:
         if answer.code:
             raise ValueError(answer.errors.decode(errors="replace")[:300])
         module = mlir.Module.parse(answer.output, mlir.Context())
+        if target.phase == _SOURCES:
+            # Specs that `init` and `tune` write give convolutions of one image a batch loop first.
+            with module.context:
+                PassManager.parse(_PREPARATION).run(module.operation)
         found = [
             (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
         ]

@@ -209,7 +209,9 @@ class Target:
         for family, names in listed_cpus().items():
             if lower in names:
                 return cls("llvm-cpu", family, lower)
-        suggestion = nearest(lower, known_target_names())
+        # Exchanged digits are likelier than others.
+        exchanged = (known for known in known_target_names() if sorted(known) == sorted(lower))
+        suggestion = next(exchanged, nearest(lower, known_target_names()))
         hint = f"did you mean '{suggestion}'? " if suggestion else ""
         remedy = "'tuninglink targets --all' lists the known ones"
         raise TargetError(error(f"unknown target '{name}'; {hint}{remedy}"))

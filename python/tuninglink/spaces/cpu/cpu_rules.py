@@ -314,8 +314,16 @@ class Cpu:
         """Whether the compiler vectorizes with scalable vectors: on AArch64 only, and not with SME alone."""
         return self.architecture.startswith("aarch64") and not _SVE.isdisjoint(self.features)
 
+    @property
+    def splits_half(self) -> bool:
+        """Whether the CPU has vectors, and code for it converts those of f16 element by element."""
+        is_vectorized = any(feature.startswith(_RISCV_VECTORS) for feature in self.features)
+        is_riscv = self.architecture.startswith("riscv")
+        return is_riscv and is_vectorized and self.features.isdisjoint({"+zvfh", "+zvfhmin"})
+
 
 _SVE: Final = frozenset({"+sve", "+sve2"})
+_RISCV_VECTORS: Final = ("+v", "+zve")
 
 
 def read_cpu(workload: Workload) -> Cpu:
@@ -338,7 +346,8 @@ def read_cpu(workload: Workload) -> Cpu:
         feature.startswith(("+sve", "+sme")) for feature in features
     ):
         masking = Masking.ALWAYS
-    has_32 = architecture.startswith(("aarch64", "riscv")) or "+avx512f" in features
+    # The native vectors of RISC-V are groups of two registers (`getNativeVectorSizeInBytes`).
+    has_32 = architecture.startswith("aarch64") or "+avx512f" in features
     return Cpu(
         vector_bytes=int(native),
         registers=32 if has_32 else 16,
@@ -518,6 +527,8 @@ def add_sufficient_rules(rules: CpuRules) -> None:
         what = f"the vectors of {neighbor.what} may have"
         rules.limit_vector(what, sizes, neighbor.bits, when, rules.cpu.stack_bytes)
     _add_scalable_rules(rules)
+    if rules.nest.has_half and rules.cpu.splits_half:
+        _add_half_rules(rules)
     if rules.cpu.masking is Masking.ALWAYS:
         # The compiler would peel forever.
         is_read = CpuLevel.CACHE_PARALLEL not in rules.pipeline.unused
@@ -527,6 +538,29 @@ def add_sufficient_rules(rules: CpuRules) -> None:
             message = f"with peeling, {inner} must not be larger than {outer} ({{}} <= {{}})"
             condition = any_of(rules.peeling == 0, tile <= around, tile == 0)
             rules.add(condition, message, tile, around)
+
+
+def _add_half_rules(rules: CpuRules) -> None:
+    """Keep vectors of f16 small where the compiler takes minutes for their elements, or crashes (IREE 3.13.0)."""
+    always: list[Expression] = []
+    vectors = [
+        (vector.what, [_masked_size(rules, loop) for loop in vector.loops], always)
+        for vector in rules.nest.parts
+    ]
+    vectors += [(beside.what, sizes, when) for beside, sizes, when in _fused_vectors(rules)]
+    for what, sizes, when in vectors:
+        is_small = all_of(
+            product(1, sizes) <= _MOST_SPLIT, *(size <= _LONGEST_SPLIT for size in sizes)
+        )
+        message = (
+            f"without the feature 'zvfhmin', the vectors of {what} with {shape_of(sizes)} elements should have "
+            f"{_MOST_SPLIT} at most, and {_LONGEST_SPLIT} along a loop"
+        )
+        rules.add(any_of(negation(all_of(*when)), is_small) if when else is_small, message, *sizes)
+
+
+_MOST_SPLIT: Final = 512
+_LONGEST_SPLIT: Final = 128
 
 
 def _add_scalable_rules(rules: CpuRules) -> None:

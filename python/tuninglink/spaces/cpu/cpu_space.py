@@ -152,6 +152,15 @@ _MOST_DISTRIBUTED: Final = 1024
 _VECTOR_TILES: Final = tuple(1 << power for power in range(9))
 """The sizes of vector tiles that are tried, besides the whole loop."""
 
+_MORE_TILES: Final = (("aarch64", (3, 6, 12, 24)), ("riscv", (6, 7, 14)))
+"""Further vector tiles of parallel loops, by the beginning of the architecture: with 32 registers, the largest products
+that leave some for the operands have 6x16 or 8x12 elements of f32 on Neon. On RISC-V, the compiler takes 7 rows of four
+registers, and 14 rows of two fill as many.
+"""
+
+_WHOLE: Final = 12
+"""A multiple of this is whole vectors of Neon, three or more of f32. Others are tiles of rows."""
+
 _CACHE_REDUCTIONS: Final = (32, 64, 128, 256)
 """The reduction steps that are tried between the tile of a workgroup and the vector tile, besides the whole reduction.
 The rows of the right-hand side in one step lie on few pages, which other vector tiles read again.
@@ -247,10 +256,19 @@ def _shape_loop(rules: CpuRules, loop: int) -> None:
     """Restrict the vector tile of a loop, and the step of a reduction around it."""
     nest, size = rules.nest, rules.nest.loops[loop].size
     vector = rules.vector_tile(loop)
-    tried = _below(nest, loop, _VECTOR_TILES)
+    architecture = rules.cpu.architecture
+    more = [
+        tile
+        for name, tiles in _MORE_TILES
+        for tile in tiles
+        if architecture.startswith(name) and not nest.loops[loop].reduces
+        if loop != nest.innermost or tile % _WHOLE == 0
+    ]
+    tried = _below(nest, loop, (*_VECTOR_TILES, *more))
     if size is not None and 0 < size <= _VECTOR_TILES[-1]:
         tried.append(size)
-    message = f"the vector tile of loop {loop} should be a power of two or the whole loop ({{}})"
+    form = ", ".join(["a power of two", *map(str, more)])
+    message = f"the vector tile of loop {loop} should be {form} or the whole loop ({{}})"
     rules.add(any_of(*(vector == each for each in tried or [1])), message, vector)
     tile, name = rules.named_tile(CpuLevel.CACHE_REDUCTION, loop)
     tried = [0, *_below(nest, loop, _CACHE_REDUCTIONS)]

@@ -20,7 +20,7 @@ from tuninglink.iree import (
     read_cpu_configuration,
     shape,
 )
-from tuninglink.mlir import names, visit
+from tuninglink.mlir import collect, names, visit
 from tuninglink.solver import UndecidedError
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ class LoopNest:
     score_loops: tuple[int, ...] = ()
     is_lost: bool = False
     live: int = 0
+    innermost: int | None = None
+    has_half: bool = False
     scalable_loop: int | None = None
 
 
@@ -138,6 +140,12 @@ def read_nest(workload: Workload) -> LoopNest:
         is_attention=op.kind is OpKind.ATTENTION,
         score_loops=op.loops.get(Role.K1, ()),
         live=live_values(root) if op.kind in (OpKind.ELEMENTWISE, OpKind.REDUCTION) else 0,
+        innermost=next(iter(op.operand_loops[-1][-1:]), None) if op.operand_loops else None,
+        has_half=any(
+            str(element_type(result.type)) == "f16"
+            for operation in collect(workload.function)
+            for result in operation.results
+        ),
         scalable_loop=_scalable_loop(op),
     )
 
