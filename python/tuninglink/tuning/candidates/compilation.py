@@ -46,8 +46,8 @@ R = TypeVar("R")
 Outcome: TypeAlias = Benchmark | Failure
 """The outcome of compiling a candidate."""
 
-_WHOLE_AT_ONCE: Final = 2
-"""The parallel compilations of whole programs: without a spec and with one."""
+_WHOLE_AT_ONCE: Final = 3
+"""The parallel compilations of whole programs: without a spec, with one, and with repairs alone."""
 
 _WORKER_FLAGS: Final = ("--mlir-disable-threading",)
 """A worker has one core. The flag does not change the output."""
