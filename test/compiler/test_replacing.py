@@ -178,7 +178,9 @@ def test_the_users_own_preprocessing_comes_first(program: Path, tmp_path: Path) 
     for spec, given in ((last, (pipeline,)), (last, (flag,)), (REPLACING, (pipeline,))):
         result, (warning,) = compiled(program, spec, flags=(*given, PREPROCESSED))
         assert not result.replaced
-        assert warning.message.endswith("replaced nothing: its replace entry matched no operation")
+        assert warning.message.endswith(
+            "replaced nothing: its replace entry 'match_rows' matched no operation"
+        )
 
 
 def test_functions_of_the_program_keep_their_names(program: Path) -> None:
@@ -254,13 +256,34 @@ def test_where_nothing_can_be_replaced(flag: str, reason: str, program: Path) ->
     source: Path | bytes = program
     if "from" in flag:
         source = compiled(program, flags=(PREPROCESSED,))[0].output
-    result, diagnostics = compiled(source, REPLACING, flags=(flag,))
+    for spec in (REPLACING, BOTH):
+        result, diagnostics = compiled(source, spec, flags=(flag,))
+        assert not result.replaced
+        warning, *others = diagnostics
+        assert (warning.severity, warning.message) == (
+            Severity.WARNING,
+            f"spec '{spec}' replaced nothing: {reason}",
+        )
+        # The configure entry of a spec with both kinds is another matter.
+        assert not any("replaced" in other.message for other in others)
+
+
+@pytest.mark.parametrize("phase", ["flow", "stream", "executable-sources"])
+def test_ops_in_dispatches_are_not_replaced(phase: str, program: Path) -> None:
+    formed = compiled(program, flags=(f"--compile-to={phase}",))[0].output
+    result, (warning, *_) = compiled(formed, REPLACING)
     assert not result.replaced
-    (warning,) = diagnostics
-    assert (warning.severity, warning.message) == (
-        Severity.WARNING,
-        f"spec '{REPLACING}' replaced nothing: {reason}",
-    )
+    assert warning.message.endswith("replaced nothing: its ops are in dispatches")
+
+
+@pytest.mark.parametrize("phase", ["preprocessing", "executable-sources", "end"])
+@pytest.mark.parametrize("spec", [REPLACING, BOTH])
+def test_an_entry_that_matches_nothing_is_named(phase: str, spec: Path, program: Path) -> None:
+    program.write_text(PROGRAM.replace("34x", "35x"))
+    _, diagnostics = compiled(program, spec, flags=(f"--compile-to={phase}",))
+    words = [one.message for one in diagnostics if "replaced nothing" in one.message]
+    never = "its replace entry 'match_rows' matched no operation"
+    assert words == [f"spec '{spec}' replaced nothing: {never}"]
 
 
 def test_a_call_that_does_not_fit_is_an_error(program: Path) -> None:

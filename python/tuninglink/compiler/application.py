@@ -150,6 +150,8 @@ class Application:
         self.replaced += replacement.replaced
         self._replace_entries = replacement.entries
         self._foreign = replacement.foreign
+        if any(op.name.endswith(".executable") for op in body(module)):
+            self._foreign = dict.fromkeys(range(len(choice.given)), "its ops are in dispatches")
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
         """Embed specs in the dispatches of a program at `executable-sources`. Return whether any dispatch has a spec."""
@@ -286,7 +288,7 @@ class Application:
         given = self._choice.given
         replacing = {item.position for item in self.replaced}
         replacing |= {position for position, spec in enumerate(given) if spec.only_replaces}
-        yield from self._without_replacement(why_not_replacing)
+        yield from self.without_replacement(why_not_replacing)
         why_none = why or ("" if self._targets else "there is no dispatch to configure")
         for position, spec in enumerate(given):
             applied = [operation for operation in self.applied if operation.position == position]
@@ -338,17 +340,18 @@ class Application:
         if not is_explained:
             yield from self._remarks()
 
-    def _without_replacement(self, why: str) -> Iterator[Diagnostic]:
-        """Yield warnings about specs that could only replace ops, and replaced none."""
+    def without_replacement(self, why: str) -> Iterator[Diagnostic]:
+        """Yield warnings about specs with replace entries that replaced nothing; `why` none could, if that is known."""
         choice = self._choice
         unneeded = choice.automatic | {item.position for item in self.replaced}
         for position, spec in enumerate(choice.given):
             is_of_project = position >= len(choice.given) - choice.from_project
             foreign = self._foreign.get(position, "")
-            if spec.only_replaces and position not in unneeded and not (foreign and is_of_project):
-                count = len(spec.replace_entries)
-                never = f"none of its {count:,} replace entries matched an operation"
-                never = "its replace entry matched no operation" if count == 1 else never
+            if spec.replacing and position not in unneeded and not (foreign and is_of_project):
+                first, *others = spec.replace_entries
+                never = f"none of its {len(others) + 1:,} replace entries matched an operation"
+                only = f"its replace entry '{first.matcher}' matched no operation"
+                never = never if others else only
                 message = f"spec '{spec.source}' replaced nothing: {why or foreign or never}"
                 yield Diagnostic(Severity.WARNING, message)
 

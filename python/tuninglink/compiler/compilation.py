@@ -388,16 +388,13 @@ class Compiler:
             if failures:
                 raise CompileError(*failures)
             # Specs that are embedded for a later compilation have no effect yet.
-            reason = options.reason_against_specs
+            reason, why = options.reason_against_specs, options.reason_against_replacing
+            findings = application.without_replacement(why)
             if reason or options.compile_to is not Phase.EXECUTABLE_SOURCES:
-                is_explained = self._observer is not None
-                for diagnostic in application.findings(
-                    options.flags,
-                    reason,
-                    options.reason_against_replacing,
-                    is_explained=is_explained,
-                ):
-                    self._report(diagnostic)
+                explained = self._observer is not None
+                findings = application.findings(options.flags, reason, why, is_explained=explained)
+            for diagnostic in findings:
+                self._report(diagnostic)
             applied = tuple(application.applied)
             replaced = tuple(application.replaced)
             return Compilation(output.content(), applied, tuple(self._diagnostics), replaced)
