@@ -114,9 +114,7 @@ def convert_dags(spec: Spec) -> ConvertedSpec:
         entries = []
         for old, new in zip(spec.entries, Anatomy(module).entries, strict=True):
             sequences = used(old)
-            ops = tuple(
-                dict.fromkeys(matcher_ops[name] for name in sequences if name in matcher_ops)
-            )
+            ops = (*dict.fromkeys(matcher_ops[name] for name in sequences if name in matcher_ops),)
             programs, reason = 0, "; ".join(reasons[name] for name in sequences if name in reasons)
             if ops:
                 programs, reason = _same_answers(old, new)
@@ -135,6 +133,8 @@ def convert_dags(spec: Spec) -> ConvertedSpec:
             if name not in reasons
         ]
         if not needed:
+            left = [(one.matcher, one.action, one.place) for one in spec.replace_entries]
+            entries += (ConvertedEntry(*fields, reason="it replaces ops") for fields in left)
             return ConvertedSpec(replace(spec, module=module).text(), tuple(entries))
         for name, reason in needed:
             reasons.setdefault(name, reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from iree.compiler import ir as mlir
 from tuninglink.arguments import Content, described
 from tuninglink.errors import Diagnostic, Severity, SpecError, printable
 from tuninglink.files import cannot
-from tuninglink.mlir import decode, error, names, parse_module, thread_context
+from tuninglink.mlir import decode, error, names, parse_module, postorder, thread_context
 from tuninglink.rules import Rule
 from tuninglink.upgrading.attribute_rules import RULES
 from tuninglink.upgrading.loops import Generalization, IterationSpaces
@@ -86,14 +87,11 @@ def upgrade(
 
 def rewrite(spec: SpecText, written_for: tuple[int, int]) -> Rewrites:
     """Apply the rules for changes after a version. Rules that are not decisive apply to old specs only."""
-    # A preprocessing spec does not see ops as they are in dispatches.
-    has_main = any(sequence.name == names.TRANSFORM_MAIN for sequence in spec.sequences)
-    is_preprocessing = has_main and not any(sequence.is_entry_point for sequence in spec.sequences)
-    rules = [
-        rule
-        for rule in RULES.values()
-        if rule.since > written_for and not (is_preprocessing and rule.name in _OF_DISPATCHES)
-    ]
+    # Replace entries do not see ops as they are in dispatches.
+    texts = {sequence.name: spec.text[sequence.start : sequence.end] for sequence in spec.sequences}
+    main = [names.TRANSFORM_MAIN]
+    replacing = {*postorder(main, lambda name: re.findall(r"@([\w$.-]+)", texts.get(name, "")))}
+    rules = [rule for rule in RULES.values() if rule.since > written_for]
     rewrites, attributes = Rewrites(spec), Rewrites(spec)
     generalization = Generalization(spec, rewrites.edits)
     spaces = IterationSpaces(spec, generalization)
@@ -107,6 +105,8 @@ def rewrite(spec: SpecText, written_for: tuple[int, int]) -> Rewrites:
         for mark in spec.marks() if is_decisive or rewrites.is_old or attributes.is_old else ():
             for rule in by_target.get(mark.text, ()):
                 sequence = spec.sequence_at(mark.start)
+                if sequence and sequence.name in replacing and rule.name in _OF_DISPATCHES:
+                    continue
                 site = OperationSite(mark, sequence, spec, rewrites.edits, generalization)
                 try:
                     rule.rewrite(site)
@@ -125,8 +125,8 @@ def rewrite(spec: SpecText, written_for: tuple[int, int]) -> Rewrites:
     return rewrites
 
 
-_OF_DISPATCHES: Final = frozenset({"attention-dags", "online-attention"})
-"""Rules for ops as they are in dispatches, which preprocessing specs do not see."""
+_OF_DISPATCHES: Final = frozenset({"attention-dags", "online-attention", "generalized-operations"})
+"""Rules for ops as they are in dispatches, which replace entries do not see."""
 
 
 # --- Verification: the parts that today's compiler rejects become comments ------------------------
