@@ -144,10 +144,10 @@ def test_attention_is_padded_for_intrinsics(tmp_path: Path, queries: int) -> Non
     [
         ((*TARGETS["cuda"], "--iree-preprocessing-transform-spec-filename=own.mlir"), True),
         (tuple(TARGETS["cuda"]), False),
-        (tuple(flags_for("znver4")), True),
+        (tuple(flags_for("znver4")), False),
     ],
 )
-def test_programs_have_no_forms_beside_an_own_spec_or_without_intrinsics(
+def test_programs_have_no_forms_beside_an_own_spec_or_if_not_requested(
     tmp_path: Path, flags: tuple[str, ...], *, forms: bool
 ) -> None:
     path = tmp_path / "program.mlir"
@@ -156,6 +156,23 @@ def test_programs_have_no_forms_beside_an_own_spec_or_without_intrinsics(
         compiler.submit(DEFAULT)
         compiler.backends(60.0)
         assert not compiler.form_sets(tmp_path)
+
+
+def test_attention_has_sets_with_its_form_for_a_cpu_with_data_tiling_and_without(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(ATTENTION)
+    with SetCompiler(TuneOptions(input=str(path), flags=tuple(flags_for("znver4")))) as compiler:
+        compiler.submit(DEFAULT)
+        compiler.backends(60.0)
+        sets = compiler.form_sets(tmp_path)
+        tiling = "--iree-opt-data-tiling"
+        assert [tiling in flag_set.shown_flags for flag_set in sets] == [True, False]
+        for flag_set in sets:
+            assert flag_set.name.startswith("attention as products")
+            assert not any("spec-filename" in flag for flag in flag_set.shown_flags)
+            assert "iree_linalg_ext.attention" not in _lowered(flag_set, ATTENTION)
 
 
 def compiled(

@@ -13,7 +13,9 @@ from programs import TARGETS, iree_compile
 import tuninglink
 from tuninglink import preprocessing
 from tuninglink.errors import CompileError, Diagnostic, Place, Severity
+from tuninglink.forms import PaddedContraction
 from tuninglink.mlir import DiagnosticSink
+from tuninglink.replacing import MATMUL, Contraction, spec as spec_of
 from tuninglink.specs import load_spec
 
 if TYPE_CHECKING:
@@ -142,6 +144,16 @@ def test_an_explanation_names_the_replaced_operations(program: Path) -> None:
     plain = tuninglink.explain(program, flags=CPU)
     assert not plain.replaced
     assert not any("replaced" in note for note in plain.remarks())
+
+
+def test_an_explanation_describes_forms(program: Path) -> None:
+    problem = Contraction(("mk", "kn", "mn"), ("f32",) * 3, "mnk", (34, 32, 48), MATMUL)
+    text = spec_of([PaddedContraction(problem, (("m", 48),))])
+    explanation = tuninglink.explain(program, specs=[text.encode()], flags=CPU)
+    (sentence,) = explanation.replacements
+    assert re.search(
+        r" by @pad_matmul_\w+ \(padded: 34 to 48 along m\): entry @match_pad_", sentence
+    )
 
 
 def test_a_dispatch_that_fails_with_its_entry_is_compiled_without_it(program: Path) -> None:

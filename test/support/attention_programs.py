@@ -13,7 +13,7 @@ from iree.compiler.tools import compile_str
 from iree.runtime import Config, VmModule, load_vm_module
 
 from tuninglink.compiler import executable_target
-from tuninglink.forms import PaddedAttention
+from tuninglink.forms import AttentionProducts, PaddedAttention
 from tuninglink.iree import Target
 from tuninglink.mlir import thread_context
 from tuninglink.replacing import Attention, spellings
@@ -85,6 +85,17 @@ def random_padding(problem: Attention, choose: random.Random) -> PaddedAttention
         problem,
         tuple((loop, sizes[loop] + choose.randint(1, 20)) for loop in "mnkj" if loop in padded),
     )
+
+
+def random_products(problem: Attention, choose: random.Random) -> AttentionProducts:
+    """Return the form of a problem as products, with any number of keys added, perhaps none."""
+    return AttentionProducts(problem, problem.loop_sizes["j"] + choose.choice((0, 1, 3, 16)))
+
+
+def can_be_products(problem: Attention) -> bool:
+    """Return whether a problem has the element types of products."""
+    *kinds, result = problem.types
+    return {*kinds[:4], result} == {"f32"} and {*kinds[4:]} <= {"f32", "i1"}
 
 
 def inputs_of(problem: Attention, seed: int) -> list[np.ndarray[Any, Any]]:

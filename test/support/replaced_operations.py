@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from iree.compiler import ir as mlir
 from iree.compiler.dialects.transform import interpreter
 
 from tuninglink.mlir import collect, collected_diagnostics, names, symbols, thread_context
-from tuninglink.replacing import BATCH_MATMUL
 
 
 def replaced(spec: str, program: str) -> mlir.Operation:
@@ -26,7 +27,13 @@ def replaced(spec: str, program: str) -> mlir.Operation:
 
 
 def is_replaced(spec: str, program: str) -> bool:
-    """Return whether a preprocessing spec changes a program, by padding anything or by folding all batches."""
-    ops = {operation.name for operation in collect(replaced(spec, program))}
-    is_folded = BATCH_MATMUL in program and BATCH_MATMUL not in ops
-    return "tensor.pad" in ops or is_folded
+    """Return whether a preprocessing spec changes a program, by adding or removing any op other than constants.
+
+    Inlining, which follows the entries, moves constants.
+    """
+    module = mlir.Module.parse(program, thread_context()).operation
+    before, after = (
+        Counter(operation.name for operation in collect(each))
+        for each in (module, replaced(spec, program))
+    )
+    return {*(before - after), *(after - before)} - {"arith.constant"} != set()

@@ -117,8 +117,9 @@ class Explanation:
             more = f" and {len(rest):,} more" if rest else ""
             matcher = f"@{first.matcher} ({first.matcher_place})"
             entry = matcher if first.matcher_place else f"@{first.matcher}"
+            form = f" ({first.form})" if first.form else ""
             sentences.append(
-                f"replaced {first.operation}{at}{more} by @{first.called}: entry {entry} of '{first.spec}'"
+                f"replaced {first.operation}{at}{more} by @{first.called}{form}: entry {entry} of '{first.spec}'"
             )
         return tuple(sentences)
 

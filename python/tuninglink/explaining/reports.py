@@ -350,6 +350,7 @@ class ReplacedOperation:
         operation: the name of the op; `place` is its place in the program, and `function` that which it was in.
         spec: the source of the spec.
         called: the function of the spec.
+        form: what the function does, in words; empty if it does not say so.
     """
 
     operation: str
@@ -359,6 +360,7 @@ class ReplacedOperation:
     matcher: str
     matcher_place: Place | None
     called: str
+    form: str = ""
 
 
 @dataclass(frozen=True)

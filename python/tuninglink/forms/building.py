@@ -62,19 +62,28 @@ def padded(value: Value, loops: str, sizes: Mapping[str, int], filler: Value) ->
     return result
 
 
-def cut(value: Value, kind: mlir.Type) -> Value:
-    """Build the first elements of a tensor along each dimension, as many as `kind` has."""
+def cut(
+    value: Value,
+    kind: mlir.Type,
+    offsets: Sequence[int] = (),
+    sizes: Sequence[int] = (),
+    strides: Sequence[int] = (),
+) -> Value:
+    """Build a tensor of elements of another one, by default the first along each dimension, as many as `kind` has.
+
+    Dimensions of size 1 in `sizes` that `kind` lacks are left out.
+    """
     if value.type == kind:
         return value
     assert isinstance(kind, mlir.RankedTensorType)
-    rank = len(kind.shape)
+    rank = len(value.type.shape)
     return build(
         "tensor.extract_slice",
         kind,
         value,
-        static_offsets=mlir.DenseI64ArrayAttr.get([0] * rank),
-        static_sizes=mlir.DenseI64ArrayAttr.get(kind.shape),
-        static_strides=mlir.DenseI64ArrayAttr.get([1] * rank),
+        static_offsets=mlir.DenseI64ArrayAttr.get(offsets or [0] * rank),
+        static_sizes=mlir.DenseI64ArrayAttr.get(sizes or kind.shape),
+        static_strides=mlir.DenseI64ArrayAttr.get(strides or [1] * rank),
         operandSegmentSizes=mlir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
     )
 

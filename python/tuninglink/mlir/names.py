@@ -133,4 +133,6 @@ SPEC_APPLIED: Final = "__tuning_spec_applied__"
 """The attribute that the compiler's own default specs set on each op that they configure."""
 
 SYMBOL_NAME: Final = "sym_name"
+FORM: Final = "form"
+"""The attribute of a function that replaces ops: what it does, in words."""
 SYMBOL_VISIBILITY: Final = "sym_visibility"

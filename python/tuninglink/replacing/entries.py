@@ -145,6 +145,7 @@ def _add_form(module: mlir.Operation, form: Form, known: Container[str]) -> str:
         function.erase()
     else:
         function.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+        function.attributes[names.FORM] = mlir.StringAttr.get(str(form))
     return name
 
 

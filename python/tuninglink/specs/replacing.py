@@ -52,12 +52,14 @@ class ReplaceEntry:
 
     Attributes:
         function: the symbol of the function that the action imports into the program; empty if it imports none.
+        form: what the function does, in words; empty if it does not say so.
     """
 
     matcher: str
     action: str
     function: str
     place: Place | None
+    form: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,11 @@ class ReplaceList:
             imports = collect(sequences[1], names.IMPORT_SYMBOL) if sequences[1] else []
             called = (reference(op.attributes["symbol"]) for op in imports if [*op.results[0].uses])
             place = place_of(sequences[0].location) if sequences[0] else None
-            entries.append(ReplaceEntry(matcher, action, next(called, ""), place))
+            name = next(called, "")
+            form = ""
+            if (function := self.table.symbols.get(name)) and names.FORM in function.attributes:
+                form = mlir.StringAttr(function.attributes[names.FORM]).value
+            entries.append(ReplaceEntry(matcher, action, name, place, form))
         return tuple(entries)
 
     def subset(self, kept: Sequence[int]) -> ReplaceList:

@@ -417,20 +417,22 @@ def _compare(
         return unable()
     # Compile the sets for the named backend along with the default. A program may name another one.
     compiler = opened.enter_context(SetCompiler(options))
-    jobs = {flag_set: compiler.submit(flag_set) for flag_set in (DEFAULT, *sets)}
+    # Forms, which are known once the dispatches of the default are formed, come before sets that have to wait.
+    begun = (DEFAULT, *sets[: compiler.most_jobs - 1])
+    jobs = {flag_set: compiler.submit(flag_set) for flag_set in begun}
     uri = settings.devices[0] if settings.devices else default_device(backend)
     is_local = driver_of(uri) in LOCAL_DRIVERS
     patience = max(seconds, _AWAITED_PART * left) if backend and not is_local else seconds
     backends = compiler.backends(patience)
     if backends and backends[0] != backend:
         (backend, *_), sets = backends, _sets(backends[0], options)
-        jobs = {DEFAULT: jobs[DEFAULT], **{other: compiler.submit(other) for other in sets}}
+        jobs = {DEFAULT: jobs[DEFAULT]}
     if backends and options.forms and not options.only_flags:
         # Forms change most: they are compared first.
         forms = compiler.form_sets(opened.enter_context(temporary_directory()))
         sets = [*forms, *sets]
-        own = {flag_set: compiler.submit(flag_set) for flag_set in forms}
-        jobs = {DEFAULT: jobs[DEFAULT], **own, **jobs}
+    jobs |= {flag_set: compiler.submit(flag_set) for flag_set in sets if flag_set not in jobs}
+    jobs = {flag_set: jobs[flag_set] for flag_set in (DEFAULT, *sets)}
     uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
     is_local = driver_of(uri) in LOCAL_DRIVERS
     latest = began + (seconds if is_local else max(seconds, _AWAITED_PART * left))

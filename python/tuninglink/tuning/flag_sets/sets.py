@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.compiler import Phase, SavedProgram, compiler_run, has_encodings
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import cannot
-from tuninglink.forms import FormProblem, forms_of, problems_in
+from tuninglink.forms import FormProblem, problems_in, promising_forms
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN, written
-from tuninglink.replacing import NoFormError, spec as spec_of
+from tuninglink.replacing import spec as spec_of
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
 from tuninglink.specs import PREPROCESSING_FLAG, link_specs, load_spec, plug_ins
@@ -40,6 +40,7 @@ from tuninglink.workers import (
 if TYPE_CHECKING:
     from tuninglink.compiler import Invocation
     from tuninglink.iree import Target
+    from tuninglink.replacing import Form
     from tuninglink.tuning.deciding import TuneOptions
 
     Job = Future["CompiledSource | str"]
@@ -73,7 +74,8 @@ class FlagSet:
     @written("flags")
     def shown_flags(self) -> tuple[str, ...]:
         """The flags that a user gives: without that for the file of forms."""
-        return () if self.forms else self.flags
+        own = _flag_name(PREPROCESSING_FLAG) if self.forms else ""
+        return tuple(flag for flag in self.flags if _flag_name(flag) != own)
 
     def conflicts(self, flags: Sequence[str]) -> bool:
         """Return whether one of the flags is already given, with any value."""
@@ -285,13 +287,13 @@ class FormedSource:
         code: a hash of the program and its dispatches, without the values of large constants.
         backends: the backends that compile its dispatches.
         wrong_defaults: the number of dispatches whose default is known to be miscompiled.
-        forms: names and texts of specs that replace ops by forms, one for each way to do so.
+        forms: names and texts of specs that replace ops by forms, one for each way to do so, with further flags.
     """
 
     code: str
     backends: tuple[str, ...]
     wrong_defaults: int = 0
-    forms: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    forms: tuple[tuple[str, str, tuple[str, ...]], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -323,12 +325,16 @@ class SetCompiler(ExitStack):
 
     Args:
         options: the program, the user's flags, and the number of parallel compilations.
+
+    Attributes:
+        most_jobs: the number of sets that are compiled at a time.
     """
 
     def __init__(self, options: TuneOptions) -> None:
         super().__init__()
         self._options = options
-        self._threads = ThreadPoolExecutor(options.settings.jobs or processor_count())
+        self.most_jobs = options.settings.jobs or processor_count()
+        self._threads = ThreadPoolExecutor(self.most_jobs)
         self._formed: list[tuple[FlagSet, Future[FormedSource]]] = []
         self._lock = Lock()
         self._pools: list[Pool] = []
@@ -373,10 +379,10 @@ class SetCompiler(ExitStack):
         """Return sets with the forms of the first program's ops, once its dispatches are formed, as files in a directory."""
         sets = []
         formed = _formed_in(self._formed[0][1], 0.0)
-        for number, (name, text) in enumerate(formed.forms if formed else ()):
+        for number, (name, text, flags) in enumerate(formed.forms if formed else ()):
             path = directory / f"forms-{number}.mlir"
             path.write_text(text, encoding="utf-8")
-            sets.append(FlagSet(name, (f"{PREPROCESSING_FLAG}={path}",), forms=text))
+            sets.append(FlagSet(name, (f"{PREPROCESSING_FLAG}={path}", *flags), forms=text))
         return [flag_set for flag_set in sets if not flag_set.conflicts(self._options.flags)]
 
     def awaited(self, jobs: Mapping[FlagSet, Job]) -> list[Job]:
@@ -476,7 +482,7 @@ def form_source(
     began = time.monotonic()
     try:
         run = _opened.enter_context(compiler_run(options.input, ()))
-        first, problems = options.compile_from, list[FormProblem]()
+        first, problems = options.compile_from, dict[FormProblem, float]()
         if is_default and options.forms and first < Phase.PREPROCESSING:
             first = advance_to_abi(run, first)
             problems = problems_in(run.module)
@@ -509,23 +515,33 @@ def form_source(
     return FormedSource(code, backends, wrong_defaults, forms)
 
 
-def _specs_of_forms(problems: Sequence[FormProblem], target: Target) -> tuple[tuple[str, str], ...]:
-    """Return names and texts of specs, the first with the most promising form of each op, the next with the second, and so on."""
-    forms = []
-    for problem in problems:
-        with suppress(NoFormError):
-            forms.append(forms_of(problem, target))
-    specs: dict[str, str] = {}
-    for number in range(_MOST_FORMS if forms else 0):
-        chosen = [own[min(number, len(own) - 1)] for own in forms]
+def _specs_of_forms(
+    problems: Mapping[FormProblem, float], target: Target
+) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """Return names and texts of specs that replace ops by forms, with the flags of the sets that have them.
+
+    For a GPU, the first has the most promising form of each op, the next one the second, and so on. For a CPU, each has
+    the most promising ones: with data tiling, and without it, so that dispatches can be configured.
+    """
+    forms = promising_forms(problems, target).values()
+    numbers = range(_MOST_FORMS if forms else 0)
+    choices: list[tuple[list[Form], tuple[str, ...]]] = [
+        ([own[min(number, len(own) - 1)] for own in forms], ()) for number in numbers
+    ]
+    if target.backend == "llvm-cpu":
+        fast = (_IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3")
+        choices = [(first, flags) for first, _ in choices[:1] for flags in ((_TILING, *fast), fast)]
+    specs: dict[tuple[str, tuple[str, ...]], str] = {}
+    for number, (chosen, flags) in enumerate(choices):
         # Other targets have other intrinsics.
         bound = load_spec(spec_of(chosen).encode(), targets=[target.architecture or target.family])
         text = link_specs([bound]).spec.text()
-        if text not in specs.values():
+        if (text, flags) not in specs:
             first, *others = dict.fromkeys(map(str, chosen))
             name = f"{first}, and {len(others)} more" if others else first
-            specs[name if name not in specs else f"{name} ({number + 1})"] = text
-    return tuple(specs.items())
+            name += ", data tiling" if _TILING in flags else ""
+            specs[text, flags] = f"{name} ({number + 1})" if name in specs.values() else name
+    return tuple((name, text, flags) for (text, flags), name in specs.items())
 
 
 def finish_source(spec: str, is_default: bool) -> CompiledSource | str:  # noqa: FBT001 - pickled
