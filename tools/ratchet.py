@@ -20,14 +20,14 @@ LIMITS: Final = {
     "mlir.dialects": (7, 0),
     "pages": (31, 1),
     "workers": (673, 37),
-    "mlir": (1495, 82),
+    "mlir": (1497, 82),
     "solver": (2457, 121),
     "iree": (2978, 134),
     "spaces.model": (1337, 90),
     "upgrading": (3660, 137),
     "spaces.cpu": (1434, 45),
     "spaces.gpu": (3344, 138),
-    "specs": (5281, 272),
+    "specs": (5287, 272),
     "matching": (5064, 184),
     "spaces.spirv": (841, 35),
     "specs.verification": (1616, 43),
@@ -40,29 +40,31 @@ LIMITS: Final = {
     "tuning.problems": (1768, 93),
     "opt": (2091, 87),
     "tuning.programs": (2087, 81),
-    "explaining": (1787, 73),
+    "explaining": (1790, 73),
     "tuning.candidates": (1226, 58),
     "tuning.devices": (4081, 199),
     "tuning.references": (1871, 93),
     "tuning.search": (850, 46),
     "tuning.deciding": (3317, 161),
     "tuning.database": (1891, 81),
-    "tuning.flag_sets": (1608, 76),
+    "tuning.flag_sets": (1626, 76),
     "tuning.scheduling": (2220, 148),
     "tuning": (3858, 148),
-    "forms": (738, 42),
-    "replacing": (618, 38),
+    "forms": (1179, 65),
+    "replacing": (619, 38),
     "preprocessing": (331, 10),
     "pinning": (512, 27),
     "scaffolding": (859, 27),
     "runner": (616, 25),
+    "files": (0, 0),
+    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5344, 193),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 254
+MOST_FILES: Final = 256
 SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
