@@ -5,12 +5,12 @@
 // RUN: echo "same: --iree-opt-aggressively-propagate-transposes" > %t/same
 
 // Code for this processor is far faster than code for any one.
-// RUN: cd %t && tuninglink tune model.mlir -o tuned.mlir --flag-sets faster --budget 10m --trials 1 --search random --jobs 1 --no-model --no-reference --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu > result 2> progress
+// RUN: cd %t && tuninglink tune model.mlir -o tuned.mlir --emit-script tuned.sh --flag-sets faster --budget 10m --trials 1 --search random --jobs 1 --no-model --no-reference --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu > result 2> progress
 // RUN: filecheck %s --input-file=%t/result --check-prefix=RESULT
 // RESULT: whole program: {{.+}} ms by default, {{.+}} ms tuned: speedup {{.+}} [{{.+}}, {{.+}}]
 // RESULT: dispatch {{ *}} default {{ *}} tuned {{ *}} speedup {{ *}} tried
 // RESULT: @main_dispatch_0 {{ *}} {{.+}}s {{.*}} 1
-// RESULT: wrote tuned.mlir ({{[01]}} problem{{s?}}), tuned.flags (1 flag)
+// RESULT: wrote tuned.mlir ({{[01]}} problem{{s?}}), tuned.flags (1 flag), tuned.sh
 // RESULT: tuninglink compile model.mlir -o model.vmfb --spec tuned.mlir @tuned.flags --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu
 // RESULT-NOT: {{.}}
 // RUN: filecheck %s --input-file=%t/tuned.flags --check-prefix=FLAGS
@@ -19,6 +19,11 @@
 // RUN: cd %t && tail -n 1 result | sh
 // RUN: iree-run-module --module=%t/model.vmfb --device=local-sync --input=256x256xf32=1 --input=256x256xf32=1 | filecheck %s --check-prefix=VALUES
 // VALUES: 256x256xf32=[256 256
+
+// The script compiles, runs and compares without Python.
+// RUN: cd / && env REPETITIONS=2 MIN_TIME=2x sh %t/tuned.sh | filecheck %s --check-prefix=SCRIPT
+// SCRIPT: main: the outputs agree (tolerance 0.01)
+// SCRIPT-NEXT: main: default {{.+}} ms, tuned {{.+}} ms: speedup {{.+}} (medians of 2, interleaved)
 
 // The stale response file is replaced with an empty one.
 // RUN: cd %t && rm model.vmfb && tuninglink tune model.mlir -o tuned.mlir --flag-sets same --budget 10m --trials 1 --search random --jobs 1 --no-model --no-reference --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host > result 2> progress

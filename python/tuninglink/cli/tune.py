@@ -48,13 +48,14 @@ from tuninglink.files import (
     write_file,
     write_output,
 )
-from tuninglink.llvm_flags import Flag, flags_of, switch
+from tuninglink.llvm_flags import Flag, flags_of, read_name, switch
 from tuninglink.mlir import DiagnosticSink, error, note
 from tuninglink.solver import Verdict
 from tuninglink.spaces import pipeline_name, value_text
 from tuninglink.spaces.model import FixedKnob
 from tuninglink.specs import DefaultLibrary, read_specs
 from tuninglink.tuning import (
+    BoardScript,
     DispatchTuning,
     Staged,
     Tuned,
@@ -67,7 +68,15 @@ from tuninglink.tuning import (
     write_report,
 )
 from tuninglink.tuning.deciding import LastStage, Ledger, Numerics, TaskOutcome, TuneOptions
-from tuninglink.tuning.devices import THREADED_DRIVER, BoardOptions, duration
+from tuninglink.tuning.devices import (
+    THREADED_DRIVER,
+    BoardOptions,
+    BoardUri,
+    backend_of,
+    default_device,
+    duration,
+    is_board,
+)
 from tuninglink.tuning.flag_sets import NONE, choose_flags
 from tuninglink.tuning.problems import program_of, read_problem_file
 from tuninglink.tuning.programs import CallOptions
@@ -92,6 +101,7 @@ _PROGRAM_FLAGS: Final = (
     "flag-sets",
     "only-flags",
     "profile",
+    "emit-script",
 )
 """The flags that describe a whole program or need one."""
 
@@ -111,6 +121,13 @@ TUNE_FLAGS: Final = {
         help="Tune the problems of this file, one a line: words as for --problem, commands of MIOpenDriver, BOO, "
         "Fusilli's benchmarks, rocblas-bench and hipblaslt-bench, or lines of PyTorch's TunableOp; - is standard input. "
         "Lines with problems that are not supported are skipped. May be repeated.",
+    ),
+    "emit-script": Flag(
+        "script",
+        read_name,
+        metavar="FILE",
+        help="Write a shell script that compiles the program with and without the result, runs both on a device and "
+        "compares them, with stock tools only: for a machine without Python. Its inputs are in a folder next to it.",
     ),
     "strict-problems": switch(
         "strict_problems", "Refuse files with lines that would be skipped, and name these."
@@ -147,7 +164,7 @@ USAGE: Final[Usage] = Usage(
             ),
         ),
         Section("Numerics", ("numerics", "min-gain"), ("no-reference", "no-model")),
-        Section("Output", ("output", "report", "database"), ("failures",)),
+        Section("Output", ("output", "report", "database"), ("emit-script", "failures")),
     ),
     main_flags=("target", "output"),
     takes_compiler_flags=True,
@@ -176,6 +193,14 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
             stopping = "--dry-run" if values.get("dry_run") else "--stop-after"
             raise usage_error(f"flag '--only-flags' does not apply with '{stopping}'")
         values |= {"runs_model": False, "checks_defaults": False, "flag_sets": NONE}
+    if values.get("script"):
+        is_partial = values.get("dry_run") or "stop_after" in values
+        reason = (
+            "a spec that is decided: not with '--dry-run' or '--stop-after'" if is_partial else ""
+        )
+        if reason or values.get("output", STANDARD_STREAM) == STANDARD_STREAM:
+            reason = reason or "a file for the spec, with '-o'"
+            raise usage_error(f"flag '--emit-script' needs {reason}")
     files, given = values.get("problem_files", ()), values.get("problems", ())
     if given or files:
         # Check that neither a program nor flags for one accompany problems.
@@ -272,7 +297,11 @@ def _run(options: TuneOptions, listener: ProgressLines, arguments: Sequence[str]
         if sets.whole is not None:
             stream.write(f"\n{_whole_line(sets.whole)}\n")
         if options.output != STANDARD_STREAM and not any(failures):
-            stream.write(_use(files, [f"{files.flags} ({counted(len(sets.flags), 'flag')})"]))
+            written = [
+                f"{files.flags} ({counted(len(sets.flags), 'flag')})",
+                *files.write_script(sets.flags, ""),
+            ]
+            stream.write(_use(files, written))
     else:
         tuned = tune_program(options, listener, files.write)
         failures = files.write(tuned)
@@ -295,6 +324,7 @@ def _run(options: TuneOptions, listener: ProgressLines, arguments: Sequence[str]
                 f"{options.output} ({'; '.join([counted(tuned.entries, 'problem'), *forms])})",
                 f"{files.flags} ({counted(len(tuned.flags), 'flag')})",
                 *filter(None, (page, options.database)),
+                *files.write_script(tuned.flags, options.output),
             ]
             stream.write(_use(files, written, ["--spec", options.output]))
         failures.append(tuned.failure)
@@ -399,6 +429,7 @@ class _Files:
         # The arguments of the user, without the response file.
         rest = [word for word in arguments if word[:1] != "@" or Path(word[1:]) != Path(path)]
         self.user_flags = user_flags(rest)
+        self.script = FlagReader({**TUNE_FLAGS, **PROJECT_FLAGS}, rest).values.get("script", "")
         try:
             flags = tuple(shlex.split(Path(path).read_text()))
         except (OSError, ValueError):
@@ -424,6 +455,30 @@ class _Files:
             for flag in dict.fromkeys((*self.kept, *flags))
         )
         write_output(path, "".join(f"{line}\n" for line in lines).encode())
+
+    def write_script(self, flags: Sequence[str], spec: str) -> list[str]:
+        """Write the script for a device, if the user wants one, and return its path."""
+        options, settings = self.options, self.options.settings
+        if not self.script:
+            return []
+        own = tuple(flag for flag in options.flags if flag not in self.kept)
+        uri, *_ = settings.devices or (default_device(backend_of(options.flags)),)
+        # On another machine, the script runs there.
+        driver = (BoardUri.parse(uri).driver or THREADED_DRIVER) if is_board(uri) else uri
+        script = BoardScript(
+            Path(self.script),
+            Path(options.input),
+            spec,
+            own,
+            tuple(dict.fromkeys((*self.kept, *flags))),
+            driver,
+            options.calls,
+            options.sizes,
+            options.compile_from,
+        )
+        for reason in script.write():
+            process.shown_diagnostics().remark(f"'{self.script}' leaves out {reason}")
+        return [self.script]
 
 
 def save_result(path: str, write: Callable[[str], object]) -> TuninglinkError | None:

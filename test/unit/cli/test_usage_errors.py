@@ -100,6 +100,8 @@ USAGE_ERRORS = {
     "database export missing.db --format tables": "error: ",
     f"retune --no-project {HOST}": "error: no spec is given, and --no-project is",
     "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --top 0": "error: invalid value '0' for flag '--top': expected a number above 0",
+    f"tune program.mlir {HOST} --emit-script tuned.sh": "error: flag '--emit-script' needs a file for the spec, with '-o'",
+    f"tune program.mlir {HOST} --emit-script tuned.sh -o tuned.mlir --dry-run": "error: flag '--emit-script' needs a spec that is decided",
     "init program.mlir --all --top 2": "error: flags '--all' and '--top' exclude each other",
     "init program.mlir --spec mine.mlir": "error: flag '--spec' needs '--all'",
     **{
