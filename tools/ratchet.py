@@ -49,7 +49,7 @@ LIMITS: Final = {
     "tuning.database": (1891, 81),
     "tuning.flag_sets": (1626, 76),
     "tuning.scheduling": (2220, 148),
-    "tuning": (3858, 148),
+    "tuning": (4068, 155),
     "forms": (1179, 65),
     "replacing": (619, 38),
     "preprocessing": (331, 10),
@@ -57,14 +57,13 @@ LIMITS: Final = {
     "scaffolding": (859, 27),
     "runner": (616, 25),
     "files": (0, 0),
-    "mean": (0, 0),
     "doctor": (244, 9),
-    "cli": (5344, 193),
+    "cli": (5399, 194),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 256
+MOST_FILES: Final = 257
 SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
