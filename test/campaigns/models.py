@@ -22,8 +22,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from iree.compiler import ir as mlir
 from model_programs import MODELS, program
 
+from tuninglink.compiler import compile_flags
 from tuninglink.errors import Severity
-from tuninglink.iree import find_root_ops
+from tuninglink.iree import Target, find_root_ops
 from tuninglink.solver import Limits
 from tuninglink.spaces import ProviderRegistry, verify_configuration
 from tuninglink.spaces.model import read_configuration, read_workload
@@ -42,6 +43,10 @@ TARGETS: Final = {
         "--iree-llvmcpu-target-cpu=znver4",
         "--iree-llvmcpu-target-triple=x86_64-unknown-unknown-eabi-elf",
     ),
+    **{
+        board: tuple(compile_flags(Target.parse(board)))
+        for board in ("cortex-a76", "neoverse-v1", "spacemit-x60")
+    },
 }
 """Flags of the compiler for each target."""
 

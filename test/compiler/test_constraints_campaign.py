@@ -507,17 +507,27 @@ CASES = {
         DOUBLE_TILING,
         of_dimensions("distribution", 16, 0)
         | of_dimensions("vector_common_parallel", 8, 8)
-        | {"vector_reduction[2]": 1, "scalable[1]": 1},
+        | {"vector_reduction[2]": 4, "scalable[1]": 1},
         Verdict.PROVEN,
         compiles=True,
     ),
-    "a scalable tile whose masks end with a reduction": Case(
-        FORMS["channels-first"](random.Random("303/channels-first/0")),
+    "a scalable tile of vectors that end with a reduction": Case(
+        FORMS["reduction"](random.Random("52/reduction/0")),
         "neoverse-v1",
         DOUBLE_TILING,
-        of_dimensions("distribution", 8, 64)
-        | of_dimensions("vector_common_parallel", 4, 4)
-        | {"cache_reduction[2]": 32, "vector_reduction[2]": 8, "scalable[1]": 1},
+        of_dimensions("distribution", 32)
+        | of_dimensions("vector_common_parallel", 8)
+        | {"vector_reduction[1]": 8, "scalable[0]": 1, "enable_loop_peeling": 1},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
+    "a fill beside a scalable tile": Case(
+        FORMS["depthwise"](random.Random("2/depthwise/5")),
+        "neoverse-v1",
+        CONVOLUTION_EXPERT,
+        {"distribution[2]": 8, "distribution[3]": 128, "scalable[3]": 1}
+        | of_dimensions("vector_common_parallel", 4, 1, 4, 16)
+        | {"vector_reduction[4]": 1, "vector_reduction[5]": 1},
         Verdict.NOT_DECIDED,
         compiles=False,
     ),

@@ -171,15 +171,6 @@ func.func @unknown_option(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, 
 func.func @scalable(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #sve, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-remark@+1 {{the configuration is valid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>}}
-  %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, [4], 0], vector_reduction = [0, 0, 1]>}
-      ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
-  return %result : tensor<256x256xf32>
-}
-
-// Masks over a reduction have it as their last dimension.
-func.func @scalable_reduction(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
-    attributes {hal.executable.target = #sve, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
-  // expected-remark@+1 {{the configuration was not decided: the compiler may refuse it: vector_reduction[2] must be 1 beside a scalable tile (4 == 1)}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, [4], 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>

@@ -99,7 +99,10 @@ TARGETS: Final = {
     **{cpu: TrialTarget(tuple(flags_for(cpu)), _SOURCES, _CPU_PIPELINES) for cpu in CPUS},
     **{
         board: TrialTarget(tuple(compile_flags(Target.parse(board))), _SOURCES, _CPU_PIPELINES)
-        for board in ("cortex-a53", "cortex-a76", "cortex-a710", "spacemit-x60", "sifive-x280")
+        for board in (
+            *("cortex-a53", "cortex-a76", "cortex-a710"),
+            *("spacemit-x60", "sifive-u74", "sifive-x280"),
+        )
     },
     **{
         cpu: TrialTarget((*_RISCV64, *features), _SOURCES, _CPU_PIPELINES)

@@ -572,15 +572,17 @@ def _add_scalable_rules(rules: CpuRules) -> None:
     powers = [tile == 1 << power for power in range(1, _LARGEST_SCALABLE.bit_length())]
     message = f"a scalable {name} must be a power of two from 2 to {_LARGEST_SCALABLE} ({{}})"
     rules.add(any_of(rules.scalable == 0, *powers), message, tile)
-    # The last dimension of a mask over a reduction is the reduction.
+    # The vectors of an op that is neither a product nor a convolution end with its reduction.
     for loop in rules.loops:
-        if rules.nest.loops[loop].reduces:
+        if rules.nest.loops[loop].reduces and rules.nest.live:
             tile, name = rules.named_tile(CpuLevel.VECTOR_REDUCTION, loop)
             message = f"{name} must be 1 beside a scalable tile ({{}} == 1)"
             rules.add(any_of(rules.scalable == 0, tile == 1), message, tile)
 
 
 _LARGEST_SCALABLE: Final = 256
+_LARGEST_SCALE: Final = 16
+"""The compiler's upper bound of the vector scale of SVE (`getDefaultVscaleRange`)."""
 
 
 def unknown(rules: CpuRules) -> str:
@@ -620,7 +622,16 @@ def _fused_vectors(
         if neighbor.own is None:
             continue
         own = number(neighbor.own)
-        yield neighbor, [own, *(_masked_size(rules, loop) for loop in neighbor.shared)], inside
+        sizes = [_masked_size(rules, loop) for loop in neighbor.shared]
+        if rules.scalable_loop in neighbor.shared:
+            # No scalable tile is configured for the op, whose vector has the upper bound of the tile.
+            around = rules.part(rules.scalable_loop, _OUTER)
+            most = select(around.is_known, around.size, around.bound)
+            longest = _LARGEST_SCALE * rules.vector_tile(rules.scalable_loop)
+            position = neighbor.shared.index(rules.scalable_loop)
+            bound = select(longest < most, longest, most)
+            sizes[position] = select(rules.scalable == 0, sizes[position], bound)
+        yield neighbor, [own, *sizes], inside
         if outside:
             parts = (rules.part(loop, _OUTER) for loop in neighbor.shared)
             whole = [select(part.is_known, part.size, part.bound) for part in parts]

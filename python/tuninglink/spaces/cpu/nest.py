@@ -162,7 +162,11 @@ def _scalable_loop(op: StructuredOp) -> int | None:
             return None
     loop = result[-1]
     is_last = all(loop not in loops[:-1] for loops in op.operand_loops)
-    return loop if is_last and loop is not None else None
+    # An outer product has the loop of its second operand as its last dimension.
+    is_swapped = op.kind is OpKind.CONTRACTION and (
+        loop in op.operand_loops[0] and loop not in op.operand_loops[1]
+    )
+    return loop if is_last and not is_swapped and loop is not None else None
 
 
 def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, ...]:
