@@ -25,7 +25,7 @@ LIMITS: Final = {
     "iree": (2978, 134),
     "spaces.model": (1337, 90),
     "upgrading": (3660, 137),
-    "spaces.cpu": (1434, 45),
+    "spaces.cpu": (1449, 45),
     "spaces.gpu": (3344, 138),
     "specs": (5287, 272),
     "matching": (5064, 184),
@@ -56,7 +56,6 @@ LIMITS: Final = {
     "pinning": (512, 27),
     "scaffolding": (859, 27),
     "runner": (616, 25),
-    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5399, 194),
 }
