@@ -84,7 +84,7 @@ FAULT: Final = """
   %far = arith.constant 1000000000 : index
   %v = hal.buffer.load<%buffer : !hal.buffer>[%far] : f32
   hal.buffer.store<%buffer : !hal.buffer>[%c0] value(%v : f32)
-  util.return"""
+  util.return %buffer : !hal.buffer"""
 """Is refused by the runtime."""
 
 
@@ -103,7 +103,7 @@ def benchmark(element: str) -> Benchmark:
         {element}
       }}
     }}
-    util.return"""),
+    util.return %buffer : !hal.buffer"""),
         "benchmark",
         LAYOUT,
     )
@@ -119,7 +119,7 @@ def compiled(body: str) -> bytes:
     """Return the module of a function with this body."""
     source, result = LAYOUT.bindings
     text = f"""
-util.func public @benchmark(%buffer: !hal.buffer, %sets: i32, %stride: i32, %batch: i32) {{
+util.func public @benchmark(%buffer: !hal.buffer, %sets: i32, %stride: i32, %batch: i32) -> !hal.buffer {{
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %c0 = arith.constant 0 : index

@@ -97,6 +97,7 @@ class CallResult:
         clock_mhz: the highest clock of a processor right after the call; None if unknown.
         temperature_celsius: the highest temperature right after the call; None if unknown.
         is_lost: whether the board or the connection failed each time that this call ran.
+        is_full: whether its files or what it writes do not fit on the board; the reason is in `stderr`.
     """
 
     status: int
@@ -106,6 +107,7 @@ class CallResult:
     clock_mhz: int | None = None
     temperature_celsius: float | None = None
     is_lost: bool = False
+    is_full: bool = False
 
     @property
     def is_timeout(self) -> bool:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 LEASE_SECONDS: Final = 60
-"""The time after which a board removes the directory of a run that it does not hear of."""
+"""The usual time of a lease; see `BoardAccess`."""
 
 _PAUSES: Final = (1.0, 5.0, 15.0, 30.0, 60.0)
 """The pauses before the attempts to reach a board again, in seconds: one that reboots needs a minute."""
@@ -56,7 +56,7 @@ _PLAIN: Final = re.compile(r"[\w./+@%:=~-]*")
 
 _FULL: Final = re.compile(r"no space left|file too large|disk quota exceeded", re.IGNORECASE)
 _LEAST_FREE_KB: Final = 64
-_LOST: Final = -1
+_FAILED: Final = -1
 
 
 class BoardError(Exception):
@@ -79,11 +79,13 @@ class BoardAccess:
         command: the words of the command in front of others.
         tools: the directory of the runtime's tools there; empty for the search path.
         directory: a directory there for the files of runs; empty for a directory for temporary files.
+        lease_seconds: the time after which the board removes the directory of a run that it does not hear of.
     """
 
     command: tuple[str, ...]
     tools: str = ""
     directory: str = ""
+    lease_seconds: int = LEASE_SECONDS
 
     def __post_init__(self) -> None:
         for what, path in (("tools", self.tools), ("files", self.directory)):
@@ -135,7 +137,6 @@ class Board(ExitStack):
 
     Args:
         access: the way to the board.
-        lease_seconds: the time after which the board removes the directory of a run that it does not hear of.
         pauses: the pauses before further attempts to reach the board, in seconds.
         during: returns the context in which a batch runs.
 
@@ -151,18 +152,17 @@ class Board(ExitStack):
         self,
         access: BoardAccess,
         *,
-        lease_seconds: int = LEASE_SECONDS,
         pauses: Sequence[float] = _PAUSES,
         during: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         super().__init__()
         self.access = access
         self.prefix: tuple[str, ...] = ()
-        self._lease_seconds = lease_seconds
+        self._lease_seconds = access.lease_seconds
         self._pauses = tuple(pauses)
         self._during = during
         self._tools = f"{access.tools.rstrip('/')}/" if access.tools else ""
-        self._directory = ""
+        self._directory, self._is_usable = "", False
         self._present: OrderedDict[str, int] = OrderedDict()  # sizes, the latest used last
         self._waiting: list[tuple[Sequence[Call], Future[list[CallResult]]]] = []
         self._queue_lock, self._turn = threading.Lock(), threading.Lock()
@@ -214,25 +214,27 @@ class Board(ExitStack):
             if self._ended.is_set():
                 raise BoardError("the session on the board is closed")
             try:
-                if not self._directory:
+                if not self._is_usable:
                     self.state = self._open()
                 return self._exchange(calls)
             except _FullError as failure:
-                is_new = len(self._present) == 0
-                self._directory, reason = "", str(failure)
+                is_new, reason = not self._present, str(failure)
                 if len(calls) == 1 and is_new:
-                    raise BoardError(reason) from None
+                    self._is_usable = False
+                    return [CallResult(_FAILED, stderr=reason, is_full=True)]
             except _LostError as failure:
-                lost += bool(self._directory)
-                self._directory, reason = "", str(failure)
+                lost += self._is_usable
+                reason = str(failure)
+            was_usable, self._is_usable = self._is_usable, False
             if len(calls) > 1 and (lost >= _GUILTY or not lost):
                 return [result for call in calls for result in self._reliably([call])]
             if lost >= _GUILTY:
-                return [CallResult(_LOST, stderr=reason, is_lost=True)]
-            pause = next(pauses, None) if lost or not self._directory else 0.0
-            if pause is None:
-                raise BoardError(f"the board does not answer any more: {reason}")
-            self._ended.wait(pause)
+                return [CallResult(_FAILED, stderr=reason, is_lost=True)]
+            if lost or not was_usable:
+                pause = next(pauses, None)
+                if pause is None:
+                    raise BoardError(f"the board does not answer any more: {reason}")
+                self._ended.wait(pause)
 
     def _exchange(self, calls: Sequence[Call]) -> list[CallResult]:
         """Send a batch to the board, and return the results."""
@@ -319,6 +321,7 @@ class Board(ExitStack):
                 raise _FullError(state["tuninglink-failed"][0])
             if "tuninglink-opened" in state and _PLAIN.fullmatch(state["tuninglink-session"][0]):
                 self._session, self._directory = session, state["tuninglink-session"][0]
+                self._is_usable = True
                 self._most_kept = min(_MOST_KEPT, int(next(iter(state.get("space", ())), 0)) << 9)
                 return BoardState(state)
             failures.append(errors or "it ended without an answer")
@@ -362,7 +365,7 @@ class Board(ExitStack):
         """Renew the lease, between batches and during long ones."""
         nothing = subprocess.DEVNULL
         while not self._ended.wait(self._lease_seconds / 6):
-            if time.monotonic() - self._contact < self._lease_seconds / 3 or not self._directory:
+            if time.monotonic() - self._contact < self._lease_seconds / 3 or not self._is_usable:
                 continue
             with suppress(_LostError):
                 words = "touch", f"{self._directory}/lease"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from boards import connection, small_directory
 from processes import eventually
 
 from tuninglink.runner import Board, BoardAccess, BoardError, BoardFile, Call
@@ -26,11 +27,6 @@ NO_PAUSES = (0.0, 0.0, 0.0)
 
 def access(directory: Path, *command: str, tools: str = SYSTEM) -> BoardAccess:
     return BoardAccess(command or HERE, tools, str(directory))
-
-
-def connection(script: str) -> tuple[str, ...]:
-    """Return a command that runs a script in front of the command that it gets as arguments."""
-    return ("sh", "-c", f'{script}\nexec "$@"', "connection")
 
 
 def read(file: BoardFile) -> Call:
@@ -140,16 +136,8 @@ def test_a_call_that_breaks_the_board_is_lost_alone(tmp_path: Path) -> None:
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Yield a directory with room for a megabyte, and the command that runs others with it."""
-    place = tmp_path / "small"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
-    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
-        yield place, connection("ulimit -f 1024")  # no file has more than half a megabyte
-        return
-    try:
-        yield place, HERE
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
+    with small_directory(tmp_path / "small", 1) as command:
+        yield tmp_path / "small", command
 
 
 def test_a_full_directory_keeps_what_fits(small: tuple[Path, tuple[str, ...]]) -> None:
@@ -159,24 +147,27 @@ def test_a_full_directory_keeps_what_fits(small: tuple[Path, tuple[str, ...]]) -
         calls = [Call("wc", ("-c", file.path), (file,)) for file in files]
         assert [result.stdout.split()[0] for result in board.run(calls)] == 4 * ["400000"]
         large = BoardFile(os.urandom(3_000_000))
-        with pytest.raises(BoardError, match="no space left in"):
-            board.run([Call("wc", ("-c", large.path), (large,))])
-        assert board.run([read(BoardFile(b"small"))])[0].stdout == "small"
+        result, other = board.run(
+            [Call("wc", ("-c", large.path), (large,)), read(BoardFile(b"small"))]
+        )
+        assert result.is_full
+        assert "no space left in" in result.stderr
+        assert other.stdout == "small"
 
 
 def test_a_result_that_does_not_fit_is_no_result(small: tuple[Path, tuple[str, ...]]) -> None:
     place, command = small
-    with (
-        Board(access(place, *command), pauses=NO_PAUSES) as board,
-        pytest.raises(BoardError, match="no space left in"),
-    ):
-        board.run([Call("dd", ("if=/dev/zero", "of=large", "bs=1024", "count=3000"))])
+    with Board(access(place, *command), pauses=NO_PAUSES) as board:
+        (result,) = board.run([Call("dd", ("if=/dev/zero", "of=large", "bs=1024", "count=3000"))])
+        assert result.is_full
+        assert board.run([Call("echo", ("a",))])[0].stdout == "a\n"
+    assert list(place.iterdir()) == []
 
 
 OPENING = """
 import sys, time
 from tuninglink.runner import Board, BoardAccess, Call
-board = Board(BoardAccess(("env",), "/bin", sys.argv[1]), lease_seconds=2)
+board = Board(BoardAccess(("env",), "/bin", sys.argv[1], 2))
 print("open", flush=True)
 board.run([Call("sleep", (sys.argv[2],))])
 print("done", flush=True)
@@ -212,7 +203,7 @@ def test_sessions_of_another_boot_are_removed(tmp_path: Path) -> None:
 
 
 def test_the_lease_is_renewed_while_nothing_runs(tmp_path: Path) -> None:
-    with Board(access(tmp_path), lease_seconds=2) as board:
+    with Board(BoardAccess(HERE, SYSTEM, str(tmp_path), lease_seconds=2)) as board:
         (session,) = tmp_path.iterdir()
         renewals: set[int] = set()
 

@@ -16,14 +16,16 @@ import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from hashlib import blake2b
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from tuninglink.errors import Diagnostic
 from tuninglink.mlir import error, note
 from tuninglink.runner import (
     Board,
@@ -82,9 +84,14 @@ _TOGETHER: Final = 8
 _LONG: Final = 0.02
 """The time of a sample from which a candidate runs once before its samples, in seconds."""
 
+_SHORT_SECONDS: Final = 2.0
+_SHORT_FACTOR: Final = 10.0
+"""The time limit for the samples of a candidate: this factor times that of others, and the seconds for the start of a tool."""
+
 _ENOUGH_SECONDS: Final = 1.0
 _LEAST_SAMPLES: Final = 3
 _MOST_SAMPLES: Final = 100
+_LONGEST: Final = 4.0
 _LARGEST_BATCH: Final = 1 << 20
 _LARGEST_STEP: Final = 16
 _WARM_UP_SECONDS: Final = 0.001
@@ -112,6 +119,9 @@ _MACHINES: Final = {0x3E: "x86_64", 0xB7: "aarch64", 0x28: "arm", 0xF3: "riscv64
 
 _STATUS: Final = re.compile(r"\b([A-Z_]{4,}); (.+?)(?::? Tried:|; while |;? \[|'?\n|$)")
 """A status of the runtime: its code and its message, without attributes and the chain of its context."""
+
+_LOADING: Final = re.compile(r"loading bytecode module|no function `")
+"""The text of failures before anything runs."""
 
 _SIGNALED: Final = 128
 """The offset of exit codes for signals."""
@@ -208,6 +218,7 @@ class BoardDevice(Device, ExitStack):
     def __init__(self, uri: str, settings: Settings, timeout: float) -> None:
         super().__init__()
         self._timeout = timeout
+        self._lost: Diagnostic | None = None
         parts = BoardUri.parse(uri)
         access, self._name = parts.access(), parts.short
         try:
@@ -230,7 +241,9 @@ class BoardDevice(Device, ExitStack):
             raise
 
     def ask(self, request: Request[Answer]) -> Answer | Failure:
-        """See `Device`."""
+        """See `Device`. A lost board stays lost."""
+        if self._lost is not None:
+            raise DeviceLostError(self._lost)
         limit = request.time_limit(self._timeout)
         # Requests name methods of `Measurer`; those that a board has are methods of the same names.
         work = getattr(self._measurer.within(limit), request.work.__name__, None)
@@ -242,7 +255,8 @@ class BoardDevice(Device, ExitStack):
         except MeasurementError as failure:
             return failure.failure
         except BoardError as failure:
-            raise DeviceLostError(error(f"device '{self._name}': {failure}")) from None
+            self._lost = error(f"device '{self._name}': {failure}")
+            raise DeviceLostError(self._lost) from None
         return answer
 
 
@@ -267,6 +281,8 @@ class BoardMeasurer(OutputComparison):
         # Of each layout, the iterations of a sample, and the least time of one so far in microseconds.
         self._batches: dict[BufferLayout, int] = {}
         self._least: dict[BufferLayout, float] = {}
+        # Of each benchmark, the time of an iteration of its functions in microseconds.
+        self._known: dict[bytes, list[float]] = {}
 
     def within(self, seconds: float) -> BoardMeasurer:
         """Return a measurer on the same board whose calls have another time limit."""
@@ -280,33 +296,39 @@ class BoardMeasurer(OutputComparison):
         """Measure one benchmark; see `Measurer.measure`."""
         functions = _functions(benchmark)
         weights = [function.weight for function in functions]
-        # Run an iteration of what may be slow, or has no batch size yet.
         limit = math.inf if limit_microseconds is None else limit_microseconds
-        expected = max(
-            self._least.get(f.layout, math.inf) * self._sets(f.layout) for f in functions
+        sets = [self._sets(function.layout) for function in functions]
+        # Run an iteration of what may be slow, or has no batch size yet.
+        longest = max(
+            self._least.get(function.layout, math.inf) * count
+            for function, count in zip(functions, sets, strict=True)
         )
-        if expected > _LONG * 1e6:
-            calls = [self._benchmark(benchmark, f, self._sets(f.layout), runs=2) for f in functions]
-            results = self._board.run(calls)
-            single = [
-                min(times(result, self._driver)) / self._sets(function.layout)
-                for result, function in zip(results, functions, strict=True)
-            ]
-            once = weighted_mean(single, weights)
-            if once > limit:
-                return Timing((once,), self._sets(functions[0].layout), _readings(results))
+        if longest > _LONG * 1e6:
+            single, readings = self._once(benchmark, functions)
+            if (once := weighted_mean(single, weights)) > limit:
+                return Timing((once,), sets[0], readings)
             for function, microseconds in zip(functions, single, strict=True):
                 self._note(function.layout, microseconds)
         # Sample with batches that are long enough, which later candidates share.
+        is_short = limit_microseconds is not None
         while True:
             batches = [self._batch(function.layout) for function in functions]
             calls = []
             for function, batch in zip(functions, batches, strict=True):
-                taken = max(SAMPLE_SECONDS, self._least.get(function.layout, 0.0) * batch / 1e6)
+                taken = max(SAMPLE_SECONDS, self._least[function.layout] * batch / 1e6)
                 count = min(max(int(seconds / taken), _LEAST_SAMPLES), _MOST_SAMPLES)
-                repeats = count if taken * _LEAST_SAMPLES < _ENOUGH_SECONDS * 2 else 1
-                calls.append(self._benchmark(benchmark, function, batch, repeats))
+                repeats = count if taken * _LEAST_SAMPLES < _ENOUGH_SECONDS else 1
+                call = self._benchmark(benchmark, function, batch, repeats)
+                most = _SHORT_SECONDS + _SHORT_FACTOR * taken * (repeats + 1)
+                calls.append(replace(call, seconds=min(call.seconds, most)) if is_short else call)
             results = self._run_cool(calls)
+            if is_short and any(result.is_timeout for result in results):
+                # It is many times as slow as others, or the board was busy.
+                single, readings = self._once(benchmark, functions)
+                if (once := weighted_mean(single, weights)) > limit:
+                    return Timing((once,), sets[0], readings)
+                is_short = False
+                continue
             samples = [
                 [sample / batch for sample in times(result, self._driver)]
                 for result, batch in zip(results, batches, strict=True)
@@ -315,8 +337,27 @@ class BoardMeasurer(OutputComparison):
                 self._note(function.layout, min(taken_us))
             if batches == [self._batch(function.layout) for function in functions]:
                 break
+        self._known[_key(benchmark)] = [min(taken_us) for taken_us in samples]
         means = [weighted_mean(row, weights) for row in zip(*samples, strict=False)]
         return Timing(tuple(means), batches[0], _readings(results))
+
+    def _once(
+        self, benchmark: Benchmark, functions: Sequence[SizedFunction]
+    ) -> tuple[list[float], tuple[DeviceReading, ...]]:
+        """Return the microseconds of a single iteration of each function, the better of two, and the state of the board."""
+        sets = [self._sets(function.layout) for function in functions]
+        results = self._board.run(
+            [
+                self._benchmark(benchmark, function, count, runs=2)
+                for function, count in zip(functions, sets, strict=True)
+            ]
+        )
+        single = [
+            min(times(result, self._driver)) / count
+            for result, count in zip(results, sets, strict=True)
+        ]
+        self._known[_key(benchmark)] = single
+        return single, _readings(results)
 
     def _note(self, layout: BufferLayout, microseconds: float) -> None:
         """Take the time of an iteration into account, for the number of iterations in a sample."""
@@ -339,16 +380,25 @@ class BoardMeasurer(OutputComparison):
         # The calls of a sample of each program, and how to read their times.
         sampled: list[tuple[list[Call], Callable[[list[CallResult]], float]]] = []
         batches: list[int] = []
-        for program in programs:
+        # All benchmarks have equal batches, unless one is several times as slow as another.
+        counts_of = [
+            [math.ceil(SAMPLE_SECONDS * 1e6 / taken_us) for taken_us in self._times_of(program)]
+            for program in programs
+        ]
+        most = [max(counts) for counts in zip(*counts_of, strict=True)]
+        for position, program in enumerate(programs):
             if isinstance(program, CompiledProgram):
                 call = self._program_call(program)
                 sampled.append(([call], lambda results: times(results[0], self._driver)[-1]))
                 batches.append(1)
                 continue
             functions = _functions(program)
-            if any(function.layout not in self._batches for function in functions):
-                self.measure(program, SAMPLE_SECONDS)
-            counts = [self._batch(function.layout) for function in functions]
+            counts = [
+                max(min(fitting, int(_LONGEST * count)), self._sets(function.layout))
+                for function, fitting, count in zip(
+                    functions, most, counts_of[position], strict=True
+                )
+            ]
             calls = [
                 self._benchmark(program, function, batch)
                 for function, batch in zip(functions, counts, strict=True)
@@ -371,16 +421,24 @@ class BoardMeasurer(OutputComparison):
                 samples = [0.0] * len(programs)
                 for index in order:
                     calls, read = sampled[index]
-                    own = [next(results) for _ in calls]
-                    samples[index] = read(own)
-                    readings += _readings(own)
+                    taken = [next(results) for _ in calls]
+                    samples[index] = read(taken)
+                    readings += _readings(taken)
                 rounds.append(tuple(samples))
-            taken = time.monotonic() - began
-            left = min(seconds - taken, _CHUNK_SECONDS)
-            chunk = int(left * len(rounds) / taken)
+            passed = time.monotonic() - began
+            left = min(seconds - passed, _CHUNK_SECONDS)
+            chunk = int(left * len(rounds) / passed)
             if chunk < 1:
                 break
         return Rounds(tuple(rounds), tuple(batches), tuple(readings))
+
+    def _times_of(self, program: Benchmark | CompiledProgram) -> list[float]:
+        """Return the microseconds of an iteration of each function of a benchmark; none for a whole program."""
+        if isinstance(program, CompiledProgram):
+            return []
+        if _key(program) not in self._known:
+            self.measure(program, SAMPLE_SECONDS)
+        return self._known[_key(program)]
 
     def _mean(
         self, batches: Sequence[int], weights: Sequence[int], results: Sequence[CallResult]
@@ -466,7 +524,7 @@ class BoardMeasurer(OutputComparison):
         arguments = (
             *self._module(module, function.name),
             *_buffer_arguments(buffer, layout, sets, batch),
-            *(_times_of(repeats) if not runs else (*_ONCE, f"--benchmark_repetitions={runs}")),
+            *(_sampling(repeats) if not runs else (*_ONCE, f"--benchmark_repetitions={runs}")),
         )
         return Call(BENCHMARK, arguments, (module, buffer), self._seconds)
 
@@ -474,7 +532,7 @@ class BoardMeasurer(OutputComparison):
         """Return the call that takes a sample of a program. Calls of a stateful one follow a single call."""
         arguments = board_arguments(program, self._settings.seed)
         module = BoardFile(program.image)
-        how = (*_ONCE, "--benchmark_repetitions=2") if program.is_stateful else _times_of(1)
+        how = (*_ONCE, "--benchmark_repetitions=2") if program.is_stateful else _sampling(1)
         words = (*self._module(module, program.function), *arguments.flags, *how)
         return Call(BENCHMARK, words, (module, *arguments.files), self._seconds)
 
@@ -510,6 +568,10 @@ class BoardMeasurer(OutputComparison):
         return layout.variants * max(2, min(copies, most))
 
 
+def _key(benchmark: Benchmark) -> bytes:
+    return blake2b(benchmark.image, digest_size=16).digest() + benchmark.function.encode()
+
+
 def _cache_bytes(text: str) -> int:
     unit = _BYTES.get(text[-1:], 0)
     return int(text[:-1]) * unit if unit and text[:-1].isdecimal() else 0
@@ -529,7 +591,7 @@ def _buffer_arguments(
 _ONCE: Final = ("--benchmark_min_time=1x", "--benchmark_format=json")
 
 
-def _times_of(repeats: int) -> tuple[str, ...]:
+def _sampling(repeats: int) -> tuple[str, ...]:
     return (
         f"--benchmark_min_time={SAMPLE_SECONDS}s",
         f"--benchmark_min_warmup_time={_WARM_UP_SECONDS}",
@@ -606,6 +668,8 @@ def check(result: CallResult) -> None:
     if result.is_lost:
         message = f"the board or its connection failed each time that it ran: {result.stderr}"
         raise MeasurementError(FailureKind.CRASH, message)
+    if result.is_full:
+        raise MeasurementError(FailureKind.LOAD, f"{result.stderr} on the board")
     if result.is_timeout:
         raise MeasurementError(FailureKind.TIMEOUT, "no answer within the time limit on the board")
     if not result.status:
@@ -614,10 +678,11 @@ def check(result: CallResult) -> None:
     if status is None and result.status > _SIGNALED:
         message = f"the tool ended with signal {result.status - _SIGNALED}"
         raise MeasurementError(FailureKind.CRASH, message)
+    kind = FailureKind.LOAD if _LOADING.search(text) else FailureKind.RUN
     reason = (
         f"{status[2]} ({status[1]})" if status else (text.strip().splitlines() or ["no output"])[-1]
     )
-    raise MeasurementError(FailureKind.RUN, reason)
+    raise MeasurementError(kind, reason)
 
 
 def times(result: CallResult, driver: str) -> list[float]:

@@ -12,13 +12,13 @@ from typing import Final
 from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import option
 from tuninglink.mlir import error, note
-from tuninglink.runner import BoardAccess, BoardError
+from tuninglink.runner import LEASE_SECONDS, BoardAccess, BoardError
 
 BOARD: Final = "run"
 """The name in front of the command in the URI of a board."""
 
 _URI: Final = re.compile(rf"{BOARD}(?:\[([^\]]*)\])?:(.*)", re.DOTALL)
-_FIELDS: Final = {"tools": "tools", "dir": "directory", "driver": "driver"}
+_FIELDS: Final = {"tools": "tools", "dir": "directory", "driver": "driver", "lease": "lease"}
 """The attributes of a board by their names in a URI."""
 
 
@@ -31,12 +31,14 @@ class BoardUri:
         tools: the directory of the tools on the board; empty for the search path.
         directory: the directory for files on the board; empty for one for temporary files.
         driver: the driver of the runtime on the board; empty for the one that runs code for processors.
+        lease: the seconds after which the board removes the files of a run that it does not hear of; empty for a minute.
     """
 
     command: str
     tools: str = ""
     directory: str = ""
     driver: str = ""
+    lease: str = ""
 
     @classmethod
     def parse(cls, uri: str) -> BoardUri:
@@ -49,7 +51,7 @@ class BoardUri:
         values = {}
         for part in filter(None, match[1].split(",") if match and match[1] else ()):
             key, equals, value = part.partition("=")
-            if key not in _FIELDS or not equals:
+            if key not in _FIELDS or not equals or (key == "lease" and not value.isdecimal()):
                 remedy = note(
                     f"parts are {', '.join(_FIELDS)}, as in run[tools=/opt/iree]:ssh board"
                 )
@@ -83,7 +85,8 @@ class BoardUri:
             if not words or shutil.which(words[0]) is None:
                 missing = f"command '{words[0] if words else ''}' is not found"
                 raise TuninglinkError(error(f"device '{self.short}': {missing}"))
-            return BoardAccess(tuple(words), self.tools, self.directory)
+            lease = int(self.lease or LEASE_SECONDS)
+            return BoardAccess(tuple(words), self.tools, self.directory, lease)
         except (ValueError, BoardError) as failure:
             raise TuninglinkError(error(f"device '{self.short}': {failure}")) from None
 

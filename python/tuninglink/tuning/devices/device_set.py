@@ -434,10 +434,11 @@ class DeviceSet(ExitStack):
                 self._free.put(device)
 
     def _leave(self, device: Device, lost: DeviceLostError) -> None:
-        """Continue without a device; if it was the last one, raise its error."""
+        """Continue without a device; if it was the last one, raise its error. The last one stays for its description."""
         with self._lock:
-            self._devices = [other for other in self._devices if other is not device]
-        if not self._devices:
+            left = [other for other in self._devices if other is not device]
+            self._devices = left or self._devices
+        if not left:
             raise lost
 
 
