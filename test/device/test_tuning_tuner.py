@@ -40,7 +40,7 @@ from tuninglink.tuning.devices import (
     Measurement,
     Settings,
     Timing,
-    device_set as devices_module,
+    opening,
     physical_cores,
 )
 from tuninglink.tuning.programs import Failure, FailureKind
@@ -208,6 +208,8 @@ def test_equal_devices_share_the_work_each_with_its_own_default(
     class SlowerAndSlower:
         """A device that is twice as slow as the one before."""
 
+        together = 1
+
         def __init__(self, uri: str, *_: object) -> None:
             self.description = RecordedDevices.description
             self._uri, self._factor = uri, 2.0 ** int(uri[-1])
@@ -220,7 +222,7 @@ def test_equal_devices_share_the_work_each_with_its_own_default(
         def close(self) -> None:
             """Nothing is open."""
 
-    monkeypatch.setattr(devices_module, "DeviceProcess", SlowerAndSlower)
+    monkeypatch.setattr(opening, "DeviceProcess", SlowerAndSlower)
     default, other = benchmark(SLOW_DOUBLE), benchmark(DOUBLE)
     with Devices(["gpu://0", "gpu://1"], Settings(), timeout=1.0) as devices:
         assert devices.measure_default(default) == 60.0

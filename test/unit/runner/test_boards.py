@@ -203,7 +203,7 @@ def test_sessions_of_another_boot_are_removed(tmp_path: Path) -> None:
 
 
 def test_the_lease_is_renewed_while_nothing_runs(tmp_path: Path) -> None:
-    with Board(BoardAccess(HERE, SYSTEM, str(tmp_path), lease_seconds=2)) as board:
+    with Board(BoardAccess(HERE, SYSTEM, str(tmp_path), lease_seconds=4)) as board:
         (session,) = tmp_path.iterdir()
         renewals: set[int] = set()
 
