@@ -42,7 +42,7 @@ LIMITS: Final = {
     "tuning.programs": (2087, 81),
     "explaining": (1790, 73),
     "tuning.candidates": (1226, 58),
-    "tuning.devices": (4081, 199),
+    "tuning.devices": (4150, 202),
     "tuning.references": (1871, 93),
     "tuning.search": (850, 46),
     "tuning.deciding": (3317, 161),
@@ -55,7 +55,8 @@ LIMITS: Final = {
     "preprocessing": (331, 10),
     "pinning": (512, 27),
     "scaffolding": (859, 27),
-    "runner": (616, 25),
+    "runner": (621, 25),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5399, 194),
 }
@@ -63,7 +64,7 @@ LIMITS: Final = {
 the packages."""
 
 MOST_FILES: Final = 257
-SHORTEST_MEAN: Final = 14.0
+SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
