@@ -40,7 +40,7 @@ from tuninglink.compiler import (
 from tuninglink.errors import CompileError, Diagnostic, SpecError, printable
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, Target
 from tuninglink.matching import MatcherConditions, MatcherReader, check_ranges
-from tuninglink.mlir import DiagnosticSink, once, thread_context
+from tuninglink.mlir import DiagnosticSink, collect, names, once, thread_context
 from tuninglink.payloads import spec_of
 from tuninglink.pinning import check_replace_entries
 from tuninglink.rules import Rule
@@ -57,11 +57,7 @@ from tuninglink.specs import (
     read_source,
     read_specs,
 )
-from tuninglink.specs.verification import (
-    KnobPlaces,
-    check_configurations,
-    verify_spec,
-)
+from tuninglink.specs.verification import KnobPlaces, check_configurations, verify_spec
 from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
@@ -145,6 +141,9 @@ class Checker:
             )
             if preprocessing is not None:
                 verify_spec(preprocessing, sink)
+                if calls := collect(preprocessing, names.CAST_AND_CALL):
+                    message = "not decided whether this call replaces only what its function computes: the spec is not a list of replace entries"
+                    sink.warning(message, calls[0], rule=Rule.UNDECIDED)
                 return SpecReport(source_name, PREPROCESSING_SPEC, tuple(diagnostics))
             diagnostics.clear()
             spec = load_spec(
