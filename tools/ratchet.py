@@ -35,7 +35,7 @@ LIMITS: Final = {
     "compiler": (3068, 119),
     "payloads": (2078, 90),
     "spaces": (1939, 87),
-    "checking": (1634, 56),
+    "checking": (1633, 56),
     "passes": (1193, 24),
     "tuning.problems": (1768, 93),
     "opt": (2091, 87),
@@ -56,7 +56,6 @@ LIMITS: Final = {
     "pinning": (512, 27),
     "scaffolding": (859, 27),
     "runner": (621, 25),
-    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5399, 194),
 }
