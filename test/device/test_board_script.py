@@ -71,12 +71,12 @@ class Board:
     def write(
         self, program: str, tuned: str = "", flags: tuple[str, ...] = HOST_CPU, *inputs: str
     ) -> list[str]:
-        (self.folder / "a model.mlir").write_text(program)
+        (self.folder / "a\nmodel.mlir").write_text(program)
         if tuned:
             (self.folder / "tuned.mlir").write_text(tuned)
         script = BoardScript(
             path=self.folder / "tuned.sh",
-            program=self.folder / "a model.mlir",
+            program=self.folder / "a\nmodel.mlir",
             spec=str(self.folder / "tuned.mlir") if tuned else "",
             flags=flags,
             tuned_flags=("--iree-opt-level=O1",),

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from tuninglink.compiler import Phase
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, escaped
 from tuninglink.files import write_file
 from tuninglink.iree import RANGES, GivenSizes
 from tuninglink.mlir import error, to_text
@@ -99,10 +99,10 @@ class BoardScript:
             inputs = [*self._inputs(call, label, folder), *parameters]
             words = " ".join(map(self._quoted, (label, call.name, *inputs)))
             comparisons.append(f"  compare {words}")
-        omitted = [f"# Not called: {reason}" for reason in reasons]
+        omitted = [f"# Not called: {escaped(reason)}" for reason in reasons]
         lines = [
             "#!/bin/sh",
-            f"# Compile '{self.program.name}' with and without what `tuninglink tune` found, run both on a device, and compare",
+            f"# Compile '{escaped(self.program.name)}' with and without what `tuninglink tune` found, run both on a device, and compare",
             "# outputs and times. Needs only the compiler's stock tools and a POSIX shell with awk and sort.",
             f"# Written for version {metadata.version('iree-base-compiler')} of the compiler.",
             "#",
