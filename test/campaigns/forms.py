@@ -83,10 +83,13 @@ def attention_case(choose: random.Random) -> Case:
     elif kind < 0.45:
         attributes = "{note}"
     scale = choose.choice(("0.5", "0.5", "-1.0", "0.0", "3.0"))
-    program = attentions.program_of(problem, body, attributes)
+    # The inputs have sizes that neither the program nor the entries know.
+    dynamic = "".join(choose.sample("abmj", choose.randint(0, 4))) if choose.random() < 0.4 else ""
+    own, other = (attentions.opened(one, dynamic) for one in (problem, other))
+    program = attentions.program_of(own, body, attributes)
     program = program.replace("constant 0.5", f"constant {scale}")
-    is_same = problem in spellings(other) and not body and not attributes
-    as_products = attentions.can_be_products(other) and choose.random() < 0.5
+    is_same = own in spellings(other) and not body and not attributes
+    as_products = attentions.can_be_products(other) and not dynamic and choose.random() < 0.5
     made = attentions.random_products if as_products else attentions.random_padding
     return Case(problem, program, spec([made(other, choose)]), is_same, float(scale))
 

@@ -6,10 +6,11 @@ import random
 import re
 
 import pytest
-from attention_programs import attention, program_of, target
+from attention_programs import attention, opened, program_of, target
 from compilations import run_compiler
 
 from tuninglink.forms import PaddedAttention, attention_needs, forms_of
+from tuninglink.replacing import comparison
 
 FLAGS = {
     "sm_80": ("--iree-hal-target-backends=cuda", "--iree-cuda-target=sm_80"),
@@ -56,6 +57,26 @@ def test_the_default_uses_intrinsics_where_it_is_predicted(name: str) -> None:
         any(need.are_default(problem.loop_sizes) for need in needs) for problem in problems
     ]
     assert predicted == _with_intrinsics([*map(program_of, problems)], name)
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_the_default_uses_intrinsics_for_blocks_of_dynamic_lengths(name: str) -> None:
+    programs = []
+    for mask in ("", "amj"):
+        for loops in ("amj", "m", "j"):
+            problem = opened(attention(4, 249, 64, 64, 249, scale="f32", mask=mask), loops)
+            form = forms_of(problem, target(*FLAGS[name]))[0]
+            text = comparison(form)
+            programs.append(text[text.index("  func.func @form") :].rstrip()[:-1])
+            aliases = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("#map"))
+            programs[-1] = _inlined(aliases, programs[-1]).replace("@form", "@main")
+    assert _with_intrinsics(programs, name) == [True] * len(programs)
+
+
+def _inlined(aliases: str, text: str) -> str:
+    """Return a text with the attributes in place of their aliases."""
+    maps = dict(line.split(" = ", 1) for line in aliases.splitlines())
+    return re.sub(r"#map\d*", lambda alias: maps[alias[0]], text)
 
 
 @pytest.mark.parametrize("name", FLAGS)

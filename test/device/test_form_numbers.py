@@ -15,6 +15,7 @@ from attention_programs import (
     called,
     inputs_of,
     loaded,
+    opened,
     program_of,
     random_attention,
     random_padding,
@@ -64,6 +65,30 @@ def test_random_problems_padded_at_random(seed: int) -> None:
     choose = random.Random(seed)
     problem = random_attention(choose)
     _compare(random_padding(problem, choose), inputs_of(problem, seed))
+
+
+OPEN = [
+    (attention(2, 9, 8, 8, 17, element="f32"), "mj", {"m": 16, "j": 16}),
+    (attention(3, 9, 12, 8, 33, scale="f32", mask="amj"), "amj", {"m": 16, "n": 16, "j": 32}),
+    (attention(2, 3, 9, 8, 8, 7, element="f32", mask="abmj", masks="i1"), "abmj", {"j": 4}),
+    (attention(2, 9, 8, 8, 7, element="f32", transposed=True), "j", {"m": 16, "j": 16}),
+    (attention(2, 9, 8, 8, 7, element="f32", mask="j"), "m", {"m": 4, "j": 8}),
+    (attention(2, 9, 8, 8, 7, element="f32"), "a", {"m": 16, "j": 16}),
+]
+"""Problems, their loops of dynamic sizes, and the sizes, or the blocks of dynamic ones, that these are padded to."""
+
+
+@pytest.mark.parametrize(("problem", "loops", "sizes"), OPEN)
+def test_dynamic_lengths(problem: Attention, loops: str, sizes: dict[str, int]) -> None:
+    form = PaddedAttention(opened(problem, loops), tuple(sizes.items()))
+    module = loaded(comparison(form))
+    tolerance = TOLERANCES[problem.types[0]]
+    for change in (0, 7):
+        new = {loop: problem.loop_sizes[loop] + change for loop in loops}
+        inputs = inputs_of(problem.resized(new), 1)
+        plain, other = (called(module[name], inputs) for name in ("plain", "form"))
+        assert worst_error(other, plain.astype(np.float64)) <= tolerance
+        assert worst_error(other, attended(problem.resized(new), inputs)) <= 2 * tolerance
 
 
 @pytest.mark.parametrize("element", ["f16", "f32"])

@@ -16,7 +16,7 @@ from tuninglink.compiler import executable_target
 from tuninglink.forms import AttentionProducts, PaddedAttention
 from tuninglink.iree import Target
 from tuninglink.mlir import thread_context
-from tuninglink.replacing import Attention, spellings
+from tuninglink.replacing import DYNAMIC, Attention, spellings
 
 if TYPE_CHECKING:
     import random
@@ -76,14 +76,21 @@ def random_attention(choose: random.Random, most: int = 40) -> Attention:
     return choose.choice(spellings(problem))
 
 
+def opened(problem: Attention, loops: str) -> Attention:
+    """Return a problem with dynamic sizes of those of the loops that it has."""
+    return problem.resized({loop: DYNAMIC for loop in loops if loop in problem.loops})
+
+
 def random_padding(problem: Attention, choose: random.Random) -> PaddedAttention:
-    """Return a form that pads some loops of a problem by any number."""
+    """Return a form that pads some loops of a problem by any number, dynamic ones to any multiple."""
     loops = [loop for loop in "mnkj" if loop != "j" or problem.mask is None or "j" in problem.mask]
     padded = choose.sample(loops, choose.randint(1, len(loops)))
     sizes = problem.loop_sizes
     return PaddedAttention(
         problem,
-        tuple((loop, sizes[loop] + choose.randint(1, 20)) for loop in "mnkj" if loop in padded),
+        tuple(
+            (loop, max(0, sizes[loop]) + choose.randint(1, 20)) for loop in "mnkj" if loop in padded
+        ),
     )
 
 
@@ -186,6 +193,13 @@ def program_of(problem: Attention, body: str = "", attributes: str = "") -> str:
     with context, mlir.Location.unknown():
         kinds = [str(kind) for kind in problem.tensors()]
     named = [f"%{at}" for at in range(len(kinds) - 1)]
+    dynamic = [loop for loop in problem.operands[-1] if problem.loop_sizes[loop] == DYNAMIC]
+    sizes = "\n".join(
+        f"%at_{loop} = arith.constant {problem.operands[0].index(loop)} : index\n"
+        f"%size_{loop} = tensor.dim %0, %at_{loop} : {kinds[0]}"
+        for loop in dynamic
+    )
+    counts = ", ".join(f"%size_{loop}" for loop in dynamic)
     arguments = ", ".join(f"{n}: {k}" for n, k in zip(named, kinds, strict=False) if n != "%3")
     maps = ", ".join(
         f"affine_map<({', '.join(problem.loops)}) -> ({', '.join(loops)})>"
@@ -193,7 +207,8 @@ def program_of(problem: Attention, body: str = "", attributes: str = "") -> str:
     )
     return f"""util.func public @main({arguments}) -> {kinds[-1]} {{
       %3 = arith.constant 0.5 : {kinds[3]}
-      %empty = tensor.empty() : {kinds[-1]}
+      {sizes}
+      %empty = tensor.empty({counts}) : {kinds[-1]}
       %result = iree_linalg_ext.attention <{{indexing_maps = [{maps}]}}> {attributes}
           ins({", ".join(named)} : {", ".join(kinds[:-1])}) outs(%empty : {kinds[-1]}) {{
         ^bb0(%x: f32):

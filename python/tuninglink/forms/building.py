@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.payloads import Value, build
+from tuninglink.replacing import DYNAMIC, size_along
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +21,12 @@ def index(number: int) -> Value:
     """Build a number of type index."""
     kind = mlir.IndexType.get()
     return build("arith.constant", kind, value=mlir.IntegerAttr.get(kind, number))
+
+
+def size_of(value: Value, dimension: int) -> Value:
+    """Build the size of a tensor along a dimension, a constant if it is static."""
+    size = value.type.shape[dimension]
+    return size_along(value, dimension) if size == DYNAMIC else index(size)
 
 
 def position(loop: int) -> Value:
@@ -37,21 +44,30 @@ def is_less(one: Value, other: Value) -> Value:
 def padded(value: Value, loops: str, sizes: Mapping[str, int], filler: Value) -> Value:
     """Build a tensor that has the elements of `value`, whose dimensions have the sizes of `loops` if `sizes` has them.
 
-    The added elements are `filler`. Without any, return the value itself.
+    A dynamic dimension becomes a multiple of that size. The added elements are `filler`. Without any, return the value
+    itself.
     """
     kind: mlir.RankedTensorType = value.type
-    new = [sizes.get(loop, size) for loop, size in zip(loops, kind.shape, strict=True)]
-    if new == list(kind.shape):
+    new, added, dynamic = [], [], []
+    for at, (loop, size) in enumerate(zip(loops, kind.shape, strict=True)):
+        step = sizes.get(loop, size)
+        if size == DYNAMIC and step != DYNAMIC:
+            dynamic.append(_missing(size_along(value, at), step))
+            added.append(DYNAMIC)
+            new.append(DYNAMIC)
+        else:
+            added.append(step - size)
+            new.append(step)
+    if not any(added):
         return value
-    added = [size - old for size, old in zip(new, kind.shape, strict=True)]
     operation = mlir.Operation.create(
         "tensor.pad",
-        operands=[value],
+        operands=[value, *dynamic],
         results=[mlir.RankedTensorType.get(new, kind.element_type)],
         attributes={
             "static_low": mlir.DenseI64ArrayAttr.get([0] * len(new)),
             "static_high": mlir.DenseI64ArrayAttr.get(added),
-            "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([1, 0, 0]),
+            "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([1, 0, len(dynamic)]),
         },
         regions=1,
     )
@@ -62,18 +78,29 @@ def padded(value: Value, loops: str, sizes: Mapping[str, int], filler: Value) ->
     return result
 
 
+def _missing(size: Value, step: int) -> Value:
+    """Build what a size lacks to the next multiple of a number."""
+    return arith("subi", arith("muli", arith("ceildivui", size, index(step)), index(step)), size)
+
+
+def arith(name: str, one: Value, other: Value) -> Value:
+    """Build an op of two numbers of type index."""
+    return build(f"arith.{name}", mlir.IndexType.get(), one, other)
+
+
 def cut(
     value: Value,
     kind: mlir.Type,
     offsets: Sequence[int] = (),
     sizes: Sequence[int] = (),
     strides: Sequence[int] = (),
+    dynamic: Sequence[Value] = (),
 ) -> Value:
     """Build a tensor of elements of another one, by default the first along each dimension, as many as `kind` has.
 
-    Dimensions of size 1 in `sizes` that `kind` lacks are left out.
+    Dimensions of size 1 in `sizes` that `kind` lacks are left out. Dynamic sizes are those of `dynamic`.
     """
-    if value.type == kind:
+    if value.type == kind and not dynamic:
         return value
     assert isinstance(kind, mlir.RankedTensorType)
     rank = len(value.type.shape)
@@ -81,27 +108,52 @@ def cut(
         "tensor.extract_slice",
         kind,
         value,
+        *dynamic,
         static_offsets=mlir.DenseI64ArrayAttr.get(offsets or [0] * rank),
         static_sizes=mlir.DenseI64ArrayAttr.get(sizes or kind.shape),
         static_strides=mlir.DenseI64ArrayAttr.get(strides or [1] * rank),
-        operandSegmentSizes=mlir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+        operandSegmentSizes=mlir.DenseI32ArrayAttr.get([1, 0, len(dynamic), 0]),
     )
 
 
+def blocked(value: Value, loops: str, blocks: Mapping[str, int]) -> Value:
+    """Build a tensor whose dimensions along the loops of `blocks` are two: the blocks, and the elements of one."""
+    kind: mlir.RankedTensorType = value.type
+    groups: list[list[int]] = []
+    shape: list[int] = []
+    dynamic = []
+    for at, (loop, size) in enumerate(zip(loops, kind.shape, strict=True)):
+        own = [DYNAMIC, blocks[loop]] if loop in blocks else [size]
+        groups.append([*range(len(shape), len(shape) + len(own))])
+        shape += own
+        if DYNAMIC in own:
+            whole = size_along(value, at)
+            dynamic.append(arith("divui", whole, index(own[1])) if loop in blocks else whole)
+    result = mlir.RankedTensorType.get(shape, kind.element_type)
+    return value if result == kind else expanded(value, groups, result, dynamic)
+
+
 def collapsed(value: Value, groups: Sequence[Sequence[int]]) -> Value:
-    """Build a tensor of static sizes with one dimension for each group of dimensions."""
+    """Build a tensor with one dimension for each group of dimensions."""
     kind = value.type
-    shape = [prod(kind.shape[at] for at in group) for group in groups]
+    sizes = ([kind.shape[at] for at in group] for group in groups)
+    shape = [DYNAMIC if DYNAMIC in group else prod(group) for group in sizes]
     result = mlir.RankedTensorType.get(shape, kind.element_type)
     return build("tensor.collapse_shape", result, value, reassociation=_groups(groups))
 
 
-def expanded(value: Value, groups: Sequence[Sequence[int]], kind: mlir.RankedTensorType) -> Value:
-    """Build a tensor of static sizes whose dimensions become groups of those of `kind`."""
+def expanded(
+    value: Value,
+    groups: Sequence[Sequence[int]],
+    kind: mlir.RankedTensorType,
+    dynamic: Sequence[Value] = (),
+) -> Value:
+    """Build a tensor whose dimensions become groups of those of `kind`, with its dynamic sizes."""
     return build(
         "tensor.expand_shape",
         kind,
         value,
+        *dynamic,
         reassociation=_groups(groups),
         static_output_shape=mlir.DenseI64ArrayAttr.get(kind.shape),
     )

@@ -13,7 +13,7 @@ from tuninglink.forms.padded_attention import padded_attentions
 from tuninglink.forms.padded_contraction import padded_contractions
 from tuninglink.iree import OpKind, StructuredOp
 from tuninglink.mlir import collect, names
-from tuninglink.replacing import BATCH_MATMUL, Attention, Contraction, NoFormError
+from tuninglink.replacing import BATCH_MATMUL, DYNAMIC, Attention, Contraction, NoFormError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def problem_of(op: mlir.Operation) -> FormProblem:
         NoFormError: the op has no form on any target, with the reason.
     """
     if op.operation.name == names.ATTENTION:
-        return Attention.of(op)
+        return Attention.of(op, is_dynamic=True)
     if op.operation.name == DEPTHWISE:
         return Depthwise.of(op)
     with suppress(NoFormError):
@@ -82,7 +82,8 @@ def promising_forms(
         target: a target with its intrinsics.
     """
     forms: dict[FormProblem, Sequence[Form]] = {}
-    for problem in problems:
+    # Entries for dynamic sizes match static ones, too.
+    for problem in sorted(problems, key=lambda problem: DYNAMIC in problem.sizes):
         with suppress(NoFormError):
             forms[problem] = forms_of(problem, target)
     shares = dict.fromkeys(map(type, forms), 0.0)
@@ -109,6 +110,8 @@ def forms_of(op: mlir.Operation | FormProblem, target: Target) -> Sequence[Form]
                 raise NoFormError(f"depthwise convolutions have a form for {_CPU} only")
             return shifted_sums(problem)
         case Attention() if target.backend == _CPU:
+            if DYNAMIC in problem.sizes:
+                raise NoFormError("it has dynamic sizes")
             return attention_products(problem)
         case Attention():
             return padded_attentions(problem, target)

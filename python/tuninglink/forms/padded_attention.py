@@ -16,6 +16,10 @@ Why the padded attention computes the same. Let q, k, v be zero where they are p
   or NaN, the added score may be NaN; the row is NaN without it, too: one of its scores is NaN, or plus infinity, from
   which itself is subtracted, or all are minus infinity.
 
+A dynamic number of queries or keys is padded to a multiple of a block, and the loop becomes two: over blocks and within
+one. The mask excludes keys by their position, so that the same holds, whatever the number is. In a masked program, the
+mask is padded as above; then its keys are sorted by their position in a block, in the loops of the op, too.
+
 The output operand is not passed on, since attention does not read it. All other operands are. The order in which terms
 are added may change, so that results agree up to rounding.
 """
@@ -29,11 +33,22 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.forms.building import cut, index, is_less, padded, position
+from tuninglink.forms.building import (
+    arith,
+    blocked,
+    collapsed,
+    cut,
+    index,
+    is_less,
+    padded,
+    position,
+    size_of,
+)
 from tuninglink.forms.intrinsics import AttentionNeeds, attention_needs
 from tuninglink.payloads import Value, build, computed, constant
 from tuninglink.replacing import (
     COLUMNS,
+    DYNAMIC,
     FEATURES,
     KEYS,
     LOOPS,
@@ -41,11 +56,12 @@ from tuninglink.replacing import (
     QUERIES,
     Attention,
     NoFormError,
+    size_along,
     spellings,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from tuninglink.iree import Target
 
@@ -59,6 +75,13 @@ _HEADS: Final = (16, 32)
 _MOST_WORK: Final = 4
 """The largest factor by which padding may multiply the operations."""
 
+_BLOCKS: Final = (64, 128, 32)
+"""The numbers whose multiples dynamic numbers of queries and keys are padded to."""
+
+_BLOCKED_KEYS: Final = KEYS + KEYS.upper()
+"""The loops of keys in a mask. In the order of the operands, the compiler would fold them into one dynamic loop again,
+for which it uses no intrinsics."""
+
 _WORDS: Final = {QUERIES: "queries", COLUMNS: "values", FEATURES: "features", KEYS: "keys"}
 
 
@@ -68,7 +91,8 @@ class PaddedAttention:
 
     Attributes:
         problem: the attention that is replaced.
-        sizes: the new sizes of the padded loops, in the order of `LOOPS`.
+        sizes: the new sizes of the padded loops, in the order of `LOOPS`. A dynamic size becomes a multiple of the new
+            one, in two loops: over blocks of that size, and within a block.
         is_default: whether the compiler's default configuration uses intrinsics for it, as it does not for the problem.
     """
 
@@ -84,7 +108,10 @@ class PaddedAttention:
     def __str__(self) -> str:
         old = self.problem.loop_sizes
         return "padded: " + ", ".join(
-            f"{old[loop]} to {size} {_WORDS[loop]}" for loop, size in self.sizes
+            f"{_WORDS[loop]} to multiples of {size}"
+            if old[loop] == DYNAMIC
+            else f"{old[loop]} to {size} {_WORDS[loop]}"
+            for loop, size in self.sizes
         )
 
     @cached_property
@@ -99,39 +126,99 @@ class PaddedAttention:
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the form at the current insertion point."""
-        problem, sizes = self.problem, dict(self.sizes)
+        problem, sizes, old = self.problem, dict(self.sizes), self.problem.loop_sizes
+        blocks = {loop: size for loop, size in self.sizes if old[loop] == DYNAMIC}
+        # The attention of larger sizes, in which blocks are loops.
+        new = {**old, **sizes, **{loop.upper(): DYNAMIC for loop in blocks}}
+        order = _split(problem.outer + ORDER, blocks)
+        larger = replace(
+            problem,
+            operands=tuple(_split(loops, blocks) for loops in problem.operands),
+            loops=order,
+            sizes=tuple(new[loop] for loop in order),
+        )
         query, key, value, scale, *masks = operands
-        mask, loops, kind = None, problem.mask, query.type.element_type
-        if masks and loops is not None:
-            (mask,) = masks
-            kind = mask.type.element_type
+        count = size_of(key, problem.operands[1].index(KEYS))
+        if masks and problem.mask is not None:
+            kind, loops = masks[0].type.element_type, problem.mask
             excluded = -float("inf") if isinstance(kind, mlir.FloatType) else 0
             filler = constant(kind, excluded if KEYS in sizes else 0)
-            mask = padded(mask, loops, sizes, filler)
+            mask = blocked(padded(masks[0], loops, sizes, filler), loops, blocks)
+            loops = _split(loops, blocks)
+            if KEYS in blocks:
+                mask, loops = _transposed(mask, loops, count, filler)
+            larger = replace(larger, operands=(*larger.operands[:4], loops, larger.operands[-1]))
+            masks = [mask]
         elif KEYS in sizes:
-            loops = QUERIES + KEYS
-            mask = _key_mask(kind, {**problem.loop_sizes, **sizes}, problem.loop_sizes[KEYS])
-            problem = problem.with_mask(loops, str(kind))
-        larger = problem.resized(sizes).renumbered(problem.outer + ORDER)
+            kind = query.type.element_type
+            loops = _BLOCKED_KEYS if KEYS in blocks else KEYS if blocks else QUERIES + KEYS
+            masks = [_key_mask(kind, loops, new, count)]
+            larger = larger.with_mask(loops, str(kind))
         parts = [
-            padded(part, loops, sizes, constant(part.type.element_type, 0))
+            blocked(padded(part, loops, sizes, constant(part.type.element_type, 0)), loops, blocks)
             for part, loops in zip((query, key, value), problem.operands, strict=False)
         ]
-        inputs = [*parts, scale, *([] if mask is None else [mask])]
-        output = build("tensor.empty", larger.tensors()[-1])
-        return cut(larger.build([*inputs, output]), self.problem.tensors()[-1])
+        result, output = larger.build([*parts, scale, *masks]), problem.operands[-1]
+        if QUERIES in blocks:
+            at = output.index(QUERIES)
+            groups = [[axis] for axis in range(len(output) + 1)]
+            groups[at : at + 2] = [[at, at + 1]]
+            result = collapsed(result, groups)
+        if not {QUERIES, COLUMNS} & sizes.keys():
+            return result
+        dynamic = [
+            size_along(query, problem.operands[0].index(loop))
+            for loop in output
+            if old[loop] == DYNAMIC
+        ]
+        return cut(result, problem.tensors()[-1], dynamic=dynamic)
 
 
-def _key_mask(kind: mlir.Type, sizes: Mapping[str, int], count: int) -> Value:
-    """Build a mask of queries and keys that is 0 for the first `count` keys, and minus infinity for the others."""
-    result = mlir.RankedTensorType.get([sizes[QUERIES], sizes[KEYS]], kind)
-    zero, excluded, limit = constant(kind, 0), constant(kind, -float("inf")), index(count)
+def _split(loops: str, blocks: Container[str]) -> str:
+    """Return loops with those over blocks before the loops within a block."""
+    return "".join(loop.upper() * (loop in blocks) + loop for loop in loops)
+
+
+def _transposed(mask: Value, loops: str, count: Value, excluded: Value) -> tuple[Value, str]:
+    """Build a mask whose keys are first by their position in a block, and return it with its loops.
+
+    Keys from `count` on are `excluded`, as they already are: the compiler undoes a mere transposition.
+    """
+    new = loops.replace(_BLOCKED_KEYS[::-1], _BLOCKED_KEYS)
+    kind = mask.type
+    shape = [kind.shape[loops.index(loop)] for loop in new]
+    sizes = (size_along(mask, loops.index(loop)) for loop in new)
+    dynamic = [size for size, known in zip(sizes, shape, strict=True) if known == DYNAMIC]
+    empty = build("tensor.empty", mlir.RankedTensorType.get(shape, kind.element_type), *dynamic)
+    dims = [mlir.AffineDimExpr.get(new.index(loop)) for loop in loops]
+    maps = [mlir.AffineMap.get(len(new), 0, dims), mlir.AffineMap.get_identity(len(new))]
+    size = index(shape[new.index(KEYS)])
+
+    def element(own: Value, _: Value) -> Value:
+        return build("arith.select", own.type, _is_key(new, size, count), own, excluded)
+
+    return computed([mask], maps, empty, element), new
+
+
+def _key_mask(kind: mlir.Type, loops: str, sizes: Mapping[str, int], count: Value) -> Value:
+    """Build a mask of these loops that is 0 for the first `count` keys, and minus infinity for the others."""
+    result = mlir.RankedTensorType.get([sizes[loop] for loop in loops], kind)
+    zero, excluded, size = constant(kind, 0), constant(kind, -float("inf")), index(sizes[KEYS])
+    dynamic = [arith("ceildivui", count, size)] if loops == _BLOCKED_KEYS else []
 
     def element(_: Value) -> Value:
-        return build("arith.select", kind, is_less(position(1), limit), zero, excluded)
+        return build("arith.select", kind, _is_key(loops, size, count), zero, excluded)
 
-    identity = mlir.AffineMap.get_identity(2)
-    return computed([], [identity], build("tensor.empty", result), element)
+    identity = mlir.AffineMap.get_identity(len(loops))
+    return computed([], [identity], build("tensor.empty", result, *dynamic), element)
+
+
+def _is_key(loops: str, size: Value, count: Value) -> Value:
+    """Build whether the current element of a mask is one of the first `count` keys, which may be in blocks of `size`."""
+    key = position(loops.index(KEYS))
+    if KEYS.upper() in loops:
+        key = arith("addi", arith("muli", position(loops.index(KEYS.upper())), size), key)
+    return is_less(key, count)
 
 
 def padded_attentions(problem: Attention, target: Target) -> tuple[PaddedAttention, ...]:
@@ -145,13 +232,21 @@ def padded_attentions(problem: Attention, target: Target) -> tuple[PaddedAttenti
     if not needs:
         types = "x".join(problem.types[:2])
         raise NoFormError(f"no intrinsic of {target} multiplies {types}")
-    if any(need.are_default(sizes) for need in needs):
+    dynamic = [loop for loop in QUERIES + KEYS if sizes[loop] == DYNAMIC]
+    if not dynamic and any(need.are_default(sizes) for need in needs):
         raise NoFormError(f"intrinsics of {target} divide its sizes")
     # The intrinsics of the smallest shape need the least padding.
+    least = min(needs, key=lambda need: prod(need.divisors.values()))
+    padded_sizes = [
+        [*_candidates({**sizes, **dict.fromkeys(dynamic, block)}, least)]
+        for block in (_BLOCKS if dynamic else _BLOCKS[:1])
+    ]
+    firsts = [first for first, *_ in padded_sizes]
     candidates: dict[tuple[tuple[str, int], ...], PaddedAttention] = {}
-    for new in _candidates(sizes, min(needs, key=lambda need: prod(need.divisors.values()))):
+    for new in [*firsts, *padded_sizes[0][1:]]:
         changed = tuple((loop, new[loop]) for loop in LOOPS if new[loop] != sizes[loop])
-        if _work(new) <= _MOST_WORK * _work(sizes) and changed:
+        known = {**sizes, **{loop: new[loop] for loop in dynamic}}
+        if _work(new) <= _MOST_WORK * _work(known) and changed:
             is_default = any(need.are_default(new) for need in needs)
             candidates.setdefault(changed, PaddedAttention(problem, changed, is_default))
     if not candidates:
@@ -172,7 +267,7 @@ def _work(sizes: Mapping[str, int]) -> int:
 
 
 def _candidates(sizes: Mapping[str, int], need: AttentionNeeds) -> Iterator[dict[str, int]]:
-    """Yield sizes that a pair of intrinsics divides: all lengths with the best head, then all heads with the best length."""
+    """Yield sizes that a pair of intrinsics divides: the best, that with fewer values, other lengths, and other heads."""
     divisors = need.divisors
     lengths = [
         {
@@ -193,8 +288,9 @@ def _candidates(sizes: Mapping[str, int], need: AttentionNeeds) -> Iterator[dict
         for size in (largest, *multiples)
     ]
     heads.insert(1, {FEATURES: largest, COLUMNS: least})
-    yield from ({**sizes, **length, **heads[0]} for length in lengths)
-    yield from ({**sizes, **lengths[0], **head} for head in heads[1:])
+    yield from ({**sizes, **lengths[0], **head} for head in heads[:2])
+    yield from ({**sizes, **length, **heads[0]} for length in lengths[1:])
+    yield from ({**sizes, **lengths[0], **head} for head in heads[2:])
 
 
 def _round_up(size: int, divisor: int) -> int:

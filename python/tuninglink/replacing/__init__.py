@@ -22,6 +22,7 @@ with lazy_imports(globals()):
     )
     from tuninglink.replacing.problem import (
         COLUMNS as COLUMNS,
+        DYNAMIC as DYNAMIC,
         FEATURES as FEATURES,
         FLOATS as FLOATS,
         KEYS as KEYS,
@@ -29,4 +30,5 @@ with lazy_imports(globals()):
         QUERIES as QUERIES,
         NoFormError as NoFormError,
         Problem as Problem,
+        size_along as size_along,
     )

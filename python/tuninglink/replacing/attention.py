@@ -15,20 +15,29 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree import Role, StructuredOp
 from tuninglink.mlir import names
-from tuninglink.payloads import Value, attended
+from tuninglink.payloads import Value, attended, build
 from tuninglink.replacing.problem import (
+    BATCHES,
+    DYNAMIC,
     FEATURES,
     FLOATS,
+    KEYS,
+    QUERIES,
     NoFormError,
     Problem,
     batchings,
     read_problem,
+    size_along,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from iree.compiler import ir as mlir
+
+_SINGLE: Final = (Role.N, Role.K1, Role.K2)
+_OPEN: Final = BATCHES + QUERIES + KEYS
+"""The loops whose sizes may be dynamic."""
 
 ORDER: Final = "mnkj"
 _ORDERS: Final = (ORDER, "mkjn")
@@ -40,8 +49,12 @@ class Attention(Problem):
     """An attention, whose operands are queries, keys, values, the scale, the mask if there is one, and the output."""
 
     @classmethod
-    def of(cls, operation: mlir.Operation) -> Attention:
-        """Read a plain `iree_linalg_ext.attention` on tensors of static sizes, which leaves its scores unchanged.
+    def of(cls, operation: mlir.Operation, *, is_dynamic: bool = False) -> Attention:
+        """Read a plain `iree_linalg_ext.attention` on tensors, which leaves its scores unchanged.
+
+        Args:
+            operation: the operation.
+            is_dynamic: whether the sizes of batches, and the numbers of queries and keys, may be dynamic.
 
         Raises:
             NoFormError: the operation is something else, or has properties that no form covers.
@@ -49,7 +62,7 @@ class Attention(Problem):
         op = StructuredOp(operation.operation)
         if op.name != names.ATTENTION:
             raise NoFormError("it is not an attention")
-        problem = cls(*read_problem(op, (Role.N, Role.K1, Role.K2), {"indexing_maps"}))
+        problem = cls(*read_problem(op, _SINGLE, {"indexing_maps"}, _OPEN if is_dynamic else ""))
         blocks = [block for region in operation.regions for block in region]
         inner = [inside for block in blocks for inside in block.operations]
         if len(inner) != 1 or list(inner[0].operands) != list(blocks[0].arguments):
@@ -78,15 +91,26 @@ class Attention(Problem):
         return {3: self.loop_sizes[FEATURES] ** -0.5}
 
     def build(self, operands: Sequence[Value]) -> Value:
-        """Build the op at the current insertion point."""
+        """Build the op at the current insertion point, with an uninitialized output if `operands` has none."""
+        if len(operands) < len(self.operands):
+            operands = [*operands, self._output(operands)]
         result: Value = attended(names.ATTENTION, operands, self.maps())[0]
         return result
 
+    def _output(self, operands: Sequence[Value]) -> Value:
+        """Build an uninitialized output, whose dynamic sizes are those of the other operands."""
+        dynamic = [loop for loop in self.operands[-1] if self.loop_sizes[loop] == DYNAMIC]
+        sources = {
+            loop: (operand, position)
+            for operand, loops in zip(operands, self.operands, strict=False)
+            for position, loop in enumerate(loops)
+        }
+        sizes = [size_along(*sources[loop]) for loop in dynamic]
+        return build("tensor.empty", self.tensors()[-1], *sizes)
+
     def __str__(self) -> str:
         """Return the sizes of the batches, queries, values, features and keys, such as `64x257x64x64x257_f16`."""
-        sizes = self.loop_sizes
-        words = ["x".join(str(sizes[loop]) for loop in self.outer + ORDER)]
-        words += dict.fromkeys(self.types[:3])
+        words = [self.extents, *dict.fromkeys(self.types[:3])]
         return "_".join(words + ["masked"] * (self.mask is not None))
 
 

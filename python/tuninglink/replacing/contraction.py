@@ -87,5 +87,4 @@ class Contraction(Problem):
 
     def __str__(self) -> str:
         """Return the sizes of the batches, m, n and k, and the types, such as `1028x1024x4096_f16_f32`."""
-        sizes = (self.loop_sizes[loop] for loop in self.outer + _LOOPS)
-        return "_".join(["x".join(map(str, sizes)), *dict.fromkeys(self.types)])
+        return "_".join([self.extents, *dict.fromkeys(self.types)])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names, thread_context, to_text
-from tuninglink.payloads import Value, build, constant
+from tuninglink.payloads import Value, constant
 from tuninglink.specs import add_main, any_op, create, named_sequence, yield_
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Spelled(Protocol):
         """Return usual values of the operands that are numbers, by position."""
 
     def build(self, operands: Sequence[Value]) -> Value:
-        """Build the op at the current insertion point."""
+        """Build the op at the current insertion point, from all operands or from those that it reads."""
 
 
 class Form(Protocol):
@@ -89,13 +89,8 @@ def comparison(form: Form) -> str:
             with mlir.InsertionPoint(block):
                 values: dict[int, Value] = dict(zip(taken, block.arguments, strict=True))
                 values |= {at: constant(kinds[at], number) for at, number in numbers.items()}
-                if name == "form":
-                    result = form.build([values[at] for at in form.passed])
-                else:
-                    whole = enumerate(kinds)
-                    result = form.problem.build(
-                        [values.get(at) or build("tensor.empty", kind) for at, kind in whole]
-                    )
+                built = form if name == "form" else form.problem
+                result = built.build([values[at] for at in form.passed])
                 mlir.Operation.create("func.return", operands=[result])
         module.verify()
         return to_text(module)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import Role, StructuredOp
+from tuninglink.payloads import Value, build
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -21,6 +22,9 @@ a query or key, and keys."""
 
 FLOATS: Final = ("f16", "bf16", "f32")
 
+DYNAMIC: Final[int] = mlir.ShapedType.get_dynamic_size()
+"""The size of a loop that a program knows only when it runs, as MLIR writes it in types."""
+
 _LETTERS: Final = {Role.N: COLUMNS, Role.K: FEATURES, Role.K1: FEATURES, Role.K2: KEYS}
 
 
@@ -30,7 +34,7 @@ class NoFormError(Exception):
 
 @dataclass(frozen=True)
 class Problem:
-    """An op of single loops and static sizes.
+    """An op of single loops.
 
     Loops `a` to `h` are batches, `p` to `t` are loops over rows or queries except for the last one, which is `m`.
 
@@ -38,7 +42,7 @@ class Problem:
         operands: the loops that index the dimensions of each operand, the output last; none for a number.
         types: the element types of the operands.
         loops: all loops in the order in which the op numbers them.
-        sizes: their sizes.
+        sizes: their sizes; `DYNAMIC` for some loops of attention.
     """
 
     operands: tuple[str, ...]
@@ -89,6 +93,14 @@ class Problem:
             for loops, element in zip(self.operands, self.types, strict=True)
         )
 
+    @property
+    def extents(self) -> str:
+        """The sizes of the batches, rows and other loops as text, `D` for a dynamic one: `64x257x64x64x257`."""
+        rest = [loop for loop in LOOPS if loop in self.loops]
+        sizes = self.loop_sizes
+        words = ("D" if sizes[at] == DYNAMIC else str(sizes[at]) for at in (*self.outer, *rest))
+        return "x".join(words)
+
     def maps(self) -> list[mlir.AffineMap]:
         """Return the indexing maps of the operands, in the current context."""
         positions = {loop: mlir.AffineDimExpr.get(at) for at, loop in enumerate(self.loops)}
@@ -97,17 +109,23 @@ class Problem:
 
 
 def read_problem(
-    op: StructuredOp, single: Sequence[Role], attributes: Collection[str]
+    op: StructuredOp, single: Sequence[Role], attributes: Collection[str], dynamic: str = ""
 ) -> tuple[tuple[str, ...], tuple[str, ...], str, tuple[int, ...]]:
     """Return the fields of the problem of an op that has one loop of each of the `single` roles, and some of m.
 
+    Args:
+        op: the op.
+        single: the roles of loops.
+        attributes: the names of attributes that it may have.
+        dynamic: the loops that may have dynamic sizes.
+
     Raises:
-        NoFormError: the op has other loops, other attributes, dynamic sizes, or no tensors.
+        NoFormError: the op has other loops, other attributes, dynamic sizes of other loops, or no tensors.
     """
     if {*op.operation.attributes} - {*attributes}:
         raise NoFormError("it has attributes such as a configuration")
-    if not op.results or any(None in (operand.sizes or ()) for operand in op.operands):
-        raise NoFormError("it has dynamic sizes, or no tensors")
+    if not op.results:
+        raise NoFormError("it has no tensors")
     if any(operand.encoding for operand in op.operands):
         raise NoFormError("its tensors have encodings")
     roles = op.loops
@@ -125,13 +143,31 @@ def read_problem(
     letters: dict[int | None, str] = {roles[role][0]: _LETTERS[role] for role in single}
     letters |= dict(zip(batches, BATCHES, strict=False))
     letters |= dict(zip(rows, [*GROUPS[: len(rows) - 1], QUERIES], strict=True))
-    sizes = tuple(size for size in op.sizes if size is not None)
+    sizes = tuple(DYNAMIC if size is None else size for size in op.sizes)
     indexing = {loop for loops in op.operand_loops for loop in loops}
     if indexing - letters.keys() or {*range(op.loop_count)} - letters.keys():
         raise NoFormError("an operand is not indexed by single loops")
     operands = tuple("".join(letters[loop] for loop in loops) for loops in op.operand_loops)
     loops = "".join(letters[loop] for loop in range(op.loop_count))
+    by_loop = dict(zip(loops, sizes, strict=True))
+    shapes = (
+        [DYNAMIC if size is None else size for size in operand.sizes or ()]
+        for operand in op.operands
+    )
+    is_uniform = all(
+        [by_loop[loop] for loop in own] == shape
+        for own, shape in zip(operands, shapes, strict=True)
+    )
+    if not is_uniform or {at for at, size in by_loop.items() if size == DYNAMIC} - {*dynamic}:
+        raise NoFormError("it has dynamic sizes")
     return operands, op.element_types, loops, sizes
+
+
+def size_along(value: Value, dimension: int) -> Value:
+    """Build the size of a tensor along a dimension."""
+    kind = mlir.IndexType.get()
+    at = build("arith.constant", kind, value=mlir.IntegerAttr.get(kind, dimension))
+    return build("tensor.dim", kind, value, at)
 
 
 def batchings(problem: Problem) -> list[tuple[str, list[int]]]:
@@ -145,5 +181,9 @@ def batchings(problem: Problem) -> list[tuple[str, list[int]]]:
     if not batches or any(not loops.startswith(batches) for loops in indexed):
         return []
     sizes = [problem.loop_sizes[loop] for loop in batches]
-    others = [[1, *sizes]] if len(sizes) == 1 else [[prod(sizes)], [at for at in sizes if at > 1]]
+    if len(sizes) == 1:
+        others = [[1, *sizes]]
+    else:
+        whole = DYNAMIC if DYNAMIC in sizes else prod(sizes)
+        others = [[whole], [at for at in sizes if at != 1]]
     return [(batches, counts) for counts in others if counts not in ([], sizes)]

@@ -9,6 +9,7 @@ import pytest
 from attention_programs import (
     attention,
     near_problems,
+    opened,
     program_of,
     random_attention,
     random_padding,
@@ -104,25 +105,31 @@ def test_an_entry_replaces_each_spelling_of_its_problem_and_nothing_near(seed: i
     assert not is_replaced(library, program_of(problem, attributes="{lowering = 1}"))
 
 
-def test_an_op_with_dynamic_sizes_is_not_replaced() -> None:
-    program = """util.func public @main(%q: tensor<?x17x8xf16>, %n: index) -> tensor<?x17x8xf16> {
-      %scale = arith.constant 0.5 : f16
-      %empty = tensor.empty(%n) : tensor<?x17x8xf16>
-      %result = iree_linalg_ext.attention <{indexing_maps = [
-          affine_map<(b, m, n, k, j) -> (b, m, k)>, affine_map<(b, m, n, k, j) -> (b, j, k)>,
-          affine_map<(b, m, n, k, j) -> (b, j, n)>, affine_map<(b, m, n, k, j) -> ()>,
-          affine_map<(b, m, n, k, j) -> (b, m, n)>]}>
-          ins(%q, %q, %q, %scale : tensor<?x17x8xf16>, tensor<?x17x8xf16>, tensor<?x17x8xf16>, f16)
-          outs(%empty : tensor<?x17x8xf16>) {
-        ^bb0(%x: f32):
-          iree_linalg_ext.yield %x : f32
-      } -> tensor<?x17x8xf16>
-      util.return %result : tensor<?x17x8xf16>
-    }"""
+@pytest.mark.parametrize("loops", ["m", "mj", "amj"])
+def test_dynamic_sizes_are_replaced_by_entries_for_them_alone(loops: str) -> None:
     problem = attention(2, 17, 8, 8, 17)
-    library = spec([PaddedAttention(problem, (("m", 32), ("j", 32)))])
-    assert not is_replaced(library, program)
-    assert is_replaced(library, program.replace("(%n)", "()").replace("?x17", "2x17"))
+    dynamic = opened(problem, loops)
+    padding = (("m", 32), ("j", 32))
+    assert not is_replaced(spec([PaddedAttention(problem, padding)]), program_of(dynamic))
+    library = spec([PaddedAttention(dynamic, padding)])
+    for spelled in spellings(dynamic):
+        assert is_replaced(library, program_of(spelled))
+    for change in ({"k": 9}, {"n": 9}):
+        assert not is_replaced(library, program_of(dynamic.resized(change)))
+
+
+def test_dynamic_lengths_are_padded_to_blocks() -> None:
+    problem = opened(attention(48, 257, 80, 80, 257, mask="amj"), "amj")
+    first, second, third, *_ = forms_of(problem, AMD)
+    assert str(first) == (
+        "padded: queries to multiples of 64, 80 to 128 values, 80 to 128 features, "
+        "keys to multiples of 64"
+    )
+    blocks = [dict(form.sizes)["j"] for form in (first, second, third)]  # type: ignore[attr-defined]
+    assert blocks == [64, 128, 32]
+    # Dynamic batches change nothing.
+    (form, *_) = forms_of(opened(attention(48, 257, 64, 64, 257), "a"), AMD)
+    assert str(form) == "padded: 257 to 288 queries, 257 to 288 keys"
 
 
 def test_the_first_of_several_forms_of_a_problem_replaces_it_and_leaves_no_function() -> None:
