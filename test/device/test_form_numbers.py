@@ -74,6 +74,7 @@ OPEN = [
     (attention(2, 9, 8, 8, 7, element="f32", transposed=True), "j", {"m": 16, "j": 16}),
     (attention(2, 9, 8, 8, 7, element="f32", mask="j"), "m", {"m": 4, "j": 8}),
     (attention(2, 9, 8, 8, 7, element="f32"), "a", {"m": 16, "j": 16}),
+    (attention(2, 9, 8, 8, 7, element="f32"), "m", {"k": 9, "j": 16}),
 ]
 """Problems, their loops of dynamic sizes, and the sizes, or the blocks of dynamic ones, that these are padded to."""
 

@@ -151,7 +151,8 @@ class PaddedAttention:
             masks = [mask]
         elif KEYS in sizes:
             kind = query.type.element_type
-            loops = _BLOCKED_KEYS if KEYS in blocks else KEYS if blocks else QUERIES + KEYS
+            whole = KEYS if old[QUERIES] == DYNAMIC else QUERIES + KEYS
+            loops = _BLOCKED_KEYS if KEYS in blocks else whole
             masks = [_key_mask(kind, loops, new, count)]
             larger = larger.with_mask(loops, str(kind))
         parts = [
