@@ -94,6 +94,7 @@ def cut(
     offsets: Sequence[int] = (),
     sizes: Sequence[int] = (),
     strides: Sequence[int] = (),
+    *,
     dynamic: Sequence[Value] = (),
 ) -> Value:
     """Build a tensor of elements of another one, by default the first along each dimension, as many as `kind` has.

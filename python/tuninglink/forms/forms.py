@@ -72,6 +72,10 @@ def problems_in(module: mlir.Operation) -> dict[FormProblem, float]:
     return {problem: time / total for problem, time in times.items()}
 
 
+def _is_dynamic(problem: FormProblem) -> bool:
+    return isinstance(problem, Attention) and DYNAMIC in problem.sizes
+
+
 def promising_forms(
     problems: Mapping[FormProblem, float], target: Target
 ) -> dict[FormProblem, Sequence[Form]]:
@@ -83,7 +87,7 @@ def promising_forms(
     """
     forms: dict[FormProblem, Sequence[Form]] = {}
     # Entries for dynamic sizes match static ones, too.
-    for problem in sorted(problems, key=lambda problem: DYNAMIC in problem.sizes):
+    for problem in sorted(problems, key=_is_dynamic):
         with suppress(NoFormError):
             forms[problem] = forms_of(problem, target)
     shares = dict.fromkeys(map(type, forms), 0.0)
@@ -110,7 +114,7 @@ def forms_of(op: mlir.Operation | FormProblem, target: Target) -> Sequence[Form]
                 raise NoFormError(f"depthwise convolutions have a form for {_CPU} only")
             return shifted_sums(problem)
         case Attention() if target.backend == _CPU:
-            if DYNAMIC in problem.sizes:
+            if _is_dynamic(problem):
                 raise NoFormError("it has dynamic sizes")
             return attention_products(problem)
         case Attention():
