@@ -50,12 +50,14 @@ LIMITS: Final = {
     "tuning.flag_sets": (1626, 76),
     "tuning.scheduling": (2220, 148),
     "tuning": (4068, 155),
-    "forms": (1179, 65),
-    "replacing": (619, 38),
+    "forms": (1336, 74),
+    "replacing": (679, 41),
     "preprocessing": (331, 10),
     "pinning": (512, 27),
     "scaffolding": (859, 27),
     "runner": (621, 25),
+    "mean": (0, 0),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5399, 194),
 }
@@ -63,7 +65,7 @@ LIMITS: Final = {
 the packages."""
 
 MOST_FILES: Final = 257
-SHORTEST_MEAN: Final = 14.1
+SHORTEST_MEAN: Final = 14.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
