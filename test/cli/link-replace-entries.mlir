@@ -25,7 +25,19 @@
 // RUN: tuninglink link %t.conf.mlir --preprocessing %t.none.mlir -o %t.same.mlir 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: iree-compile %s --iree-preprocessing-transform-spec-filename=%t.none.mlir --compile-to=preprocessing -o %t.unchanged.mlir
 // RUN: iree-compile %s --compile-to=preprocessing | diff - %t.unchanged.mlir
+
+// Replace entries go to a file of their own, whatever it is called, and the rest to a file or to standard output.
+// RUN: rm -rf %t.dir && mkdir -p %t.dir && cp %t.both.mlir %t.dir/spec.mlir && ln -s spec.mlir %t.dir/link.mlir
 // RUN: not tuninglink link %t.conf.mlir --preprocessing %t.same.mlir -o %t.same.mlir 2>&1 | filecheck %s --check-prefix=SAME
+// RUN: cd %t.dir && not tuninglink link %t.conf.mlir --preprocessing %t.dir/out.mlir -o ./out.mlir 2>&1 | filecheck %s --check-prefix=SAME
+// RUN: not tuninglink link %t.conf.mlir --preprocessing - -o %t.same.mlir 2>&1 | filecheck %s --check-prefix=SAME
+// RUN: cd %t.dir && not tuninglink link spec.mlir --preprocessing ./spec.mlir -o out.mlir 2>&1 | filecheck %s --check-prefix=SAME
+// RUN: cd %t.dir && not tuninglink link gfx942=spec.mlir --preprocessing link.mlir -o out.mlir 2>&1 | filecheck %s --check-prefix=SAME
+// RUN: cd %t.dir && not tuninglink link %t.dir --preprocessing spec.mlir 2>&1 | filecheck %s --check-prefix=SAME
+// RUN: diff %t.both.mlir %t.dir/spec.mlir
+// RUN: tuninglink link %t.both.mlir --preprocessing %t.dir/pre.mlir -o - | diff - %t.conf.mlir
+// RUN: filecheck %s --check-prefix=PRE < %t.dir/pre.mlir
+// RUN: tuninglink link - --preprocessing %t.dir/pre.mlir < %S/Inputs/replace-rows.mlir | filecheck %s --check-prefix=EMPTY
 
 // PRE-NOT: @__kernel_config
 // PRE: @__transform_main
@@ -33,7 +45,11 @@
 // CONF-NOT: func private
 // CONF: @match_conf -> @configure
 // NONE: warning: no spec has replace entries, so '{{.*}}none.mlir' replaces nothing
-// SAME: error: --preprocessing names a file of its own, beside OUT
+// SAME: error: --preprocessing names a file of its own, neither OUT nor a SPEC
+// EMPTY-NOT: match_rows
+// EMPTY: named_sequence @__kernel_config(%[[ROOT:.*]]:
+// EMPTY-NEXT: transform.yield %[[ROOT]]
+// EMPTY-NOT: match_rows
 
 // BOTH: linalg.matmul {{.*}}distribution = [16, 16, 0]{{.*}}ins({{.*}}tensor<48x48xf32>
 // ALONE-NOT: distribution = [16, 16, 0]

@@ -85,7 +85,7 @@ def test_an_entry_applies_to_every_form_and_compiles(name: str) -> None:
     }
     assert all(each.is_own for each in result.applied)
     assert {each.position for each in result.applied} == {0}
-    assert any("derived for other forms" in each.message for each in result.diagnostics)
+    assert any("derived for other spellings" in each.message for each in result.diagnostics)
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -28,7 +28,7 @@ from problem_forms import (
 )
 
 import tuninglink
-from tuninglink.matching import expanded_forms
+from tuninglink.matching import derived_specs
 from tuninglink.specs import link_specs, load_spec
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Arrival:
     Attributes:
         entry: the entry for its problem.
         change: the text of `explain` on its derivation; empty if the entry matches it as written.
-        is_listed: whether `link --expand-forms` writes it out.
+        is_listed: whether `link --derived-entries` writes it out.
         product: the form of a linear layer.
     """
 
@@ -159,7 +159,7 @@ def configured_by_stock(case: Case, directory: Path) -> bytes:
         directory: gets the spec.
     """
     entries = load_spec(case.spec)
-    listed = link_specs([entries, *expanded_forms(entries)]).spec.text()
+    listed = link_specs([entries, *derived_specs(entries)]).spec.text()
     configured = "--compile-to=executable-configurations"
     if "--iree-hal-target-device=cuda" not in case.target.flags:
         path = directory / "listed.mlir"

@@ -85,9 +85,9 @@ class LinkOptions:
     index: bool = toggle(
         "Arrange the entries so that a compiler compares an operation with a handful of them."
     )
-    expand_forms: bool = toggle(
-        "Also write the entries for other forms of their problems that `tuninglink compile` derives: with a batch of "
-        "1 added or removed, and the loop orders of attention. For a compiler that reads the spec itself."
+    derived_entries: bool = toggle(
+        "Also write entries that `tuninglink compile` derives for other spellings of problems: with a batch of 1 "
+        "added or removed, and the loop orders of attention. For a compiler that reads the spec itself."
     )
     upgrade: bool = toggle(COMPILE_FLAGS["no-upgrade"].help, name="no-upgrade", default=True)
     project: ProjectOptions = group(ProjectOptions)
@@ -106,7 +106,7 @@ LINK_USAGE: Final[Usage] = Usage(
             values=spec_names,
         ),
     ),
-    flags=flags_of(LinkOptions),
+    flags={**flags_of(LinkOptions), "expand-forms": switch("derived_entries", "")},
     main_flags=("target", "output"),
     description="""
 The first spec whose entry matches an operation decides about it, and the target's default spec comes last.
@@ -127,11 +127,8 @@ def link_command(arguments: Sequence[str]) -> int:
     as_bytecode = options.emit_bytecode or options.output.endswith(".mlirbc")
     if as_bytecode and options.output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
-    check_output(options.output)
-    if options.preprocessing:
-        if options.preprocessing in (STANDARD_STREAM, options.output):
-            raise usage_error("--preprocessing names a file of its own, beside OUT")
-        check_output(options.preprocessing)
+    for path in filter(None, (options.output, options.preprocessing)):
+        check_output(path)
     set_up_command_line("tuninglink link", ())
     with progress("linking"):
         # Read the given specs, then the default spec; add derived entries.
@@ -153,10 +150,13 @@ def link_command(arguments: Sequence[str]) -> int:
                 sink.warning(message)
             else:
                 inputs.append(default)
-        if options.expand_forms:
-            from tuninglink.matching import expanded_forms  # noqa: PLC0415 - takes as long as a small link
+        others = ("-", options.output, *(spec.source for spec in inputs))
+        if Path(options.preprocessing).resolve() in {Path(other).resolve() for other in others}:
+            raise usage_error("--preprocessing names a file of its own, neither OUT nor a SPEC")
+        if options.derived_entries:
+            from tuninglink.matching import derived_specs  # noqa: PLC0415 - takes as long as a small link
 
-            inputs += [derived for input_ in inputs for derived in expanded_forms(input_)]
+            inputs += [derived for input_ in inputs for derived in derived_specs(input_)]
         linked = _linked(inputs, options.name, sink, index=options.index)
         preprocessing = b""
         if options.preprocessing:

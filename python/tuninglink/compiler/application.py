@@ -75,7 +75,7 @@ class SpecChoice:
         dump: a directory for the linked specs, `-` for standard output; empty for no dump.
         prune: whether each dispatch receives only the entries that may match in it, unless the specs are dumped or the
             program is written with its specs.
-        derive: whether to derive entries for ops that express the problem of an entry in another form.
+        derive: whether to derive entries for other spellings of the problems of entries.
     """
 
     given: Sequence[Spec] = ()
@@ -386,7 +386,7 @@ class Application:
         remarks: list[tuple[str, Iterable[str], str]] = []
         if derived := [item for item in effective if item.derivation]:
             message = (
-                f"entries derived for other forms of their problems configured {counted(len(derived), 'operation')}; "
+                f"entries derived for other spellings of their problems configured {counted(len(derived), 'operation')}; "
                 "'--no-derived-entries' leaves them out"
             )
             causes = [f"entry of '{item.spec}' derived {item.derivation}:" for item in derived]

@@ -105,7 +105,7 @@ def compile(  # noqa: A001 - the usual word, as in `re`
             disabling the trace saves a tenth of the time.
         prune: whether each dispatch receives only the entries that may match in it. Pruning saves time and memory, and
             does not change the configurations.
-        derived_entries: whether to derive entries for ops that express the problem of an entry in another form.
+        derived_entries: whether to derive entries for other spellings of the problems of entries.
         upgrade: whether to upgrade specs that were written for an older compiler; otherwise they are rejected. Loaded
             specs are not affected.
         diagnostics: receives warnings and remarks as they are emitted. Errors are raised.

@@ -149,7 +149,7 @@ class CompileOptions:
         default=True,
     )
     derived_entries: bool = toggle(
-        "Apply entries only as they are written. By default an entry also applies to other forms of its "
+        "Apply entries only as they are written. By default an entry also applies to other spellings of its "
         "problem: with a batch of 1 added or removed, and with its loops in another order.",
         name="no-derived-entries",
         default=True,

@@ -307,7 +307,7 @@ def explain(
         target: what to compile for, as for `tuninglink.compile`.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`, as words or as one line.
         name: the name of a content in locations.
-        derived_entries: whether entries are derived for ops that express the same problem in another form.
+        derived_entries: whether entries are derived for other spellings of their problems.
         upgrade: whether specs for an older compiler are upgraded; otherwise they are rejected.
         times: measured times, such as `tuninglink.explaining.read_profile` returns.
         sizes: the sizes of dynamic dimensions for costs, in the syntax of `--dim`: `0.0=1,8:2,64`.

@@ -9,7 +9,7 @@ from tuninglink.lazy import lazy_imports
 with lazy_imports(globals()):
     from tuninglink.matching.derivation import (
         DerivableList as DerivableList,
-        expanded_forms as expanded_forms,
+        derived_specs as derived_specs,
     )
     from tuninglink.matching.exact import exact_condition as exact_condition
     from tuninglink.matching.index import (

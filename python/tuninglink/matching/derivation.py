@@ -211,7 +211,7 @@ _ORDERS: Final = (
 """The orders in which frameworks and the compiler number the loops of an attention."""
 
 
-def expanded_forms(spec: Spec) -> Iterator[Spec]:
+def derived_specs(spec: Spec) -> Iterator[Spec]:
     """Yield specs with the entries derived from those of a spec, to be linked after it.
 
     The spellings have a batch of 1 added or removed, or other loop orders and scale types of an attention.

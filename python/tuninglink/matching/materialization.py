@@ -89,7 +89,7 @@ def link_dispatches(
         library: the library of default specs; None for no default specs.
         pruning: the pruning data of specs. If given, each dispatch receives only the entries that may match in it, or
             no spec if none may match. The resulting configurations are the same.
-        derives: whether entries are derived for root ops with another form of an entry's problem.
+        derives: whether entries are derived for other spellings of their problems.
         diagnostics: receives warnings about entries that are foreign to a target, specs that may override an earlier
             one, and entries of an old default spec that cannot be upgraded.
         context: the context in which specs are loaded and linked; by default that of `root`. A compilation passes a

@@ -6,7 +6,7 @@ import re
 
 from problem_forms import BATCH_KN, TARGETS, convolution_entry, linear_entry, spec
 
-from tuninglink.matching import expanded_forms
+from tuninglink.matching import derived_specs
 from tuninglink.mlir import thread_context
 from tuninglink.specs import load_spec
 
@@ -18,7 +18,7 @@ PIXEL = ENTRY.replace("[14, 16]", "[1, 1]").replace("[3, 3]", "[1, 1]")
 
 def expanded(entry: str) -> int:
     content = spec(entry)
-    return len(list(expanded_forms(load_spec(content, name="forms", context=thread_context()))))
+    return len(list(derived_specs(load_spec(content, name="forms", context=thread_context()))))
 
 
 def test_a_batch_of_1_is_removed() -> None:

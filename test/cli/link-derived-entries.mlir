@@ -1,7 +1,13 @@
-// A compiler that reads the spec itself finds the forms that are written out.
+// A compiler that reads the spec itself finds the derived entries that are written out.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: tuninglink link %S/Inputs/bert_layer.mlir --expand-forms -o %t/forms.mlir
+// RUN: tuninglink link %S/Inputs/bert_layer.mlir --derived-entries -o %t/forms.mlir
+// The former name of the flag.
+// RUN: tuninglink link %S/Inputs/bert_layer.mlir --expand-forms | diff - %t/forms.mlir
+// RUN: tuninglink link --help | filecheck %s --check-prefix=HELP
+// HELP-NOT: expand-forms
+// HELP: --derived-entries
+// HELP-NOT: expand-forms
 // RUN: filecheck %s --check-prefix=SPEC --input-file=%t/forms.mlir
 // RUN: iree-compile %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu \
 // RUN:     --iree-llvmcpu-target-triple=x86_64-linux-gnu --iree-llvmcpu-target-cpu=skylake-avx512 \
