@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from places import ROOT
@@ -17,7 +18,10 @@ from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, thread_context
 from tuninglink.replacing import Attention, spec as spec_of
 from tuninglink.rules import Rule
-from tuninglink.specs import load_spec
+from tuninglink.specs import link_specs, load_spec
+
+if TYPE_CHECKING:
+    from tuninglink.specs import Spec
 
 ROWS = (ROOT / "test" / "cli" / "Inputs" / "replace-rows.mlir").read_text()
 FLAGS = (*TARGETS["llvm-cpu"], "--compile-to=preprocessing")
@@ -533,3 +537,23 @@ def test_a_compilation_warns_of_what_check_refuses() -> None:
     (warning,) = diagnostics
     assert warning.severity is Severity.WARNING
     assert words in warning.message
+
+
+def test_entries_that_others_hide_are_reported_as_those_that_configure() -> None:
+    def hidden(*specs: Spec) -> list[str]:
+        found = Checker().check(link_specs(specs).spec.bytecode(), "spec").diagnostics()
+        return [finding.message for finding in found if finding.rule is Rule.UNREACHABLE]
+
+    rows, other = load_spec(ROWS.encode()), load_spec(ROWS.replace("%m, [34]", "%m, [35]").encode())
+    never = (
+        "replace entry '@match_rows_{} -> @replace_rows_{}' is never reached: '@match_rows' comes first and "
+        "matches all ops that it matches"
+    )
+    assert hidden(rows, other) == []
+    assert hidden(rows, rows) == [never.format(0, 0)]
+    assert hidden(rows, other, rows) == [never.format(1, 1)]
+    # Entries for different targets hide each other as little as those that configure.
+    bound = [load_spec(ROWS.encode(), targets=[target]) for target in ("gfx942", "gfx90a")]
+    assert hidden(*bound) == []
+    assert hidden(*bound, rows) == []
+    assert hidden(bound[0], bound[0], rows) == [never.format(0, 0)]

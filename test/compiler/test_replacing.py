@@ -191,7 +191,7 @@ def test_the_users_own_preprocessing_comes_first(program: Path, tmp_path: Path) 
         result, (warning,) = compiled(program, spec, flags=(*given, PREPROCESSED))
         assert not result.replaced
         assert warning.message.endswith(
-            "replaced nothing: its replace entry 'match_rows' matched no operation"
+            "replaced nothing: its replace entry 'match_rows' was never the first to match"
         )
 
 
@@ -294,7 +294,7 @@ def test_an_entry_that_matches_nothing_is_named(phase: str, spec: Path, program:
     program.write_text(PROGRAM.replace("34x", "35x"))
     _, diagnostics = compiled(program, spec, flags=(f"--compile-to={phase}",))
     words = [one.message for one in diagnostics if "replaced nothing" in one.message]
-    never = "its replace entry 'match_rows' matched no operation"
+    never = "its replace entry 'match_rows' was never the first to match"
     assert words == [f"spec '{spec}' replaced nothing: {never}"]
 
 

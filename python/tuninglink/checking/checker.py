@@ -31,15 +31,10 @@ from tuninglink.checking.entry_checker import (
     compile_all,
     reachability,
 )
-from tuninglink.compiler import (
-    compile_flags,
-    executable_target,
-    no_target,
-    read_target,
-)
+from tuninglink.compiler import compile_flags, executable_target, no_target, read_target
 from tuninglink.errors import CompileError, Diagnostic, SpecError, printable
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, Target
-from tuninglink.matching import MatcherConditions, MatcherReader, check_ranges
+from tuninglink.matching import MatcherConditions, MatcherReader, check_ranges, find_unreachable
 from tuninglink.mlir import DiagnosticSink, collect, names, once, thread_context
 from tuninglink.payloads import spec_of
 from tuninglink.pinning import check_replace_entries
@@ -50,9 +45,11 @@ from tuninglink.specs import (
     CONFIGURATIONS,
     PREPROCESSING_SPEC,
     Spec,
+    add_list,
     configured_arguments,
     is_bound_for,
     load_spec,
+    pairs_of,
     preprocessing_spec,
     read_source,
     read_specs,
@@ -158,6 +155,11 @@ class Checker:
         is_unsound = sink.error_count > 0
         if spec.replacing is not None and not is_unsound:
             check_replace_entries(spec.replacing, sink)
+            # They hide each other as configure entries do.
+            listed = spec.replacing.module.clone().operation
+            add_list(listed, pairs_of(spec.replacing.foreach_match))
+            for finding in find_unreachable(Spec(listed, source_name)):
+                sink.warning(f"replace entry {finding}", finding.entry.place, rule=Rule.UNREACHABLE)
         if is_unsound or spec.only_replaces:
             return SpecReport(spec.source, spec.kind_words, tuple(diagnostics))
         target = self.target

@@ -19,13 +19,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.compiler import compile_flags, executable_target
 from tuninglink.errors import Diagnostic, TuninglinkError
-from tuninglink.iree import (
-    OpKind,
-    StructuredOp,
-    find_spills,
-    stack_overflow,
-    stack_report_flag,
-)
+from tuninglink.iree import OpKind, StructuredOp, find_spills, stack_overflow, stack_report_flag
 from tuninglink.matching import (
     EntryConditions,
     EntryOverlap,

@@ -348,10 +348,10 @@ class Application:
             is_of_project = position >= len(choice.given) - choice.from_project
             foreign = self._foreign.get(position, "")
             if spec.replacing and position not in unneeded and not (foreign and is_of_project):
-                first, *others = spec.replace_entries
-                never = f"none of its {len(others) + 1:,} replace entries matched an operation"
-                only = f"its replace entry '{first.matcher}' matched no operation"
-                never = never if others else only
+                first, *rest = spec.replace_entries
+                never = f"none of its {len(rest) + 1:,} replace entries was ever the first to match"
+                only = f"its replace entry '{first.matcher}' was never the first to match"
+                never = never if rest else only
                 message = f"spec '{spec.source}' replaced nothing: {why or foreign or never}"
                 yield Diagnostic(Severity.WARNING, message)
 
