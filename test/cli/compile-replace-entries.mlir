@@ -12,6 +12,9 @@
 
 // RUN: tuninglink explain %s --target znver4 --spec %S/Inputs/replace-and-configure.mlir | filecheck %s --check-prefix=EXPLAINED
 
+// RUN: tuninglink explain %s --target znver4 --spec %S/Inputs/replace-and-configure.mlir --spec %S/Inputs/replace-rows.mlir 2>&1 | filecheck %s --check-prefix=HIDDEN
+// RUN: tuninglink explain %s --target znver4 --spec %S/Inputs/replace-rows.mlir --format json | filecheck %s --check-prefix=JSON
+
 // RUN: tuninglink compile %s --target znver4 --spec gfx942=%S/Inputs/replace-rows.mlir -o %t.foreign.vmfb 2>&1 | filecheck %s --check-prefix=FOREIGN
 // RUN: sed 's/get_operand %%root\[all\]/get_operand %%root[0, 1]/' %S/Inputs/replace-rows.mlir > %t.wrong.mlir
 // RUN: not tuninglink compile %s --target znver4 --spec %t.wrong.mlir -o %t.wrong.vmfb 2>&1 | filecheck %s --check-prefix=WRONG
@@ -23,7 +26,12 @@
 // DUMP: // znver4-{{[0-9a-f]+}}.mlir: @main_dispatch_0::@embedded_elf_x86_64
 // DUMP: @match_conf -> @configure
 // EXPLAINED: entry {{.*}}@match_conf
+// EXPLAINED: SPEC {{ *}}KIND {{ *}}ENTRIES {{ *}}USED {{ *}}SHADOWED {{ *}}UNREACHABLE {{ *}}UNUSED {{ *}}DISPATCHES
+// EXPLAINED: replace-and-configure.mlir {{ *}}matcher list {{ *}}2 {{ *}}2 {{ *}}0 {{ *}}0 {{ *}}0 {{ *}}1 of 1
 // EXPLAINED: replaced linalg.matmul at {{.*}}compile-replace-entries.mlir:{{[0-9]+}}:8 by @rows: entry @match_rows ({{.*}}.mlir:16:3) of '{{.*}}replace-and-configure.mlir'
+// HIDDEN: warning: spec '{{.*}}replace-rows.mlir' replaced nothing: its replace entry 'match_rows' was never the first to match
+// HIDDEN: replace-rows.mlir {{ *}}preprocessing spec {{ *}}1 {{ *}}0 {{ *}}0 {{ *}}0 {{ *}}1 {{ *}}0 of 1
+// JSON: "replace_entries": 1
 // FOREIGN: warning: spec '{{.*}}replace-rows.mlir' replaced nothing: it is bound to gfx942, the program is for znver4
 // WRONG: compile-replace-entries.mlir:{{[0-9]+}}:8: error: replace entry 'match_rows' of '{{.*}}wrong.mlir' failed on this linalg.matmul
 // WRONG: wrong.mlir:16:3: note: the replace entry

@@ -12,12 +12,7 @@ from tuninglink.cli import process
 from tuninglink.cli.completion import known_records
 from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PageOptions
 from tuninglink.cli.terminal import print_table, render_table
-from tuninglink.cli.usage import (
-    FORMAT_FLAG,
-    Positional,
-    ReportFormat,
-    Usage,
-)
+from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.comparing import LEAST_CHANGE
 from tuninglink.compiler import COMPILE_FLAGS
 from tuninglink.errors import (

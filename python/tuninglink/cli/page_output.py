@@ -97,18 +97,21 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
     if explanation.dispatches:
         parts.append(_dispatches(explanation, stream))
     if explanation.specs:
-        counts = ["ENTRIES", "USED", "SHADOWED", "UNREACHABLE", "UNUSED"]
-        headings = ["SPEC", "KIND", *counts, "DISPATCHES"]
+        headings = ["SPEC", "KIND", "ENTRIES", "USED", "SHADOWED", "UNREACHABLE", "UNUSED"]
         specs = [spec for spec in explanation.specs if spec.configured or not spec.is_automatic]
         rows = []
         for spec in specs:
             kind = f"default {spec.kind}" if spec.is_default else spec.kind
-            numbers = (len(spec.usages), spec.used, spec.shadowed, spec.unreachable, spec.unused)
+            # Replace entries are used if they replaced an op.
+            used = {op.matcher for op in explanation.replaced if op.spec == spec.source}
+            counts = (spec.used + len(used), spec.shadowed, spec.unreachable)
+            unused = spec.unused + spec.replace_entries - len(used)
+            numbers = (len(spec.usages) + spec.replace_entries, *counts, unused)
             covered, total = spec.covered, spec.dispatches
             share = f" ({100 * covered / total:.0f} %)" if total else ""
             figures = (f"{number:,}" for number in numbers)
             rows.append((spec.source, kind, *figures, f"{covered} of {total}{share}"))
-        parts.append(render_table(headings, rows, "", stream))
+        parts.append(render_table([*headings, "DISPATCHES"], rows, "", stream))
     summary = "".join(f"{line}\n" for line in _summary(explanation))
     return "\n".join([*parts, folded(summary, stream)])
 

@@ -325,9 +325,8 @@ class SpecMember:
                     shadows.setdefault(self.position_of(entry), {})[winner] = None
         unreachable: dict[int, str] = {}
         if self.spec is not None and len(self.pairs) <= MOST_PROVEN:
-            unreachable = {
-                entry.position: entry.why_unreachable for entry in find_unreachable(self.spec)
-            }
+            findings = find_unreachable(self.spec)
+            unreachable = {entry.position: entry.why_unreachable for entry in findings}
         usages = tuple(
             EntryUsage(
                 self.reference(at), counts[at], tuple(shadows.get(at, ())), unreachable.get(at, "")
@@ -344,11 +343,10 @@ class SpecMember:
             covered=covered,
             dispatches=len(dispatches),
             is_automatic=is_automatic,
+            replace_entries=len(self.spec.replace_entries) if self.spec else 0,
             used=sum(usage.count > 0 for usage in usages),
             unreachable=sum(bool(usage.unreachable) for usage in usages),
-            unused=sum(
-                not (usage.count or usage.shadowed_by or usage.unreachable) for usage in usages
-            ),
+            unused=sum(not (use.count or use.shadowed_by or use.unreachable) for use in usages),
             shadowed=sum(not usage.count and bool(usage.shadowed_by) for usage in usages),
         )
 

@@ -316,11 +316,12 @@ class SpecSummary:
     """The outcome for a spec.
 
     Attributes:
-        kind: `matcher list`, `opaque spec` or `empty spec`.
+        kind: `matcher list`, `opaque spec`, `empty spec` or `preprocessing spec`.
         is_default: whether it is the default spec of a target, not the user's.
         configured: the number of ops that it configured; `covered` is that of dispatches.
         dispatches: the number of dispatches that the spec applied to.
         is_automatic: whether the spec was selected without being named.
+        replace_entries: the number of its replace entries, which `entries` does not have.
         used: the number of entries that configured an op.
         unreachable: the number of entries that are proven never to be the first to match.
         unused: the number of reachable entries that configured nothing in this program.
@@ -336,6 +337,7 @@ class SpecSummary:
     covered: int
     dispatches: int
     is_automatic: bool = field(default=False, metadata=HIDDEN)
+    replace_entries: int = 0
     used: int = 0
     unreachable: int = 0
     unused: int = 0
