@@ -29,7 +29,7 @@ class MaterializeSpecs(Pass):
     all entries, and a later run of the pass treats it as a dispatch without a spec. `prune=false` embeds all entries, for
     programs whose specs other tools read.
 
-    An entry also applies to other forms of its problem: a copy for the form of the root op follows all other entries,
+    An entry also applies to other spellings of its problem: a copy for that of the root op follows all other entries,
     unless one of them matches the op. `derived-entries=false` omits these copies.
 
     A dispatch with an embedded spec keeps it: the given specs are linked before it, and it replaces the default spec.
@@ -76,7 +76,7 @@ class MaterializeSpecs(Pass):
         default=True, help="upgrade specs of older compilers; otherwise they are rejected"
     )
     derived_entries: bool = option(
-        default=True, help="derive entries for the other forms of their problems"
+        default=True, help="derive entries for other spellings of their problems"
     )
     prune: bool = option(default=True, help="embed only the entries that may match in a dispatch")
 
