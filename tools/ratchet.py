@@ -35,7 +35,7 @@ LIMITS: Final = {
     "compiler": (3068, 119),
     "payloads": (2078, 90),
     "spaces": (1939, 87),
-    "checking": (1633, 56),
+    "checking": (1629, 56),
     "passes": (1193, 24),
     "tuning.problems": (1768, 93),
     "opt": (2091, 87),
@@ -56,16 +56,14 @@ LIMITS: Final = {
     "pinning": (512, 27),
     "scaffolding": (859, 27),
     "runner": (621, 25),
-    "mean": (0, 0),
-    "files": (0, 0),
     "doctor": (244, 9),
-    "cli": (5399, 194),
+    "cli": (5397, 194),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
 MOST_FILES: Final = 257
-SHORTEST_MEAN: Final = 14.0
+SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
