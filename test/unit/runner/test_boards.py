@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from boards import connection, small_directory
+from places import ROOT
 from processes import eventually
 
 from tuninglink.runner import Board, BoardAccess, BoardError, BoardFile, Call
@@ -222,3 +224,27 @@ def test_directories_with_special_characters_are_refused(tmp_path: Path) -> None
         Board(access(Path("/proc/nothing")))
     with pytest.raises(BoardError, match="does not start"):
         Board(access(tmp_path, "/no/such/command"))
+
+
+def test_the_scripts_of_the_guide_make_a_board_of_a_queue(tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "guides" / "boards.md").read_text()
+    client, worker = re.findall(r"```sh\n(.*?)```", guide, re.DOTALL)
+    script, queue = tmp_path / "lab-run", tmp_path / "queue"
+    script.write_text(client)
+    script.chmod(0o755)
+    queue.mkdir()
+    command = ("env", f"LAB_QUEUE={queue}", str(script))
+    environment = {**os.environ, "LAB_QUEUE": str(queue)}
+    with subprocess.Popen(["sh", "-c", worker], env=environment) as running:
+        try:
+            with Board(access(tmp_path / "board", *command), pauses=NO_PAUSES) as board:
+                file = BoardFile(bytes(range(256)))
+                result, failing = board.run(
+                    [Call("wc", ("-c", file.path), (file,)), Call("false", ())]
+                )
+                assert result.stdout.split()[0] == "256"
+                assert failing.status == 1
+        finally:
+            running.kill()
+    assert list((tmp_path / "board").iterdir()) == []
+    assert list(queue.iterdir()) == []
