@@ -56,6 +56,7 @@ LIMITS: Final = {
     "pinning": (512, 27),
     "scaffolding": (859, 27),
     "runner": (621, 25),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5397, 194),
 }
