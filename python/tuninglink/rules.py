@@ -43,11 +43,9 @@ class Rule(Enum):
     CONFIGURES_NOTHING = "configures-nothing", _WARNING, "The entry configures nothing"
     NO_EFFECT = "no-effect", _WARNING, "Code generation does not read what the entry sets"
     IGNORED = "ignored-configuration", _WARNING, "The compiler ignores the configuration"
-    UNPINNED = (
-        "unpinned-replacement",
-        _ERROR,
-        "The entry also replaces what its function does not compute",
-    )
+    UNPINNED = "unpinned-replacement", _ERROR, "The entry replaces more than its function computes"
+    KERNEL = "kernel-declaration", _ERROR, "The declaration of the kernel does not fit its object"
+    KERNEL_SIZES = "kernel-sizes", _ERROR, "The kernel is for other sizes"
     # The knobs of a configuration, read by themselves.
     UNREAD_KNOB = "unread-knob", _WARNING, "Code generation does not read the knob"
     MISSING_KNOB = "missing-knob", _ERROR, "A knob is missing that code generation needs"

@@ -34,7 +34,7 @@ def test_a_risc_v_cpu_without_a_name_multiplies_floats(name: str) -> None:
 
 
 def test_products_that_the_compiler_does_not_know_are_compiled_for_as_their_architecture() -> None:
-    assert compile_flags(Target.parse("h100"))[-1] == "--iree-cuda-target=sm_90"
+    assert compile_flags(Target.parse("h100"))[-1] == "--iree-cuda-target=sm_80"
 
 
 def test_what_only_the_backend_is_known_of_is_left_to_the_compiler() -> None:

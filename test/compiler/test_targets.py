@@ -333,7 +333,7 @@ def test_host_is_the_processor_of_this_machine() -> None:
     [
         ("rdna3", "name the architecture, such as gfx1100, gfx1101"),
         ("rdna1", "'vulkan-rdna1' is its name for the backend vulkan"),
-        ("h200", "GPUs run code for older architectures, such as sm_80"),
+        ("b200", "GPUs run code for older architectures, such as sm_80"),
     ],
 )
 def test_targets_without_code_are_named_with_others(name: str, advice: str) -> None:

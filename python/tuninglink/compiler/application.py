@@ -91,8 +91,14 @@ class SpecChoice:
 class Application:
     """The application of specs to the programs of one compilation, with checks of their configurations."""
 
-    def __init__(self, choice: SpecChoice, report: Callable[[Diagnostic], None]) -> None:
+    def __init__(
+        self,
+        choice: SpecChoice,
+        report: Callable[[Diagnostic], None],
+        machine: Target | None = None,
+    ) -> None:
         self._choice = choice
+        self._machine = machine
         self._report = report
         self._pruning = Pruning()
         self._tagged: dict[str, TaggedSpec] = {}
@@ -146,7 +152,9 @@ class Application:
             if spec.replacing is not None:
                 check_replace_entries(spec.replacing, self._warnings)
         targets = program_targets(module)
-        replacement = replace_ops(module, targets, choice.given, choice.library, self._report)
+        replacement = replace_ops(
+            *(module, targets, choice.given, choice.library, self._report), machine=self._machine
+        )
         self.replaced += replacement.replaced
         self._replace_entries = replacement.entries
         self._foreign = replacement.foreign

@@ -352,7 +352,7 @@ class Compiler:
         self._replaces = not options.reason_against_replacing and (
             may_replace(specs.given) or bool(specs.library and specs.library.directories)
         )
-        self._application = Application(specs, self._report)
+        self._application = Application(specs, self._report, options.machine)
         self._session_flags = session_flags
         self._forward = report
         self._diagnostics: list[Diagnostic] = []
@@ -503,7 +503,7 @@ class Compiler:
         with Invocation(session) as invocation:
             try:
                 invocation.parse(source)
-                quiet = Application(self._specs, lambda _: None)
+                quiet = Application(self._specs, lambda _: None, self._options.machine)
                 here = self._replace(invocation, quiet, here)
                 if here < there:
                     invocation.advance(here, there)

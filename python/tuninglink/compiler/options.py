@@ -19,7 +19,7 @@ from typing import Any, Final
 from tuninglink.compiler.session import Phase, session_flags
 from tuninglink.compiler.targets import HOST, expanded_target
 from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
-from tuninglink.iree import SECONDS, GivenSizes, iree_compile, known_target_names
+from tuninglink.iree import SECONDS, GivenSizes, Target, iree_compile, known_target_names
 from tuninglink.llvm_flags import (
     CommandLine,
     CommandLineError,
@@ -96,7 +96,7 @@ class CompileOptions:
     """The options of a compilation. Those without a help text are the flags of `iree-compile`.
 
     `flags` are all other flags, each as `--name` or `--name=value`. An `explanation` is written to standard error if its
-    name is empty.
+    name is empty. `target` is the name of the target that flags stand for.
     """
 
     input: str | None = None
@@ -201,6 +201,12 @@ class CompileOptions:
         name="format",
     )
     flags: tuple[str, ...] = ()
+    target: str = ""
+
+    @property
+    def machine(self) -> Target | None:
+        """The target that was named, unless it is this processor; None if flags name it."""
+        return known_target_names().get(self.target.strip().lower())
 
     @property
     def needs_target(self) -> bool:
@@ -279,7 +285,7 @@ EXPLAIN_FLAGS: Final = {
 def compile_options(reader: FlagReader) -> CompileOptions:
     """Return the options of a compilation with the values of flags."""
     values: dict[str, Any] = reader.values
-    return CompileOptions(input=reader.input, flags=reader.flags, **values)
+    return CompileOptions(input=reader.input, flags=reader.flags, target=reader.target, **values)
 
 
 _SHOWN: Final = 5

@@ -182,7 +182,7 @@ def expanded_target(name: str, explicit: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def compile_flags(target: Target) -> list[str]:
-    """Return compiler flags for a target, as specific as possible.
+    """Return compiler flags for a target, as specific as possible; those for sm_80 for a GPU of sm_90.
 
     A target that names only a backend leaves the rest to the compiler, which may require more flags.
     """
@@ -202,7 +202,8 @@ def compile_flags(target: Target) -> list[str]:
     family = None if target.family == target.backend else target.family
     name = sku or target.architecture or family
     if backend in _TARGET_FLAGS and name is not None:
-        flags.append(f"{_TARGET_FLAGS[backend]}={name}")
+        code = targets.CUDA_CODE.get(name, name) if backend == "cuda" else name
+        flags.append(f"{_TARGET_FLAGS[backend]}={code}")
     return flags
 
 

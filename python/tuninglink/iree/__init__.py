@@ -126,6 +126,7 @@ with lazy_imports(globals()):
     from tuninglink.iree.targets import (
         BACKENDS as BACKENDS,
         CPU_PIPELINES as CPU_PIPELINES,
+        CUDA_CODE as CUDA_CODE,
         GPU_PIPELINES as GPU_PIPELINES,
         HAS_ATTENTION_PROPERTIES as HAS_ATTENTION_PROPERTIES,
         HAS_BARE_KINDS as HAS_BARE_KINDS,

@@ -19,6 +19,7 @@ from tuninglink.matching import Matcher, MatcherReader, predicates as pred
 from tuninglink.mlir import DiagnosticSink, body, collect, error, names, note
 from tuninglink.rules import Rule
 from tuninglink.specs import only_reads
+from tuninglink.specs.verification import kernel_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,13 +48,15 @@ def check_replace_entries(entries: ReplaceList, diagnostics: DiagnosticSink) -> 
     An error about a matcher names a program that the entry would replace wrongly.
     """
     reader = MatcherReader(entries.table)
-    for entry in entries.entries:
+    for position, entry in enumerate(entries.entries):
         action = entries.table.lookup(entry.action)
         sequences = [sequence for _, sequence in entries.table.closure(entry.matcher)]
         if action is not None and sequences:  # Otherwise the compiler's verifier reports it.
             run = [operation for sequence in sequences for operation in body(sequence)]
             checks = _EntryChecks(entries, entry, reader.read(entry.matcher), run)
-            for fault in checks.faults(action):
+            function = entries.table.symbols.get(entry.function)
+            kernels = kernel_faults(entries, position, function) if function is not None else ()
+            for fault in (*checks.faults(action), *kernels):
                 diagnostics.emit(fault)
 
 

@@ -30,6 +30,8 @@ from tuninglink.mlir import (
     DiagnosticSink,
     FreshNames,
     body,
+    collect,
+    defining_op,
     error,
     from_mlir,
     names,
@@ -61,6 +63,7 @@ from tuninglink.specs import (
     read_specs,
     spec_module,
     suits,
+    unfit_kernels,
 )
 
 if TYPE_CHECKING:
@@ -109,11 +112,14 @@ def replace_ops(
     given: Sequence[Spec],
     library: DefaultLibrary | None,
     report: Callable[[Diagnostic], None],
+    *,
+    machine: Target | None = None,
 ) -> Replacement:
     """Replace ops of a program at `preprocessing` by the entries of specs, the first of which wins.
 
-    An entry applies if it is bound to all targets of the program, or to none. The default spec comes last, in a program
-    for one target.
+    An entry applies if it is bound to all targets of the program, or to none, and its kernels run on them. The default spec
+    comes last, in a program for one target. A `machine` is the target that the user named: a GPU that runs code for the
+    target in the program.
 
     Raises:
         CompileError: the compiler rejects an entry.
@@ -124,6 +130,10 @@ def replace_ops(
         file = library.find(distinct[0])
         if file is not None and names.TRANSFORM_MAIN.encode() in file.content:
             specs.append(file.load(thread_context(), upgrade=library.upgrade))
+    if machine is not None and machine.backend == "cuda":
+        distinct = [
+            machine if target and target.backend == "cuda" else target for target in distinct
+        ]
     lists, origins, foreign = _selected(specs, distinct, report)
     if not lists:
         return Replacement(foreign=foreign)
@@ -131,7 +141,8 @@ def replace_ops(
     context = lists[0].module.context
     linked = link_replace_entries(lists, context, taken=symbols(program))
     assert linked is not None, "there are entries"
-    errors = _run(program, _tagging(linked))
+    with _constants_in_bodies(program, linked):
+        errors = _run(program, _tagging(linked))
     # Read the tags, then remove the replaced ops and inline the calls.
     replaced: list[Replaced] = []
     failing: list[Replaced] = []
@@ -181,11 +192,15 @@ def _selected(
     for position, spec in enumerate(specs):
         if spec.replacing is None:
             continue
-        kept = []
+        kept, unfit = [], list[str]()
         entries = spec.replacing.entries
         bindings = [entry_binding(entry, spec.replacing) for entry in entries]
         for at, (entry, binding) in enumerate(zip(entries, bindings, strict=True)):
-            suiting = [target for target in targets if suits(binding, target, ())]
+            function = spec.replacing.table.symbols.get(entry.function)
+            bound_to = [target for target in targets if suits(binding, target, ())]
+            reasons = {target: next(unfit_kernels(function, target), "") for target in bound_to}
+            unfit += filter(None, reasons.values())
+            suiting = [target for target in bound_to if not reasons[target]]
             if len(suiting) == len(targets):
                 kept.append(at)
                 origins.append((position, entry))
@@ -199,7 +214,8 @@ def _selected(
         else:
             bound = ", ".join(dict.fromkeys(name for binding in bindings for name in binding or ()))
             own = ", ".join(str(target) for target in targets if target) or "no known target"
-            foreign[position] = f"it is bound to {bound or 'no target'}, the program is for {own}"
+            why = next(iter(unfit), f"it is bound to {bound or 'no target'}")
+            foreign[position] = f"{why}, the program is for {own}"
     return lists, origins, foreign
 
 
@@ -314,6 +330,38 @@ def _tagging(linked: ReplaceList) -> mlir.Operation:
     main.erase()
     add_main(module, pairs, cleans_up=False)
     return module
+
+
+@contextmanager
+def _constants_in_bodies(program: mlir.Operation, linked: ReplaceList) -> Iterator[None]:
+    """Have constants of a program in the bodies that use them, if a matcher shows one there.
+
+    Canonicalization moves constants out of bodies. The compiler's matchers compare no value from outside of a body.
+    """
+    shown = collect(linked.module, names.MATCH_DAG)
+    generics = [generic for dag in shown for generic in collect(dag, names.GENERIC)]
+    are_shown = any(collect(generic, names.CONSTANT) for generic in generics)
+    copies: dict[tuple[mlir.Operation, mlir.Operation], mlir.Operation] = {}
+    for generic in collect(program, names.GENERIC) if are_shown else ():
+        block = generic.regions[0].blocks[0]
+        operations = list(block.operations)
+        for operation in operations:
+            for position, operand in enumerate(operation.operands):
+                constant = defining_op(operand)
+                if constant is None or constant.name != names.CONSTANT:
+                    continue
+                if constant.parent == generic:
+                    continue
+                if (generic, constant) not in copies:
+                    with mlir.InsertionPoint(operations[0]):
+                        copies[generic, constant] = constant.clone().operation
+                operation.operation.operands[position] = copies[generic, constant].results[0]
+    try:
+        yield
+    finally:
+        for (_, constant), copy in copies.items():
+            copy.results[0].replace_all_uses_with(constant.results[0])
+            copy.erase()
 
 
 def _run(program: mlir.Operation, spec: mlir.Operation) -> Sequence[Diagnostic]:

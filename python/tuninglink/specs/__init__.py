@@ -22,6 +22,15 @@ with lazy_imports(globals()):
         load_embedded_spec as load_embedded_spec,
         spec_attribute as spec_attribute,
     )
+    from tuninglink.specs.kernels import (
+        KIB as KIB,
+        SHARED_MEMORY as SHARED_MEMORY,
+        Kernel as Kernel,
+        Ptx as Ptx,
+        architecture_runs as architecture_runs,
+        kernels_of as kernels_of,
+        unfit_kernels as unfit_kernels,
+    )
     from tuninglink.specs.linking import (
         LINKED_SPEC_NAME as LINKED_SPEC_NAME,
         LinkedSpec as LinkedSpec,

@@ -23,7 +23,7 @@ from iree.compiler import ir as mlir
 from tuninglink.arguments import Content, content_as_path, described, several
 from tuninglink.errors import Diagnostic, Place, SpecError, did_you_mean, printable
 from tuninglink.files import cannot
-from tuninglink.iree import CPU_VECTORS, Target, known_target_names
+from tuninglink.iree import CPU_VECTORS, CUDA_CODE, Target, known_target_names
 from tuninglink.mlir import (
     DiagnosticSink,
     FreshNames,
@@ -718,20 +718,13 @@ def suits(binding: Binding, target: Target | None, element_types: Collection[str
     )
 
 
-_LIKE_SM_80: Final = frozenset({"sm_90"})
-"""The architectures with the intrinsics of sm_80 and at least its shared memory.
-
-sm_86 and sm_89 have the intrinsics and 99 KiB: 14 of the 59 entries of `library:models-h200` do not compile for sm_89.
-"""
-
-
 def is_like(name: str, target: Target, element_types: Collection[str]) -> bool:
     """Return whether code for a target with another name, computing with some types, suits the given target equally well."""
     made_for = known_target_names().get(name)
     if made_for is None or made_for.backend != target.backend:
         return False
     if target.backend == "cuda":
-        return made_for.architecture == "sm_80" and target.architecture in _LIKE_SM_80
+        return made_for.architecture == CUDA_CODE.get(target.architecture or "", "")
     if target.backend != "llvm-cpu" or made_for.family != target.family:
         return False
     own, other = (

@@ -45,7 +45,7 @@ PLACES = {
 USAGE_ERRORS = {
     "check GFX942 --target gfx9422": r"error: unknown target 'gfx9422'; did you mean 'gfx942'\? "
     "'tuninglink targets --all' lists the known ones\n$",
-    "check GFX942 --target sm_90": "error: the compiler generates no code for 'sm_90'",
+    "check GFX942 --target sm_100": "error: the compiler generates no code for 'sm_100'",
     "check GFX942 --compile": NO_TARGET,
     "check GFX942 --limit 0": "error: invalid value '0' for flag '--limit': expected a time above 0",
     "check GFX942 --stricct": r"error: unknown flag '--stricct'; did you mean '--strict'\?",

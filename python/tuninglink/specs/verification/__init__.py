@@ -8,3 +8,4 @@ with lazy_imports(globals()):
     )
     from tuninglink.specs.verification.entry_checks import verify_spec as verify_spec
     from tuninglink.specs.verification.faults import KnobPlaces as KnobPlaces
+    from tuninglink.specs.verification.kernel_checks import kernel_faults as kernel_faults

@@ -1,0 +1,200 @@
+"""Kernels of specs: code for a device, in the functions of replace entries.
+
+A kernel is a `hal.dispatch.extern` whose object is in the spec. Its architecture is that of the object, PTX; the target of
+an entry with another object is in the entry's binding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree import Target
+from tuninglink.mlir import collect, entries_of, integer_value, names, parameters
+from tuninglink.specs.embedding import embedded_bytes
+
+SHARED_MEMORY: Final[Mapping[int, int]] = {
+    **dict.fromkeys((75,), 64),
+    **dict.fromkeys((86, 89, 120, 121), 99),
+    **dict.fromkeys((70, 72), 96),
+    **dict.fromkeys((80, 87), 163),
+    **dict.fromkeys((90, 100, 103), 227),
+}
+"""The shared memory of a block in KiB, by compute capability: the CUDA programming guide, "technical specifications"."""
+
+KIB: Final = 1024
+
+_COMMENT: Final = re.compile(r"//.*|/\*.*?\*/")
+_ENTRY: Final = re.compile(r"\.entry\s+([\w$%]+)\s*(?:\(([^)]*)\))?([^{;]*)[{;]")
+_TARGET: Final = re.compile(r"^\s*\.target\s+(\w+)", re.MULTILINE)
+_BLOCK: Final = re.compile(r"\.(reqntid|maxntid)\s+([\d\s,]+)")
+_SHARED: Final = re.compile(
+    r"^\s*\.shared\s+(?:\.align\s+\d+\s+)?\.b(\d+)\s+\S+?\[(\d+)\]", re.MULTILINE
+)
+_PARAMETER: Final = re.compile(
+    r"\.param\s+(?:\.align\s+\d+\s+)?\.\w*?(\d+)\b.*?\s([\w$%]+)\s*(\[\d+\])?\s*$"
+)
+_SM: Final = re.compile(r"sm_(\d+)([af]?)")
+
+
+@dataclass(frozen=True)
+class PtxEntry:
+    """The declaration of a kernel in PTX.
+
+    Attributes:
+        parameters: the widths of the parameters in bits, 0 for an array: 64 for a pointer.
+        block: the numbers of threads that `.reqntid` requires; empty without it.
+        most_threads: the number of threads that `.maxntid` allows; 0 without it.
+    """
+
+    name: str
+    parameters: tuple[int, ...]
+    block: tuple[int, ...] = ()
+    most_threads: int = 0
+
+
+@dataclass(frozen=True)
+class Ptx:
+    """What the text of PTX declares.
+
+    Attributes:
+        architecture: that of `.target`, such as `sm_90a`; empty without one.
+        shared: the bytes of shared memory that it declares with a size.
+    """
+
+    architecture: str
+    entries: tuple[PtxEntry, ...]
+    shared: int
+
+    @classmethod
+    def read(cls, content: bytes) -> Ptx | None:
+        """Read PTX; return None for another object."""
+        if b".version" not in content[:4096] or b"\0" in content.rstrip(b"\0"):
+            return None
+        text = _COMMENT.sub("", content.decode(errors="replace"))
+        entries = []
+        for name, listed, directives in _ENTRY.findall(text):
+            block: tuple[int, ...] = ()
+            most = 0
+            for directive, numbers in _BLOCK.findall(directives):
+                sizes = tuple(int(number) for number in numbers.split(","))
+                if directive == "reqntid":
+                    block = (*sizes, 1, 1)[:3]
+                else:
+                    most = 1
+                    for size in sizes:
+                        most *= size
+            widths = []
+            for parameter in filter(None, map(str.strip, listed.split(","))):
+                match = _PARAMETER.fullmatch(parameter)
+                widths.append(int(match[1]) if match and not match[3] else 0)
+            entries.append(PtxEntry(name, tuple(widths), block, most))
+        target = _TARGET.search(text)
+        shared = sum(int(width) // 8 * int(count) for width, count in _SHARED.findall(text))
+        return cls(target[1] if target else "", tuple(entries), shared)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A `hal.dispatch.extern` of a spec."""
+
+    operation: mlir.Operation
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel in its object."""
+        return mlir.StringAttr(self.operation.attributes["export_name"]).value
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """The backends that it has objects for, as `#hal.executable.target` names them."""
+        targets = [parameters(target) for target in self._array("targets")]
+        return tuple(mlir.StringAttr(fields[0]).value for fields in targets if fields)
+
+    @cached_property
+    def objects(self) -> tuple[tuple[str, bytes | None], ...]:
+        """The names of its objects, with their contents where they are in the spec."""
+        objects = []
+        for listed in self._array("target_objects"):
+            for item in mlir.ArrayAttr(listed):
+                fields = parameters(item)
+                entries = entries_of(fields[0]) if fields else {}
+                path, data = entries.get("path"), entries.get("data")
+                content = embedded_bytes(data) if data is not None else None
+                objects.append((mlir.StringAttr(path).value if path else "", content))
+        return tuple(objects)
+
+    @cached_property
+    def ptx(self) -> Ptx | None:
+        """What its first object declares if that is PTX."""
+        content = next((content for _, content in self.objects), None)
+        return Ptx.read(content) if content is not None else None
+
+    @property
+    def constants(self) -> int:
+        """The number of 32-bit constants after the bindings."""
+        found = re.search(r"constants = (\d+)", str(self.operation.attributes["layout"]))
+        return int(found[1]) if found else 0
+
+    @property
+    def bindings(self) -> int:
+        """The number of buffers: operands, then results."""
+        return str(self.operation.attributes["layout"]).count("pipeline.binding<")
+
+    @property
+    def block(self) -> tuple[int, ...]:
+        """The numbers of threads of a block; empty if they are not declared."""
+        declared = self.operation.attributes.get("workgroup_size")
+        return tuple(map(integer_value, mlir.ArrayAttr(declared))) if declared else ()
+
+    @property
+    def shared(self) -> int:
+        """The declared shared memory of a block in bytes."""
+        declared = self.operation.attributes.get("workgroup_local_memory")
+        return integer_value(declared) if declared else 0
+
+    def __str__(self) -> str:
+        what = self.ptx.architecture if self.ptx else ", ".join(self.backends)
+        threads = "x".join(str(size) for size in self.block if size > 1) or "1"
+        memory = f", {self.shared / KIB:.3g} KiB of shared memory" if self.shared else ""
+        return f"kernel '{self.name}' for {what}: blocks of {threads} threads{memory}"
+
+    def _array(self, name: str) -> mlir.ArrayAttr | tuple[()]:
+        value = self.operation.attributes.get(name)
+        return mlir.ArrayAttr(value) if value is not None else ()
+
+
+def kernels_of(function: mlir.Operation) -> tuple[Kernel, ...]:
+    """Return the kernels of a function of a spec, or of a whole module."""
+    return tuple(map(Kernel, collect(function, names.DISPATCH_EXTERN)))
+
+
+def architecture_runs(architecture: str, target: Target) -> bool:
+    """Return whether a machine runs PTX for an architecture.
+
+    PTX for `sm_80` runs on `sm_80` and later, for `sm_90a` on `sm_90` only, for `sm_100f` on the later ones of its family.
+    """
+    needed, own = _SM.fullmatch(architecture), _SM.fullmatch(target.architecture or "")
+    if needed is None or own is None or target.backend != "cuda":
+        return False
+    least, number = int(needed[1]), int(own[1])
+    if needed[2] == "a":
+        return number == least
+    return number >= least and (needed[2] != "f" or number // 10 == least // 10)
+
+
+def unfit_kernels(function: mlir.Operation | None, target: Target | None) -> Iterator[str]:
+    """Yield why kernels of a function do not run on a target; nothing without a function."""
+    for kernel in kernels_of(function) if function is not None else ():
+        if target is None or target.backend not in kernel.backends:
+            yield f"kernel '{kernel.name}' is for {', '.join(kernel.backends)}"
+        elif kernel.ptx and not architecture_runs(kernel.ptx.architecture, target):
+            architecture = kernel.ptx.architecture
+            machine = architecture.rstrip("af")
+            remedy = f"'--target {machine}' is for machines that run it"
+            yield f"kernel '{kernel.name}' is for {architecture} ({remedy})"

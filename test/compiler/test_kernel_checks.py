@@ -1,0 +1,179 @@
+"""What `check` finds in the declarations of kernels, and the machines that kernels are applied for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from kernel_specs import PROGRAM, PTX, kernel_spec
+
+import tuninglink
+from tuninglink.checking import Checker
+from tuninglink.iree import Target
+from tuninglink.mlir import DiagnosticSink
+from tuninglink.rules import Rule
+from tuninglink.specs import architecture_runs
+
+if TYPE_CHECKING:
+    from tuninglink.errors import Diagnostic
+
+BOUND = 'tuninglink.targets = ["{}"]'
+PARAMETERS = ",\n\t.param .u64 .ptr .global .align 16 add_param_2"
+SCRATCH = "".join(f",\n\t.param .u64 .ptr .global .align 1 add_param_{n}" for n in (3, 4))
+
+
+def findings(spec: str) -> list[Diagnostic]:
+    report = Checker().check(spec.encode(), "spec.mlir")
+    return [finding for finding in report.structure if finding.rule is not None]
+
+
+def replaced(spec: str, target: str, program: str = PROGRAM) -> tuple[int, str]:
+    """Return the number of ops that a spec replaces in a program for a target, and the warnings."""
+    messages: list[str] = []
+    result = tuninglink.compile(
+        program.encode(),
+        specs=[spec.encode()],
+        target=target,
+        default_specs=False,
+        flags="--compile-to=flow",
+        diagnostics=DiagnosticSink(lambda found: messages.append(found.message)),
+    )
+    return len(result.replaced), " ".join(messages)
+
+
+def test_a_declaration_that_fits_has_no_findings() -> None:
+    assert not findings(kernel_spec())
+    assert not findings(kernel_spec(attributes=BOUND.format("h200")))
+
+
+@pytest.mark.parametrize(
+    ("spec", "message", "remedy"),
+    [
+        (kernel_spec(PTX.replace(".entry add", ".entry sum")), "is not in its object", "sum"),
+        (kernel_spec(PTX.replace(".target sm_80", "")), "without '.target'", "of its object"),
+        (kernel_spec(PTX.replace(PARAMETERS, "")), "parameters of 64x64 bits", "then results"),
+        (
+            kernel_spec(PTX.replace(PARAMETERS, PARAMETERS + SCRATCH)),
+            "parameters of 64x64x64x64x64 bits",
+            "Triton adds two pointers",
+        ),
+        (
+            kernel_spec(PTX.replace(PARAMETERS, PARAMETERS.replace(".u64 .ptr", ".u32"))),
+            "parameters of 64x64x32 bits",
+            "then constants",
+        ),
+        (
+            kernel_spec(PTX.replace(".reqntid 128", ".reqntid 64, 2, 1")),
+            "blocks of 128x1x1 threads",
+            "requires 64x2x1",
+        ),
+        (kernel_spec(PTX.replace(".reqntid 128", ".maxntid 64")), "of 128 threads", "allows 64"),
+        (
+            kernel_spec(PTX.replace("128", "2048")).replace("[128 : index", "[2048 : index"),
+            "blocks of 2,048 threads",
+            "at most 1024 threads",
+        ),
+        (
+            kernel_spec().replace("workgroup_size = [128 : index, 1 : index, 1 : index], ", ""),
+            "blocks of no threads",
+            "declare 'workgroup_size",
+        ),
+        (
+            kernel_spec().replace("= 4096 : index", "= 200000 : index"),
+            "needs 195.3 KiB of shared memory; a block on sm_80 has 163",
+            "smaller tiles",
+        ),
+        (
+            kernel_spec(PTX.replace("dynamic[]", "fixed[300000]").replace(".extern", "")),
+            "needs 297 KiB",
+            "fewer stages",
+        ),
+        (
+            kernel_spec(PTX.replace("sm_80", "sm_90a"), attributes=BOUND.format("sm_80")),
+            "is for sm_90a, and its entry is bound to sm_80",
+            "its object names them",
+        ),
+        (kernel_spec(b"\x7fELF\0"), "is bound to no target", 'tuninglink.targets = ["gfx942"]'),
+    ],
+)
+def test_declarations_are_compared_with_objects(spec: str, message: str, remedy: str) -> None:
+    (finding,) = findings(spec)
+    assert finding.rule is Rule.KERNEL
+    assert message in finding.message
+    assert remedy in finding.notes[0].message
+    assert finding.place is not None
+    assert finding.place.line == 4  # that of the kernel
+
+
+def test_a_matcher_must_show_the_sizes_of_a_kernel() -> None:
+    cast = "cast_shape_dynamic_dims"
+    (finding, *_) = findings(
+        kernel_spec(shown="tensor<?x16xf32>").replace(cast, f"{cast} ignore_dynamic_info")
+    )
+    assert finding.rule is Rule.UNPINNED
+
+
+def test_sizes_must_be_multiples_that_a_kernel_declares() -> None:
+    declared = "}) {tuninglink.multiples = [[1, 16], [16, 1]]} : ("
+    (finding,) = findings(kernel_spec().replace("}) : (", declared))
+    assert finding.rule is Rule.KERNEL_SIZES
+    assert "a multiple of 16 in dimension 0 of operand 1, which has 8" in finding.message
+
+
+def test_an_object_that_is_not_ptx_is_not_decided() -> None:
+    (finding,) = findings(kernel_spec(b"\x7fELF\0", attributes=BOUND.format("gfx942")))
+    assert finding.rule is Rule.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("architecture", "machines", "others"),
+    [
+        ("sm_80", ("sm_80", "sm_89", "h200", "b200"), ("sm_75", "gfx942", "znver4")),
+        ("sm_90a", ("h100", "h200", "hopper"), ("sm_80", "b200", "rtx5090")),
+        ("sm_100f", ("b200",), ("h200", "rtx5090")),
+        ("sm_90", ("h200", "b200"), ("a100",)),
+        ("gfx942", (), ("mi300x",)),
+    ],
+)
+def test_machines_run_older_code_and_their_own(
+    architecture: str, machines: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    for name in machines:
+        assert architecture_runs(architecture, Target.parse(name))
+    for name in others:
+        assert not architecture_runs(architecture, Target.parse(name))
+
+
+def test_a_kernel_is_applied_for_machines_that_run_it_only() -> None:
+    hopper = kernel_spec(PTX.replace("sm_80", "sm_90a"))
+    assert replaced(hopper, "h200") == (1, "")
+    assert replaced(kernel_spec(), "h200") == (1, "")
+    assert replaced(kernel_spec(), "sm_86") == (1, "")
+    count, warning = replaced(hopper, "sm_80")
+    assert not count
+    assert "kernel 'add' is for sm_90a ('--target sm_90' is for machines that run it)" in warning
+    assert "the program is for sm_80" in warning
+    for target in ("gfx942", "host"):
+        count, warning = replaced(kernel_spec(), target)
+        assert not count
+        assert "kernel 'add' is for cuda, the program is for" in warning
+
+
+def test_the_target_names_the_machine_and_the_code_is_for_an_older_one() -> None:
+    bound = kernel_spec(attributes=BOUND.format("h200"))
+    assert replaced(bound, "h200") == (1, "")
+    count, warning = replaced(bound, "a100")
+    assert not count
+    assert "bound to h200" in warning
+
+
+def test_a_constant_that_a_matcher_shows_in_a_body_is_compared() -> None:
+    # The compiler moves the constant out of the body of the program's op, and compares no value from outside.
+    square, scaled = "%s = arith.mulf %x, %x : f32", "%s = arith.mulf %x, %k : f32"
+    constant = "%k = arith.constant 3.0 : f32\n"
+    add = "%s = arith.addf %x, %y : f32"
+    spec = kernel_spec().replace(add, constant + scaled)
+    program = PROGRAM.replace(add, constant + scaled)
+    assert replaced(spec, "a100", program)[0] == 1
+    assert replaced(spec, "a100", program.replace("3.0", "2.0"))[0] == 0
+    assert replaced(spec, "a100", PROGRAM.replace(add, square))[0] == 0
