@@ -34,7 +34,7 @@ LAYERS = (
     ("pinning", "preprocessing"),
     ("comparing", "compiler", "payloads", "spaces"),
     ("replacing",),
-    ("checking", "dag_to_named", "forms", "passes", "tuning.problems"),
+    ("checking", "dag_to_named", "forms", "kernels", "passes", "tuning.problems"),
     ("opt", "scaffolding", "tuning.programs"),
     ("explaining", "tuning.candidates"),
     ("tuning.devices",),

@@ -36,9 +36,9 @@ def constant(kind: mlir.Type, number: float) -> Value:
     return build("arith.constant", kind, value=value)
 
 
-def filled(kind: mlir.RankedTensorType, number: float) -> Value:
-    """Build a tensor of equal elements."""
-    operands = [constant(kind.element_type, number), build("tensor.empty", kind)]
+def filled(kind: mlir.RankedTensorType, number: float, destination: Value | None = None) -> Value:
+    """Build a tensor of equal elements, in the place of a destination or of a new tensor."""
+    operands = [constant(kind.element_type, number), destination or build("tensor.empty", kind)]
     segments = mlir.DenseI32ArrayAttr.get([1, 1])
     operation = mlir.Operation.create(
         names.FILL,

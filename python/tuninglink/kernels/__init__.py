@@ -1,0 +1,21 @@
+"""Kernels: code for what the compiler does not generate, from providers, in the place of ops."""
+
+from tuninglink.lazy import lazy_imports
+
+with lazy_imports(globals()):
+    from tuninglink.kernels.kernel import (
+        BuiltKernel as BuiltKernel,
+        Candidate as Candidate,
+        KernelCall as KernelCall,
+        KernelError as KernelError,
+        KernelProvider as KernelProvider,
+    )
+    from tuninglink.kernels.problems import (
+        KernelProblem as KernelProblem,
+        ProductProblem as ProductProblem,
+        ScaledAttention as ScaledAttention,
+        kernel_problem as kernel_problem,
+    )
+    from tuninglink.kernels.providers import GROUP as GROUP, kernel_providers as kernel_providers
+    from tuninglink.kernels.steps import Instruction as Instruction, Step as Step
+    from tuninglink.kernels.triton_provider import TritonProvider as TritonProvider

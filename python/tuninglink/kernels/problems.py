@@ -1,0 +1,229 @@
+"""Problems of kernels: the graphs of ops that one kernel computes, as data.
+
+A matcher shows the whole graph: the fill of an accumulator with zeros, the product, and the elementwise ops after it; or an
+attention with its scale. Destinations may be anything, since nothing reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.kernels.steps import Step
+from tuninglink.mlir import defining_op, names
+from tuninglink.payloads import Value, constant, filled
+from tuninglink.replacing import Attention, Contraction, NoFormError, spellings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_SCALE: Final = 3
+
+
+@dataclass(frozen=True)
+class ProductProblem:
+    """A product whose accumulator starts at zero, and elementwise ops after it."""
+
+    contraction: Contraction
+    steps: tuple[Step, ...] = ()
+
+    @classmethod
+    def of(cls, operation: mlir.Operation) -> ProductProblem:
+        """Read the graph that ends with an op of a program.
+
+        Raises:
+            NoFormError: it is something else, or no kernel computes it.
+        """
+        following: list[tuple[mlir.Operation, int]] = []
+        while True:
+            try:
+                contraction = Contraction.of(operation)
+                break
+            except NoFormError:
+                producers = (
+                    [(at, defining_op(value)) for at, value in enumerate(operation.operands[:-1])]
+                    if operation.name == names.GENERIC
+                    else []
+                )
+                chained = [
+                    (at, op) for at, op in producers if op is not None and _is_structured(op)
+                ]
+                if len(chained) != 1:
+                    raise
+                position, producer = chained[0]
+                following.insert(0, (operation, position))
+                if sum(1 for _ in producer.results[0].uses) != 1:
+                    raise NoFormError("its result is used several times") from None
+                operation = producer
+        fill = defining_op(operation.operands[-1])
+        if fill is None or fill.name != names.FILL or not _is_zero(fill.operands[0]):
+            raise NoFormError("its accumulator does not start at zero")
+        loops = contraction.operands[-1]
+        return cls(contraction, tuple(Step.of(op, loops, at) for op, at in following))
+
+    @property
+    def loop_sizes(self) -> Mapping[str, int]:
+        """The sizes of the loops by letter."""
+        return self.contraction.loop_sizes
+
+    @cached_property
+    def spellings(self) -> tuple[ProductProblem, ...]:
+        """The ways in which the problem may be written, with operands of the same layout; its own first."""
+        shapes = [self._shape(loops) for loops in self.contraction.operands]
+        return tuple(
+            replace(self, contraction=other)
+            for other in self.contraction.spellings
+            if [self._shape(loops) for loops in other.operands] == shapes
+            and other.operands[1] == self.contraction.operands[1]
+        )
+
+    def _shape(self, loops: str) -> list[int]:
+        return [self.loop_sizes[loop] for loop in loops]
+
+    @cached_property
+    def operands(self) -> tuple[tuple[str, str], ...]:
+        """The loops and the element types of the operands and the result of the kernel, the result last."""
+        lhs, rhs, output = self.contraction.operands
+        types = self.contraction.types
+        others = [(step.inputs[at], step.types[at]) for step in self.steps for at in step.others]
+        result = self.steps[-1].result if self.steps else types[2]
+        return ((lhs, types[0]), (rhs, types[1]), *others, (output, result))
+
+    @property
+    def taken(self) -> tuple[int, ...]:
+        """The positions, among the values of the graph, of the operands of the kernel."""
+        positions, at = [0, 1], 3
+        for step in self.steps:
+            positions += range(at, at + len(step.others))
+            at += len(step.others) + 1
+        return tuple(positions)
+
+    def tensors(self) -> tuple[mlir.Type, ...]:
+        """Return the types of the values of the graph: operands and destination of the product, then of each step."""
+        kinds = list(self.contraction.tensors())
+        for step in self.steps:
+            loops = [*(step.inputs[at] for at in step.others), self.contraction.operands[-1]]
+            types = [*(step.types[at] for at in step.others), step.result]
+            kinds += [
+                mlir.RankedTensorType.get(self._shape(own), mlir.Type.parse(element))
+                for own, element in zip(loops, types, strict=True)
+            ]
+        return tuple(kinds)
+
+    def numbers(self) -> Mapping[int, float]:
+        """Return an empty dictionary: no value is a number."""
+        return {}
+
+    def build(self, operands: Sequence[Value]) -> Value:
+        """Build the graph at the current insertion point."""
+        lhs, rhs, destination, *rest = operands
+        value = self.contraction.build([lhs, rhs, filled(destination.type, 0, destination)])
+        for step in self.steps:
+            inputs: list[Value] = [rest.pop(0) for _ in step.others]
+            inputs.insert(step.chained, value)
+            value = step.build([*inputs, rest.pop(0)], self.contraction.operands[-1])
+        return value
+
+    def __str__(self) -> str:
+        names_of = [item.name.partition(".")[2] for step in self.steps for item in step.body]
+        shown = [name for name in names_of if name != "constant"]
+        return "_".join([f"product_{self.contraction}", *dict.fromkeys(shown)])
+
+
+@dataclass(frozen=True)
+class ScaledAttention:
+    """An attention with a constant scale."""
+
+    attention: Attention
+    scale: float
+
+    @classmethod
+    def of(cls, operation: mlir.Operation) -> ScaledAttention:
+        """Read an attention of a program.
+
+        Raises:
+            NoFormError: it is something else, or no kernel computes it.
+        """
+        attention = Attention.of(operation)
+        scale = defining_op(operation.operands[_SCALE])
+        value = (
+            scale.attributes["value"]
+            if scale is not None and scale.name == names.CONSTANT
+            else None
+        )
+        if not isinstance(value, mlir.FloatAttr):
+            raise NoFormError("its scale is not a constant")
+        return cls(attention, value.value)
+
+    @property
+    def loop_sizes(self) -> Mapping[str, int]:
+        """The sizes of the loops by letter."""
+        return self.attention.loop_sizes
+
+    @cached_property
+    def spellings(self) -> tuple[ScaledAttention, ...]:
+        """The ways in which the problem may be written, with keys and values of the same layout; its own first."""
+        layout = [loops[-2:] for loops in self.attention.operands]
+        others = spellings(self.attention)
+        same = [other for other in others if [at[-2:] for at in other.operands] == layout]
+        return tuple(replace(self, attention=other) for other in same)
+
+    @cached_property
+    def operands(self) -> tuple[tuple[str, str], ...]:
+        """The loops and the element types of the operands and the result of the kernel, the result last."""
+        both = [*zip(self.attention.operands, self.attention.types, strict=True)]
+        return tuple(both[:_SCALE] + both[_SCALE + 1 :])
+
+    @property
+    def taken(self) -> tuple[int, ...]:
+        """The positions, among the values of the graph, of the operands of the kernel."""
+        return tuple(range(len(self.operands) - 1))
+
+    def tensors(self) -> tuple[mlir.Type, ...]:
+        """Return the types of the values of the graph: all operands but the scale."""
+        kinds = self.attention.tensors()
+        return kinds[:_SCALE] + kinds[_SCALE + 1 :]
+
+    def numbers(self) -> Mapping[int, float]:
+        """Return an empty dictionary: no value is a number."""
+        return {}
+
+    def build(self, operands: Sequence[Value]) -> Value:
+        """Build the graph at the current insertion point."""
+        scale = constant(mlir.Type.parse(self.attention.types[_SCALE]), self.scale)
+        return self.attention.build([*operands[:_SCALE], scale, *operands[_SCALE:]])
+
+    def __str__(self) -> str:
+        return f"attention_{self.attention}"
+
+
+KernelProblem = ProductProblem | ScaledAttention
+
+
+def kernel_problem(operation: mlir.Operation) -> KernelProblem:
+    """Read the graph that ends with an op of a program at the preprocessing stage.
+
+    Raises:
+        NoFormError: no kernel computes it, with the reason.
+    """
+    operation = operation.operation
+    if operation.name == names.ATTENTION:
+        return ScaledAttention.of(operation)
+    return ProductProblem.of(operation)
+
+
+def _is_structured(operation: mlir.Operation) -> bool:
+    return operation.name.startswith("linalg.") and operation.name != names.FILL
+
+
+def _is_zero(value: Value) -> bool:
+    producer = defining_op(value)
+    number = (
+        producer.attributes["value"]
+        if producer is not None and producer.name == names.CONSTANT
+        else None
+    )
+    return isinstance(number, mlir.FloatAttr) and str(number).startswith("0.0")

@@ -1,0 +1,198 @@
+"""Elementwise ops after a product as data, from which matchers and the code of kernels are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree import StructuredOp
+from tuninglink.mlir import defining_op, entries_of, names, thread_context
+from tuninglink.payloads import Value, build, with_maps
+from tuninglink.replacing import FLOATS, NoFormError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_COMPARISONS: Final = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<="} | {13: "!="}
+"""The predicates of `arith.cmpf` that are false for NaN, and the one that is true."""
+
+_NEGATED: Final = {9: "<=", 10: "<", 11: ">=", 12: ">"}
+"""The predicates that are true for NaN: the negation of the other comparison."""
+
+_TRITON: Final = {
+    "arith.addf": "{} + {}",
+    "arith.subf": "{} - {}",
+    "arith.mulf": "{} * {}",
+    "arith.divf": "{} / {}",
+    "arith.negf": "-{}",
+    "arith.maximumf": "tl.maximum({}, {}, propagate_nan=tl.PropagateNan.ALL)",
+    "arith.minimumf": "tl.minimum({}, {}, propagate_nan=tl.PropagateNan.ALL)",
+    "arith.maxnumf": "tl.maximum({}, {})",
+    "arith.minnumf": "tl.minimum({}, {})",
+    "arith.select": "tl.where({}, {}, {})",
+    "math.absf": "tl.abs({})",
+    "math.exp": "tl.exp({}.to(tl.float32))",
+    "math.exp2": "tl.exp2({}.to(tl.float32))",
+    "math.log": "tl.log({}.to(tl.float32))",
+    "math.sqrt": "tl.sqrt({}.to(tl.float32))",
+    "math.rsqrt": "tl.rsqrt({}.to(tl.float32))",
+    "math.erf": "tl.erf({}.to(tl.float32))",
+    "math.tanh": "2 * tl.sigmoid(2 * {}.to(tl.float32)) - 1",
+}
+"""The ops of bodies, and their code."""
+
+_CASTS: Final = ("arith.extf", "arith.truncf")
+ELEMENTS: Final = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32"}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An op of a body.
+
+    Attributes:
+        operands: the numbers of the values that it takes: the inputs of the step first, then the results of instructions.
+        type: the type of its result.
+        attributes: its attributes, as a dictionary of MLIR.
+    """
+
+    name: str
+    operands: tuple[int, ...]
+    type: str
+    attributes: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """An elementwise `linalg.generic`.
+
+    Attributes:
+        inputs: the loops of each input, as those of the product's result.
+        types: the element types of the inputs.
+        chained: the position of the input that the product or the step before computed.
+        result: the element type of the result.
+        body: its instructions, constants first; the last one is yielded.
+    """
+
+    inputs: tuple[str, ...]
+    types: tuple[str, ...]
+    chained: int
+    result: str
+    body: tuple[Instruction, ...]
+
+    @classmethod
+    def of(cls, operation: mlir.Operation, loops: str, chained: int) -> Step:
+        """Read an op on a result with loops, one of whose inputs is chained.
+
+        Raises:
+            NoFormError: it is something else, or no kernel computes it.
+        """
+        op = StructuredOp(operation)
+        (block,) = operation.regions[0].blocks
+        indexed = op.operand_loops
+        allowed = {"indexing_maps", "iterator_types", "operandSegmentSizes"}
+        if operation.name != names.GENERIC or {*operation.attributes} - allowed:
+            raise NoFormError("it is followed by another op")
+        count = len(operation.operands) - 1
+        if indexed[-1] != tuple(range(len(loops))) or indexed[chained] != indexed[-1]:
+            raise NoFormError("it is followed by an op with other loops")
+        inputs = []
+        for dims in indexed[:-1]:
+            letters = [loops[dim] for dim in dims if dim is not None]
+            if None in dims or letters != sorted(letters, key=loops.index):
+                raise NoFormError("it is followed by an op with a transposed operand")
+            inputs.append("".join(letters))
+        # Number the values: inputs, then constants from outside in the order of their use, then results.
+        inner = list(block.operations)
+        outside = [owner for op in inner for at in op.operands if (owner := defining_op(at))]
+        constants = dict.fromkeys(owner for owner in outside if owner.name == names.CONSTANT)
+        listed = [*constants, *(op.operation for op in inner[:-1] if op.operation not in constants)]
+        numbers = dict(zip(list(block.arguments)[:count], range(count), strict=True))
+        body = []
+        for number, item in enumerate(listed, count):
+            if any(operand not in numbers for operand in item.operands) or len(item.results) != 1:
+                raise NoFormError("it is followed by an op that reads other values")
+            operands = tuple(numbers[operand] for operand in item.operands)
+            numbers[item.results[0]] = number
+            attributes = {entry: item.attributes[entry] for entry in item.attributes}
+            text = ", ".join(f"{entry} = {value}" for entry, value in attributes.items())
+            kind = str(item.results[0].type)
+            body.append(Instruction(item.name, operands, kind, f"{{{text}}}"))
+        yielded = inner[-1].operands[0]
+        if numbers.get(yielded) != count + len(body) - 1 or not body:
+            raise NoFormError("it is followed by an op that yields something else")
+        types = op.element_types
+        step = cls(tuple(inputs), types[:-1], chained, types[-1], tuple(body))
+        if any(kind not in FLOATS for kind in types):
+            raise NoFormError("it is followed by an op on other types")
+        step.code("x", ["x"] * count)  # raises for an op without code
+        return step
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The positions of the inputs that are not chained."""
+        return tuple(at for at in range(len(self.inputs)) if at != self.chained)
+
+    def build(self, operands: Sequence[Value], loops: str) -> Value:
+        """Build the op on its inputs and its destination at the current insertion point."""
+        maps = [
+            mlir.AffineMap.get(
+                len(loops), 0, [mlir.AffineDimExpr.get(loops.index(at)) for at in own]
+            )
+            for own in (*self.inputs, loops)
+        ]
+        parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>")
+        operation = with_maps(
+            names.GENERIC,
+            operands,
+            maps,
+            1,
+            iterator_types=mlir.ArrayAttr.get([parallel] * len(loops)),
+            operandSegmentSizes=mlir.DenseI32ArrayAttr.get([len(self.inputs), 1]),
+        )
+        kinds = [value.type.element_type for value in operation.operands]
+        block = operation.regions[0].blocks.append(*kinds)
+        with mlir.InsertionPoint(block):
+            values: list[Value] = list(block.arguments)[:-1]
+            for item in self.body:
+                attributes = entries_of(mlir.Attribute.parse(item.attributes))
+                taken = [values[number] for number in item.operands]
+                values.append(build(item.name, mlir.Type.parse(item.type), *taken, **attributes))
+            mlir.Operation.create("linalg.yield", operands=[values[-1]])
+        result: Value = operation.results[0]
+        return result
+
+    def code(self, name: str, inputs: Sequence[str]) -> list[str]:
+        """Return lines of Triton that compute the result, whose variables begin with a name; the last one assigns it to it."""
+        values = list(inputs)
+        lines = []
+        for number, item in enumerate(self.body):
+            operands = [values[at] for at in item.operands]
+            attributes = entries_of(mlir.Attribute.parse(item.attributes, thread_context()))
+            if item.name == names.CONSTANT:
+                number_attribute = attributes["value"]
+                if not isinstance(number_attribute, mlir.FloatAttr):
+                    raise NoFormError("it is followed by an op on other types")
+                text = repr(number_attribute.value)
+                expression = text if text.strip("-")[0].isdigit() else f'float("{text}")'
+                values.append(f"({expression})")
+                continue
+            if item.name in _CASTS:
+                expression = f"{operands[0]}.to({ELEMENTS[item.type]})"
+            elif item.name == "arith.cmpf":
+                predicate = mlir.IntegerAttr(attributes["predicate"]).value
+                sign = _COMPARISONS.get(predicate) or _NEGATED.get(predicate)
+                if sign is None:
+                    raise NoFormError("it is followed by a comparison without code")
+                expression = f"({operands[0]} {sign} {operands[1]})"
+                expression = expression if predicate in _COMPARISONS else f"{expression} == 0"
+            elif item.name in _TRITON:
+                expression = _TRITON[item.name].format(*operands)
+                if item.type in ("f16", "bf16") and "float32" in expression:
+                    expression = f"({expression}).to({ELEMENTS[item.type]})"
+            else:
+                raise NoFormError(f"it is followed by '{item.name}'")
+            values.append(f"{name}{number}")
+            lines.append(f"{values[-1]} = {expression}")
+        return [*lines, f"{name} = {values[-1]}"]

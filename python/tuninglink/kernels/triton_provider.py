@@ -1,0 +1,175 @@
+"""Kernels of Triton: products and attention, whose source is generated for a problem, and compiled without a GPU."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from tuninglink.kernels.kernel import BuiltKernel, Candidate, KernelError, KernelProvider
+from tuninglink.kernels.problems import KernelProblem, ProductProblem, ScaledAttention
+from tuninglink.kernels.triton_sources import attention_source, product_source, splits
+from tuninglink.mlir import error, note
+from tuninglink.specs import KIB, SHARED_MEMORY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_POINTERS: Final = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32"}
+_SMALL: Final = ("f16", "bf16")
+_PTX_VERSION: Final = 86
+"""The version of PTX that is written, of CUDA 12.7: drivers refuse later ones than their own, and copies to shared memory need this one."""
+_ALIGNMENT: Final = 16
+_BYTES: Final = 2
+_LANES: Final = 32
+_UNUSED: Final = 2
+"""The parameters that Triton adds: two pointers to scratch memory."""
+_HEADER: Final = re.compile(rb"(\.entry [\w$]+\()([^)]*)(\))")
+
+
+class TritonProvider(KernelProvider):
+    """Kernels of Triton, for CUDA. The package `triton` is loaded when the first kernel is made."""
+
+    name: ClassVar[str] = "triton"
+
+    def candidates(self, problem: KernelProblem, architecture: str) -> Sequence[Candidate]:
+        """Return candidates for a product of f16 or bf16 into f32, or an attention in one of them, the most promising first."""
+        capability = _capability(architecture)
+        if capability is None or any(kind not in _SMALL for _, kind in problem.operands[:2]):
+            return ()
+        options: list[dict[str, int]] = []
+        if isinstance(problem, ProductProblem):
+            if any(loop in problem.contraction.outer for loop in "pqrst"):
+                return ()
+            sizes = problem.loop_sizes
+            aligned = all(
+                sizes[loops[-1]] * _BYTES % _ALIGNMENT == 0 for loops, _ in problem.operands[:2]
+            )
+            with_tensors = (0, 1) if capability >= 90 and aligned else (0,)  # noqa: PLR2004
+            tiles = ((128, 256), (128, 128), (64, 128), (64, 256), (128, 64), (64, 64))
+            depths = ((64, 3), (64, 4), (128, 3), (32, 4))
+            for (k, stages), (m, n), tma in product(depths, tiles, with_tensors[::-1]):
+                warps = 8 if m * n > 128 * 128 or (m * n == 128 * 128 and tma) else 4
+                if stages * k * (m + n) * _BYTES <= _memory(capability):
+                    options.append(
+                        {"m": m, "n": n, "k": k, "w": warps, "s": stages, "g": 8, "t": tma}
+                    )
+        elif isinstance(problem, ScaledAttention):
+            attention = problem.attention
+            mask = attention.types[4] if attention.mask is not None else "f32"
+            if mask == "i1":
+                return ()
+            parts = splits(problem.loop_sizes["k"])
+            for stages, (m, warps), j in product(
+                (3, 2, 4), ((128, 8), (128, 4), (64, 4)), (64, 128, 32)
+            ):
+                memory = (m + 2 * stages * j) * sum(parts) * _BYTES
+                if memory <= _memory(capability) and m // warps >= 8:  # noqa: PLR2004
+                    options.append({"m": m, "j": j, "w": warps, "s": stages})
+        return tuple(
+            Candidate(self.name, problem, architecture, tuple(item.items())) for item in options
+        )
+
+    def source(self, candidate: Candidate) -> str:
+        """Return the source of a candidate in Triton, a module of Python with one function."""
+        options = dict(candidate.options)
+        if isinstance(candidate.problem, ProductProblem):
+            return product_source(candidate.problem, candidate.name, options)
+        return attention_source(candidate.problem, candidate.name, options)
+
+    def make(self, candidate: Candidate) -> BuiltKernel:
+        """Compile a candidate to PTX, and have the assembler of the package accept it.
+
+        Raises:
+            KernelError: Triton is not installed, or does not compile it.
+        """
+        try:
+            import triton  # noqa: PLC0415 - an extra
+            from triton.backends.compiler import GPUTarget  # noqa: PLC0415
+            from triton.compiler import ASTSource  # noqa: PLC0415
+        except ImportError:
+            remedy = note("install it: pip install 'tuninglink[kernels]'")
+            raise KernelError(error("Triton is not installed", notes=[remedy])) from None
+        problem, options = candidate.problem, dict(candidate.options)
+        capability = _capability(candidate.architecture)
+        function = load_source(self.source(candidate), candidate.name)
+        kinds = [_POINTERS[kind] for _, kind in problem.operands]
+        source = ASTSource(
+            fn=function,
+            signature=dict(zip(function.arg_names, kinds, strict=True)),
+            attrs={(at,): [["tt.divisibility", _ALIGNMENT]] for at in range(len(kinds))},
+        )
+        flags = {"num_warps": options["w"], "num_stages": options["s"], "enable_fp_fusion": True}
+        knobs = triton.knobs.compilation
+        before = knobs.disable_line_info
+        knobs.disable_line_info = True  # paths of the machine
+        try:
+            compiled = triton.compile(
+                source,
+                target=GPUTarget("cuda", capability, _LANES),
+                options={**flags, "ptx_version": _PTX_VERSION},
+            )
+        except Exception as failure:  # noqa: BLE001 - each stage of Triton raises its own
+            reason = str(failure).strip().splitlines() or [type(failure).__name__]
+            message = f"Triton does not compile '{candidate.name}': {reason[0]}"
+            raise KernelError(error(message)) from None
+        finally:
+            knobs.disable_line_info = before
+        scratch = compiled.metadata.global_scratch_size
+        grid = self.grid(candidate)
+        return BuiltKernel(
+            name=candidate.name,
+            architecture=candidate.architecture,
+            content=_without_scratch(compiled.asm["ptx"].encode(), keeps=bool(scratch)),
+            grid=grid,
+            threads=compiled.metadata.num_warps * _LANES,
+            shared=compiled.metadata.shared,
+            scratch=scratch,
+        )
+
+    def grid(self, candidate: Candidate) -> tuple[int, int, int]:
+        sizes, options = candidate.problem.loop_sizes, dict(candidate.options)
+        rows = -(-sizes["m"] // options["m"])
+        output = candidate.problem.operands[-1][0]
+        outer = prod(sizes[loop] for loop in output if loop not in "mn")
+        if isinstance(candidate.problem, ProductProblem):
+            rows *= -(-sizes["n"] // options["n"])
+        return (rows, outer, 1)
+
+
+def load_source(source: str, name: str) -> Any:
+    """Return the function of a source in Triton, which reads its lines."""
+    path = f"<{name}>"
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    module: dict[str, Any] = {"__name__": name}
+    exec(compile(source, path, "exec"), module)  # noqa: S102 - the source is ours
+    return module[name]
+
+
+def _capability(architecture: str) -> int | None:
+    match = re.fullmatch(r"sm_(\d+)a?", architecture)
+    return int(match[1]) if match and int(match[1]) >= 80 else None  # noqa: PLR2004 - bf16
+
+
+def _memory(capability: int) -> int:
+    return SHARED_MEMORY.get(capability, 99) * KIB
+
+
+def _without_scratch(ptx: bytes, *, keeps: bool) -> bytes:
+    """Return PTX without the last two parameters, pointers to scratch memory, or without the last one if it `keeps` the other.
+
+    Triton reads the second one only if it profiles.
+    """
+    match = _HEADER.search(ptx)
+    assert match is not None, "Triton writes one entry"
+    parameters = match[2].split(b",")
+    count = 1 if keeps else _UNUSED
+    for parameter in parameters[-count:]:
+        name = parameter.split()[-1]
+        if len(re.findall(rb"\b%b\b" % name, ptx)) != 1:
+            message = f"the kernel reads '{name.decode()}', scratch memory that it has not"
+            raise KernelError(error(message))
+    header = match[1] + b",".join(parameters[:-count]).rstrip() + b"\n" + match[3]
+    return ptx[: match.start()] + header + ptx[match.end() :]

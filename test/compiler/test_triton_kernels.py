@@ -1,0 +1,122 @@
+"""Kernels of Triton are compiled without a GPU, fit their declarations, and are in the compiled program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from attention_programs import program_of as attention_program
+from contraction_programs import contraction
+from iree.compiler import ir as mlir
+from kernel_programs import product_program
+
+import tuninglink
+from tuninglink.checking import Checker
+from tuninglink.kernels import (
+    BuiltKernel,
+    Candidate,
+    KernelCall,
+    KernelError,
+    KernelProblem,
+    ProductProblem,
+    ScaledAttention,
+    TritonProvider,
+    kernel_problem,
+    kernel_providers,
+)
+from tuninglink.mlir import collect, thread_context
+from tuninglink.replacing import Attention, spec
+from tuninglink.specs import Ptx
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("triton", reason="the extra 'kernels' is not installed")
+
+ATTENTION = ScaledAttention(
+    Attention(
+        ("abmk", "abjk", "abjn", "", "abmn"),
+        ("f16", "f16", "f16", "f32", "f16"),
+        "abmnkj",
+        (2, 3, 33, 72, 72, 33),
+    ),
+    0.5,
+)
+OPTIONS = {"m": 64, "n": 64, "k": 32, "w": 4, "s": 2, "g": 8, "t": 0}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+
+
+def made(problem: KernelProblem, architecture: str, **options: int) -> BuiltKernel:
+    candidate = Candidate("triton", problem, architecture, tuple(options.items()))
+    return TritonProvider().make(candidate)
+
+
+def compiled(problem: KernelProblem, kernel: BuiltKernel, program: str) -> bytes:
+    """Compile a program with a kernel, which must fit its declaration and be used once."""
+    text = spec([KernelCall(problem, kernel)])
+    assert not Checker().check(text.encode(), "spec.mlir").structure
+    result = tuninglink.compile(
+        program.replace("util.func public", "func.func").replace("util.return", "return").encode(),
+        specs=[text.encode()],
+        target="h200",
+        default_specs=False,
+    )
+    assert len(result.replaced) == 1
+    return result.output
+
+
+def test_a_product_with_steps_is_one_kernel() -> None:
+    program = product_program(33, 40, 72, ("bias", "gelu", "truncation"))
+    module = mlir.Module.parse(program, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    problem = kernel_problem(end.operands[0].owner.operation)
+    kernel = made(problem, "sm_80", **OPTIONS)
+    ptx = Ptx.read(kernel.content)
+    assert ptx is not None
+    assert ptx.architecture == "sm_80"
+    (entry,) = ptx.entries
+    assert entry.parameters == (64,) * 4  # without those for scratch memory
+    output = compiled(problem, kernel, program)
+    assert kernel.content in output
+    assert output.count(b".entry") == 1  # nothing is left to the compiler
+
+
+def test_descriptors_are_made_in_scratch_memory() -> None:
+    problem = ProductProblem(contraction(33, 40, 72, rhs="nk"))
+    kernel = made(problem, "sm_90a", **{**OPTIONS, "t": 1})
+    assert kernel.scratch
+    assert b".target sm_90a" in kernel.content
+    assert kernel.content in compiled(problem, kernel, product_program(33, 40, 72))
+
+
+def test_an_attention_is_replaced_by_iree_compile_as_well() -> None:
+    kernel = made(ATTENTION, "sm_90a", m=64, j=32, w=4, s=2)
+    assert kernel.grid == (1, 6, 1)
+    program = attention_program(ATTENTION.attention)
+    assert kernel.content in compiled(ATTENTION, kernel, program)
+
+
+def test_candidates_fit_the_memory_of_their_architecture() -> None:
+    (provider, *_) = kernel_providers()
+    problem = ProductProblem(contraction(1028, 1024, 4096))
+    for architecture, limit in (("sm_80", 163), ("sm_90a", 227)):
+        candidates = provider.candidates(problem, architecture)
+        assert len(candidates) > 10
+        assert len({candidate.name for candidate in candidates}) == len(candidates)
+        for candidate in candidates:
+            options = dict(candidate.options)
+            needed = 2 * options["s"] * options["k"] * (options["m"] + options["n"])
+            assert needed <= limit * 1024
+            assert not (options["t"] and architecture == "sm_80")
+    assert not provider.candidates(problem, "gfx942")
+    assert not provider.candidates(problem, "sm_75")
+
+
+def test_a_kernel_that_does_not_fit_has_a_reason() -> None:
+    problem = ProductProblem(contraction(1028, 1024, 4096))
+    with pytest.raises(KernelError, match="Triton does not compile 'triton_product_1028"):
+        made(problem, "sm_80", **{**OPTIONS, "m": 48})

@@ -1,0 +1,126 @@
+"""Kernels of Triton compute what NumPy computes in f64, in Triton's interpreter, which needs no GPU."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from contraction_programs import contraction
+from iree.compiler import ir as mlir
+from kernel_programs import product_program, stepped
+from places import ROOT
+
+from tuninglink.kernels import (
+    Candidate,
+    KernelProblem,
+    ProductProblem,
+    ScaledAttention,
+    TritonProvider,
+    kernel_problem,
+)
+from tuninglink.mlir import collect, thread_context
+from tuninglink.replacing import Attention
+
+pytest.importorskip("triton", reason="the extra 'kernels' is not installed")
+
+STEPS = (("bias", "relu", "truncation"), ("gelu", "residual"), ("scale", "gelu", "truncation"))
+TILE = {"m": 16, "n": 32, "k": 16, "w": 4, "s": 2, "g": 2}
+QUERIES = {"m": 16, "j": 16, "w": 4, "s": 2}
+TYPES = {"f16": np.float16, "f32": np.float32}
+
+
+def product(*sizes: int, rhs: str = "kn", steps: tuple[str, ...] = ()) -> ProductProblem:
+    if not steps:
+        return ProductProblem(contraction(*sizes, rhs=rhs))
+    m, n, k = sizes
+    module = mlir.Module.parse(product_program(m, n, k, steps, rhs=rhs), thread_context()).operation
+    (end,) = collect(module, "util.return")
+    problem = kernel_problem(end.operands[0].owner.operation)
+    assert isinstance(problem, ProductProblem)
+    return problem
+
+
+def attention(
+    query: str, key: str, value: str, mask: str | None = None, **sizes: int
+) -> ScaledAttention:
+    masks = () if mask is None else (mask,)
+    output = query[:-1] + "n"
+    kinds = ("f16", "f16", "f16", "f32", *["f16"] * len(masks), "f16")
+    problem = Attention(
+        (query, key, value, "", *masks, output), kinds, "".join(sizes), tuple(sizes.values())
+    )
+    return ScaledAttention(problem, 0.3)
+
+
+CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
+    ("nn, odd m", product(33, 40, 72), {**TILE, "t": 0}, ()),
+    ("nt, odd k", product(33, 40, 71, rhs="nk"), {**TILE, "t": 0}, ()),
+    ("batch", product(3, 17, 33, 20, rhs="nk"), {**TILE, "t": 0}, ()),
+    ("nt, descriptors", product(3, 33, 40, 64, rhs="nk"), {**TILE, "t": 1}, ()),
+    ("nn, descriptors", product(33, 40, 72), {**TILE, "t": 1}, ()),
+    *(("steps", product(17, 40, 24, steps=at, rhs="nk"), {**TILE, "t": 0}, at) for at in STEPS),
+    ("attention", attention("abmk", "abjk", "abjn", a=2, b=2, m=33, n=16, k=16, j=33), QUERIES, ()),
+    ("odd heads", attention("amk", "ajk", "ajn", a=3, m=17, n=40, k=72, j=35), QUERIES, ()),
+    ("turned", attention("amk", "akj", "anj", a=2, m=16, n=24, k=33, j=50), QUERIES, ()),
+    ("groups", attention("apmk", "ajk", "ajn", a=2, p=3, m=17, n=16, k=16, j=20), QUERIES, ()),
+    ("mask", attention("amk", "ajk", "ajn", "mj", a=2, m=17, n=16, k=16, j=35), QUERIES, ()),
+    ("masks", attention("amk", "ajk", "ajn", "amj", a=2, m=17, n=16, k=16, j=35), QUERIES, ()),
+]
+"""Names, problems, options, and the steps after a product."""
+
+
+def arrays(problem: KernelProblem, random: np.random.Generator) -> list[np.ndarray[Any, Any]]:
+    """Return operands, and a result that is overwritten; masks exclude keys, but not all of a query."""
+    found = []
+    for loops, kind in problem.operands:
+        shape = [problem.loop_sizes[loop] for loop in loops]
+        found.append(random.standard_normal(shape).astype(TYPES[kind]))
+    if isinstance(problem, ScaledAttention) and problem.attention.mask is not None:
+        excluded = random.random(found[3].shape) < 0.5
+        excluded[..., :16] = True  # the first tile of keys
+        excluded[..., -1] = False
+        found[3][excluded] = -np.inf
+    found[-1][...] = 7
+    return found
+
+
+def reference(problem: KernelProblem, inputs: list[Any], steps: tuple[str, ...]) -> Any:
+    """Compute a problem in f64."""
+    wide = [value.astype(np.float64) for value in inputs[:-1]]
+    loops = [own for own, _ in problem.operands]
+    if isinstance(problem, ProductProblem):
+        value = np.einsum(f"{loops[0]},{loops[1]}->{loops[-1]}", wide[0], wide[1])
+        return stepped(value, steps, wide[2:])
+    outer = loops[-1][:-1]
+    scores = np.einsum(f"{loops[0]},{loops[1]}->{outer}j", wide[0], wide[1]) * problem.scale
+    scores = scores + (wide[3] if len(wide) > 3 else 0)  # a mask has the last dimensions of them
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    return np.einsum(f"{outer}j,{loops[2]}->{loops[-1]}", weights, wide[2])
+
+
+def test_kernels_compute_what_numpy_computes() -> None:
+    provider, random = TritonProvider(), np.random.default_rng(0)
+    calls, expected = [], []
+    for _, problem, options, steps in CASES:
+        candidate = Candidate("triton", problem, "sm_90a", tuple(options.items()))
+        inputs = arrays(problem, random)
+        expected.append(reference(problem, inputs, steps))
+        calls.append((provider.source(candidate), candidate.name, provider.grid(candidate), inputs))
+    # The interpreter is chosen when Triton is imported.
+    script = ROOT / "test" / "support" / "interpreted_kernels.py"
+    output = subprocess.run(
+        [sys.executable, script],
+        input=pickle.dumps(calls),
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    for (name, *_), result, wanted in zip(CASES, pickle.loads(output), expected, strict=True):
+        error = np.abs(result - wanted).max() / np.abs(wanted).max()
+        assert error < (1e-3 if result.dtype == np.float16 else 1e-5), name

@@ -1,0 +1,63 @@
+"""Run sources of kernels in Triton's interpreter on arrays of NumPy: a process whose environment has TRITON_INTERPRET=1.
+
+Standard input is a pickled list of calls: source, name, grid, operands and result. Standard output gets the results.
+"""
+
+from __future__ import annotations
+
+import linecache
+import pickle
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Buffer:
+    """An array, as far as the interpreter takes it for a tensor of PyTorch."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+        self.dtype = {"float16": "fp16", "float32": "fp32"}[str(array.dtype)]
+
+    def data_ptr(self) -> int:
+        return self.array.ctypes.data
+
+    def untyped_storage(self) -> Buffer:
+        return self
+
+    def cpu(self) -> Buffer:
+        return self
+
+    def new_empty(self, _: int, device: str) -> Buffer:  # noqa: ARG002 - the interpreter names it
+        return Buffer(self.array)
+
+    def set_(self, *_: object) -> None:
+        """Leave the array: the storage is that of the same one."""
+
+    def storage_offset(self) -> int:
+        return 0
+
+    def size(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    def stride(self) -> tuple[int, ...]:
+        return self.array.strides
+
+    def copy_(self, _: Buffer) -> None:
+        """Leave the array, which the kernel has written."""
+
+
+def run(source: str, name: str, grid: tuple[int, int, int], arrays: list[Any]) -> Any:
+    path = f"<{name}>"
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    module: dict[str, Any] = {"__name__": name}
+    exec(compile(source, path, "exec"), module)
+    module[name][grid](*map(Buffer, arrays))
+    return arrays[-1]
+
+
+if __name__ == "__main__":
+    calls = pickle.load(sys.stdin.buffer)
+    pickle.dump([run(*call) for call in calls], sys.stdout.buffer)

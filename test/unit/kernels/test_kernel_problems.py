@@ -1,0 +1,150 @@
+"""Graphs that kernels compute are read from programs; which programs the entries of kernels replace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from attention_programs import program_of as attention_program
+from contraction_programs import contraction
+from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
+from kernel_programs import GENERIC, NAMED, product_program
+from kernel_specs import PTX
+
+from tuninglink.iree import Target
+from tuninglink.kernels import (
+    BuiltKernel,
+    KernelCall,
+    KernelProblem,
+    ProductProblem,
+    ScaledAttention,
+    kernel_problem,
+)
+from tuninglink.mlir import collect, names, thread_context
+from tuninglink.preprocessing import replace_ops
+from tuninglink.replacing import Attention, NoFormError, spec
+from tuninglink.specs import load_spec
+
+ALL = ("bias", "gelu", "residual", "scale", "relu", "truncation")
+KERNEL = BuiltKernel("add", "sm_80", PTX.encode(), (1, 2, 1), 128, 1024)
+"""A kernel that is not run."""
+
+
+def read(program: str) -> KernelProblem:
+    """Return the graph that ends with the value that the function returns."""
+    module = mlir.Module.parse(program, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    return kernel_problem(end.operands[0].owner.operation)
+
+
+def replaces(problem: KernelProblem, program: str) -> bool:
+    """Return whether the entries of a kernel for a problem replace an op of a program."""
+    module = mlir.Module.parse(program, thread_context()).operation
+    # As the compiler does before, which moves constants out of bodies.
+    PassManager.parse("builtin.module(canonicalize,cse)", module.context).run(module)
+    entries = load_spec(spec([KernelCall(problem, KERNEL)]).encode())
+    result = replace_ops(module, [Target.parse("a100")], [entries], None, print)
+    return len(result.replaced) == 1
+
+
+@pytest.mark.parametrize("rhs", ["nk", "kn"])
+@pytest.mark.parametrize("product", [NAMED, GENERIC], ids=["named", "generic"])
+def test_a_product_with_steps_is_read_and_replaced(rhs: str, product: str) -> None:
+    program = product_program(17, 24, 40, ALL, rhs=rhs, product=product)
+    problem = read(program)
+    assert isinstance(problem, ProductProblem)
+    assert problem.operands == (
+        ("mk", "f16"),
+        (rhs, "f16"),
+        ("n", "f32"),
+        ("mn", "f32"),
+        ("mn", "f16"),
+    )
+    # A kernel for one spelling takes the place of both, and of none that computes something else.
+    for spelled in (NAMED, GENERIC):
+        same = product_program(17, 24, 40, ALL, rhs=rhs, product=spelled)
+        assert replaces(problem, same)
+        for old, new in (
+            ("%zero = arith.constant 0.0", "%zero = arith.constant 1.0"),
+            ("0.125", "0.25"),
+            ("math.erf", "math.tanh"),
+            ("arith.cmpf ugt", "arith.cmpf ult"),
+        ):
+            assert old in same
+            assert not replaces(problem, same.replace(old, new))
+        assert not replaces(problem, product_program(17, 24, 40, ALL[1:], rhs=rhs, product=spelled))
+        other = {"nk": "kn", "kn": "nk"}[rhs]
+        assert not replaces(problem, product_program(17, 24, 40, ALL, rhs=other, product=spelled))
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (
+            product_program(8, 8, 8).replace(
+                "%zero = arith.constant 0", "%zero = arith.constant 1"
+            ),
+            "does not start at zero",
+        ),
+        (product_program(8, 8, 8, ["relu"]).replace("ugt", "one"), "comparison without code"),
+        (product_program(8, 8, 8, ["gelu"]).replace("erf", "cos"), "'math.cos'"),
+        (
+            product_program(8, 8, 8, ["bias"]).replace("linalg.yield %r", "linalg.yield %x"),
+            "yields something else",
+        ),
+    ],
+)
+def test_a_graph_without_a_kernel_has_a_reason(program: str, reason: str) -> None:
+    with pytest.raises(NoFormError, match=reason):
+        read(program)
+
+
+def test_a_product_that_is_used_elsewhere_is_computed_there_as_well() -> None:
+    program = product_program(8, 8, 8, ["bias", "residual"])
+    program = program.replace("ins(%s0, %o1", "ins(%s0, %p")
+    with pytest.raises(NoFormError):
+        read(program)
+
+
+ATTENTION = Attention(
+    ("abmk", "abjk", "abjn", "", "abmn"),
+    ("f16", "f16", "f16", "f32", "f16"),
+    "abmnkj",
+    (2, 3, 17, 8, 16, 33),
+)
+
+
+def test_an_attention_is_replaced_in_each_spelling_with_its_scale_only() -> None:
+    problem = ScaledAttention(ATTENTION, 0.5)
+    assert len(problem.spellings) > 2
+    for spelled in problem.spellings:
+        program = attention_program(spelled.attention)
+        assert replaces(problem, program)
+        assert not replaces(replace(problem, scale=3.0), program)
+    other = replace(ATTENTION, operands=("abmk", "abkj", "abjn", "", "abmn"))
+    assert not replaces(problem, attention_program(other))
+    assert not replaces(problem, attention_program(ATTENTION.with_mask("mj", "f16")))
+
+
+def test_a_contraction_whose_accumulation_is_not_shown_is_left_alone() -> None:
+    problem = ProductProblem(contraction(17, 8, 24))
+    module = product_program(17, 8, 24, rhs="kn")
+    assert replaces(problem, module)
+    assert not replaces(problem, module.replace("outs(%i :", "outs(%e :"))
+
+
+def test_the_function_calls_the_kernel_with_its_launch() -> None:
+    text = spec([KernelCall(ProductProblem(contraction(17, 8, 24)), KERNEL)])
+    module = mlir.Module.parse(text, thread_context()).operation
+    (kernel, *others) = collect(module, names.DISPATCH_EXTERN)
+    assert not others
+    assert [str(value.type) for value in kernel.operands] == [
+        "tensor<17x24xf16>",
+        "tensor<24x8xf16>",
+    ]
+    assert [int(size.value) for size in kernel.attributes["workgroup_size"]] == [128, 1, 1]
+    grid = kernel.regions[0].blocks[0].operations[-1].operands
+    assert [int(at.owner.attributes["value"].value) for at in grid] == [1, 2, 1]
+    scratch = replace(KERNEL, scratch=256)
+    assert "tensor<512xi8>" in spec([KernelCall(ProductProblem(contraction(17, 8, 24)), scratch)])
