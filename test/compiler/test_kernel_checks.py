@@ -12,9 +12,11 @@ from tuninglink.checking import Checker
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.rules import Rule
-from tuninglink.specs import architecture_runs
+from tuninglink.specs import architecture_runs, load_spec
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tuninglink.errors import Diagnostic
 
 BOUND = 'tuninglink.targets = ["{}"]'
@@ -177,3 +179,28 @@ def test_a_constant_that_a_matcher_shows_in_a_body_is_compared() -> None:
     assert replaced(spec, "a100", program)[0] == 1
     assert replaced(spec, "a100", program.replace("3.0", "2.0"))[0] == 0
     assert replaced(spec, "a100", PROGRAM.replace(add, square))[0] == 0
+
+
+def test_kernels_are_explained_and_dumped_in_words(tmp_path: Path) -> None:
+    words = "kernel 'add' for sm_80: blocks of 128 threads, 4 KiB of shared memory"
+    explained = tuninglink.explain(
+        PROGRAM.encode(), specs=[kernel_spec().encode()], target="h200", default_specs=False
+    )
+    (sentence,) = explained.replacements
+    assert words in sentence
+    spec = load_spec(kernel_spec().encode())
+    assert f'0x{PTX.encode().hex().upper()}"' in spec.text()
+    assert "0x" not in spec.outline()
+    # Files have the contents, standard output has words.
+    path = tmp_path / "program.mlir"
+    path.write_text(PROGRAM)
+    result = tuninglink.compile(
+        path,
+        specs=[kernel_spec().encode()],
+        target="h200",
+        default_specs=False,
+        dump_specs_to=tmp_path / "specs",
+    )
+    assert len(result.replaced) == 1
+    (file,) = (tmp_path / "specs").glob("preprocessing-*.mlir")
+    assert PTX.encode().hex().upper() in file.read_text()

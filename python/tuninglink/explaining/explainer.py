@@ -162,7 +162,7 @@ class Explainer(Observer):
         replaced = tuple(
             ReplacedOperation(
                 *(item.operation, item.function, item.place, item.spec),
-                *(item.entry.matcher, item.entry.place, item.entry.function, item.entry.form),
+                *(item.entry.matcher, item.entry.place, item.called, item.entry.form),
             )
             for item in compilation.replaced
         )

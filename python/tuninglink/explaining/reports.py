@@ -351,7 +351,7 @@ class ReplacedOperation:
     Attributes:
         operation: the name of the op; `place` is its place in the program, and `function` that which it was in.
         spec: the source of the spec.
-        called: the function of the spec.
+        called: the function of the spec, followed by the kernels that it calls, in words.
         form: what the function does, in words; empty if it does not say so.
     """
 

@@ -56,6 +56,7 @@ from tuninglink.specs import (
     copy_sequence,
     entry_binding,
     is_any_op,
+    kernels_of,
     link_replace_entries,
     link_specs,
     load_spec,
@@ -82,6 +83,7 @@ class Replaced:
         function: the symbol of the function of the program that the op was in.
         place: the place of the op in the program.
         position: the position of the spec among the given ones; their number for a default spec.
+        called: the function of the spec, followed by the kernels that it calls, in words.
     """
 
     operation: str
@@ -90,6 +92,7 @@ class Replaced:
     spec: str
     entry: ReplaceEntry
     position: int
+    called: str = ""
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,11 @@ def replace_ops(
         around = (op for op in ancestors(operation) if op.name == names.UTIL_FUNCTION)
         function = next(map(symbol_name, around), None) or ""
         place, source = place_of(operation.location), specs[position].source
-        item = Replaced(operation.name, function, place, source, entry, position)
+        replacing = specs[position].replacing
+        own = replacing.table.symbols.get(entry.function) if replacing else None
+        kernels = map(str, kernels_of(own)) if own is not None else ()
+        called = ", ".join([entry.function, *kernels])
+        item = Replaced(operation.name, function, place, source, entry, position, called)
         # Nothing uses an op any more that was replaced.
         is_used = any(True for result in operation.results for _ in result.uses)
         (failing if errors and is_used else replaced).append(item)

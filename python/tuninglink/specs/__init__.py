@@ -28,6 +28,7 @@ with lazy_imports(globals()):
         Kernel as Kernel,
         Ptx as Ptx,
         architecture_runs as architecture_runs,
+        holds_code as holds_code,
         kernels_of as kernels_of,
         unfit_kernels as unfit_kernels,
     )

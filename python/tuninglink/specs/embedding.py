@@ -22,6 +22,7 @@ from tuninglink.files import make_directory, write_file
 from tuninglink.iree import ancestors, containers, dispatch_name, target_of
 from tuninglink.mlir import error, names
 from tuninglink.plain_data import HIDDEN, named, to_json
+from tuninglink.specs.kernels import kernels_of
 from tuninglink.specs.spec import Spec, load_spec
 
 
@@ -103,6 +104,7 @@ class DumpedSpec:
     Attributes:
         sha256: the hash of the file's content, in hexadecimal.
         entries: the number of its entries.
+        outline: the text in which kernels are words, not bytes; empty without kernels.
     """
 
     file: str
@@ -110,6 +112,7 @@ class DumpedSpec:
     sha256: str
     entries: int
     content: bytes = field(metadata=HIDDEN)
+    outline: bytes = field(default=b"", metadata=HIDDEN)
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ class Dump:
         write_file(place / INDEX, to_json(self))
 
     def as_stream(self) -> bytes:
-        """Return the specs concatenated; text can be split again at its `// -----` lines."""
+        """Return the specs concatenated; text can be split again at its `// -----` lines, and outlines kernels."""
         if self.format == "mlir":
             users: dict[str, list[str]] = {}
             for use in self.uses:
@@ -160,7 +163,9 @@ class Dump:
             for spec in self.specs:
                 first, *more = users[spec.file]
                 rest = f" and {len(more)} more" if more else ""
-                parts.append(f"// {spec.file}: {first}{rest}\n{spec.content.decode()}")
+                parts.append(
+                    f"// {spec.file}: {first}{rest}\n{(spec.outline or spec.content).decode()}"
+                )
             return "// -----\n".join(parts).encode()
         if len(self.specs) > 1:
             message = (
@@ -196,7 +201,10 @@ def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noq
                     file = f"{stem}-{sha256}.{format}"
                 # Keeping the entries would make a reference cycle with their spec, which could outlive its context.
                 count = len(spec.anatomy.pairs) + len(spec.replace_entries)
-                specs[sha256] = DumpedSpec(file, spec.name, sha256, count, content)
+                kernels = kernels_of(spec.replacing.module) if spec.replacing else ()
+                words = "".join(f"// {kernel}\n" for kernel in kernels)
+                outline = f"{words}{spec.outline()}".encode() if kernels else b""
+                specs[sha256] = DumpedSpec(file, spec.name, sha256, count, content, outline)
             files[attribute] = specs[sha256].file
         uses.append(Use(dispatch, target.name if target else None, files[attribute]))
     return Dump(format, tuple(specs.values()), tuple(uses))

@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, cast
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import Target
-from tuninglink.mlir import collect, entries_of, integer_value, names, parameters
-from tuninglink.specs.embedding import embedded_bytes
+from tuninglink.mlir import collect, entries_of, integer_value, names, parameters, visit
 
 SHARED_MEMORY: Final[Mapping[int, int]] = {
     **dict.fromkeys((75,), 64),
@@ -125,7 +124,8 @@ class Kernel:
                 fields = parameters(item)
                 entries = entries_of(fields[0]) if fields else {}
                 path, data = entries.get("path"), entries.get("data")
-                content = embedded_bytes(data) if data is not None else None
+                is_dense = isinstance(data, mlir.DenseElementsAttr)
+                content = bytes(memoryview(cast("bytes", data))) if is_dense else None
                 objects.append((mlir.StringAttr(path).value if path else "", content))
         return tuple(objects)
 
@@ -172,6 +172,18 @@ class Kernel:
 def kernels_of(function: mlir.Operation) -> tuple[Kernel, ...]:
     """Return the kernels of a function of a spec, or of a whole module."""
     return tuple(map(Kernel, collect(function, names.DISPATCH_EXTERN)))
+
+
+def holds_code(module: mlir.Operation) -> bool:
+    """Return whether a module has operations that run code of the device."""
+    found = False
+
+    def look(operation: mlir.Operation) -> None:
+        nonlocal found
+        found = found or operation.name.startswith("hal.")
+
+    visit(module, look)
+    return found
 
 
 def architecture_runs(architecture: str, target: Target) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from tuninglink.errors import Place, SpecError, TuninglinkError, did_you_mean, reason_for_user
 from tuninglink.files import cannot, write_file
-from tuninglink.mlir import DiagnosticSink, error, note
+from tuninglink.mlir import DiagnosticSink, error, names, note, thread_context
 from tuninglink.specs.sources import LIBRARY, SHA256, SpecArgument, SpecFile, is_url, read_specs
 
 OWN_FILE: Final = "tuninglink.toml"
@@ -154,7 +154,9 @@ class Project:
         """The specs as command-line arguments, with their hashes if they are locked."""
         locked = self._locked  # A lock that nobody may rely on is an error even without specs.
         if locked is None:
-            return tuple(str(self._argument(spec)) for spec in self.specs)
+            unlocked = tuple(map(self._argument, self.specs))
+            self._check_without_kernels(unlocked)
+            return tuple(map(str, unlocked))
         words: list[str] = []
         self._check_proven(self.specs, locked, self.path.name)
         for spec in self.specs:
@@ -171,6 +173,16 @@ class Project:
                 source = _moved(name, self.path.parent, Path())
                 words.append(str(replace(argument, source=source, sha256=sha256)))
         return tuple(words)
+
+    def _check_without_kernels(self, arguments: Sequence[SpecArgument]) -> None:
+        """Check that no spec without a hash of a project that was found holds kernels; a URL is checked when it is read."""
+        for argument in arguments if not self.is_named else ():
+            if argument.sha256 or is_url(argument.source) or argument.source.startswith(LIBRARY):
+                continue
+            for file in argument.files(DiagnosticSink(lambda _: None)):
+                if names.TRANSFORM_MAIN.encode() in file.content:
+                    quiet = DiagnosticSink(lambda _: None)
+                    replace(file, is_unproven=True).load(thread_context(), diagnostics=quiet)
 
     def check_has_specs(self) -> None:
         """Check that there is something to lock."""

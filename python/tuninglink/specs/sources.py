@@ -30,6 +30,7 @@ from tuninglink.errors import Diagnostic, SpecError, TuninglinkError, did_you_me
 from tuninglink.files import cannot, make_directory, write_file
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, error, names, note, show_lines_of, thread_context
+from tuninglink.specs.kernels import holds_code
 from tuninglink.specs.spec import Spec, load_spec
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ class SpecFile:
         targets: the names of the targets that the spec is bound to; empty for any target.
         text: the text that bytecode was made from, if any.
         is_automatic: whether `library:auto` selected the spec, in which case it may not suit the program.
+        is_unproven: whether neither the user nor a hash names the content, which may not hold kernels then.
     """
 
     name: str
@@ -162,6 +164,7 @@ class SpecFile:
     targets: tuple[str, ...] = ()
     text: bytes | None = None
     is_automatic: bool = False
+    is_unproven: bool = False
 
     @cached_property
     def sha256(self) -> str:
@@ -175,8 +178,12 @@ class SpecFile:
         upgrade: bool = True,
         diagnostics: DiagnosticSink | None = None,
     ) -> Spec:
-        """Return the spec. For the options, see `load_spec`."""
-        return load_spec(
+        """Return the spec. For the options, see `load_spec`.
+
+        Raises:
+            SpecError: it cannot be loaded, or is unproven and holds kernels.
+        """
+        spec = load_spec(
             self.content,
             name=self.name,
             context=context,
@@ -184,6 +191,15 @@ class SpecFile:
             diagnostics=diagnostics,
             targets=self.targets,
         )
+        parts = [spec.module, *([spec.replacing.module] if spec.replacing else [])]
+        if self.is_unproven and any(map(holds_code, parts)):
+            message = f"'{self.name}' holds kernels, and nothing proves that it is what you read"
+            remedies = [
+                f"to pin it: {self.name}#sha256={self.sha256}",
+                "'tuninglink lock' pins the specs of a project",
+            ]
+            raise SpecError(error(message, notes=list(map(note, remedies))))
+        return spec
 
 
 @dataclass(frozen=True)
@@ -231,7 +247,8 @@ class SpecArgument:
         elif self.source.startswith(LIBRARY):
             files = library_files(self.source.removeprefix(LIBRARY))
         elif is_url(self.source):
-            files = [SpecFile(self.source, fetch(self.source, self.sha256, diagnostics))]
+            content = fetch(self.source, self.sha256, diagnostics)
+            files = [SpecFile(self.source, content, is_unproven=not self.sha256)]
         else:
             paths = [path]
             if path.is_dir():

@@ -84,6 +84,10 @@ class SpecKind(Enum):
     OPAQUE = "opaque spec"
 
 
+_OUTLINED: Final = 64
+"""The number of elements of a constant that an outline shows."""
+
+
 @dataclass(frozen=True)
 class EntryPoint:
     """A named sequence that the compiler runs on a dispatch, with its symbol and the reference to it."""
@@ -366,6 +370,10 @@ class Spec:
     def text(self) -> str:
         """Return the spec as MLIR text."""
         return to_text(self._whole)
+
+    def outline(self) -> str:
+        """Return the spec as MLIR text without the contents of objects, which is not a spec that can be used."""
+        return str(self._whole.get_asm(large_elements_limit=_OUTLINED)).rstrip("\n") + "\n"
 
     def bytecode(self) -> bytes:
         """Return the spec as MLIR bytecode, with locations."""
