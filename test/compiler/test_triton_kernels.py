@@ -112,6 +112,8 @@ def test_candidates_fit_the_memory_of_their_architecture() -> None:
             needed = 2 * options["s"] * options["k"] * (options["m"] + options["n"])
             assert needed <= limit * 1024
             assert not (options["t"] and architecture == "sm_80")
+    assert not provider.candidates(ProductProblem(contraction(70_000, 8, 8, 8)), "sm_80")
+    assert not provider.candidates(ProductProblem(contraction(65_536, 32_768, 8)), "sm_80")
     assert not provider.candidates(problem, "gfx942")
     assert not provider.candidates(problem, "sm_75")
 

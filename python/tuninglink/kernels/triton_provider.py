@@ -24,6 +24,8 @@ _PTX_VERSION: Final = 86
 _ALIGNMENT: Final = 16
 _BYTES: Final = 2
 _LANES: Final = 32
+_MOST_ELEMENTS: Final = 1 << 31
+_MOST_BATCHES: Final = 65_535
 _UNUSED: Final = 2
 """The parameters that Triton adds: two pointers to scratch memory."""
 _HEADER: Final = re.compile(rb"(\.entry [\w$]+\()([^)]*)(\))")
@@ -39,11 +41,17 @@ class TritonProvider(KernelProvider):
         capability = _capability(architecture)
         if capability is None or any(kind not in _SMALL for _, kind in problem.operands[:2]):
             return ()
+        # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
+        sizes = problem.loop_sizes
+        elements = [
+            prod(sizes[at] for at in loops if at in "mnkj") for loops, _ in problem.operands
+        ]
+        if max(elements) >= _MOST_ELEMENTS or self.batches(problem) > _MOST_BATCHES:
+            return ()
         options: list[dict[str, int]] = []
         if isinstance(problem, ProductProblem):
             if any(loop in problem.contraction.outer for loop in "pqrst"):
                 return ()
-            sizes = problem.loop_sizes
             aligned = all(
                 sizes[loops[-1]] * _BYTES % _ALIGNMENT == 0 for loops, _ in problem.operands[:2]
             )
@@ -130,13 +138,17 @@ class TritonProvider(KernelProvider):
         )
 
     def grid(self, candidate: Candidate) -> tuple[int, int, int]:
+        """Return the numbers of blocks of a candidate."""
         sizes, options = candidate.problem.loop_sizes, dict(candidate.options)
         rows = -(-sizes["m"] // options["m"])
-        output = candidate.problem.operands[-1][0]
-        outer = prod(sizes[loop] for loop in output if loop not in "mn")
         if isinstance(candidate.problem, ProductProblem):
             rows *= -(-sizes["n"] // options["n"])
-        return (rows, outer, 1)
+        return (rows, self.batches(candidate.problem), 1)
+
+    def batches(self, problem: KernelProblem) -> int:
+        """Return the number of products or attentions."""
+        output, _ = problem.operands[-1]
+        return prod(problem.loop_sizes[loop] for loop in output if loop not in "mn")
 
 
 def load_source(source: str, name: str) -> Any:
