@@ -23,8 +23,16 @@ if TYPE_CHECKING:
 _SCALE: Final = 3
 
 
+class _Graph:
+    """What the problems of kernels share."""
+
+    def numbers(self) -> Mapping[int, float]:
+        """Return an empty dictionary: no value is a number."""
+        return {}
+
+
 @dataclass(frozen=True)
-class ProductProblem:
+class ProductProblem(_Graph):
     """A product whose accumulator starts at zero, and elementwise ops after it."""
 
     contraction: Contraction
@@ -113,10 +121,6 @@ class ProductProblem:
             ]
         return tuple(kinds)
 
-    def numbers(self) -> Mapping[int, float]:
-        """Return an empty dictionary: no value is a number."""
-        return {}
-
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the graph at the current insertion point."""
         lhs, rhs, destination, *rest = operands
@@ -134,7 +138,7 @@ class ProductProblem:
 
 
 @dataclass(frozen=True)
-class ScaledAttention:
+class ScaledAttention(_Graph):
     """An attention with a constant scale."""
 
     attention: Attention
@@ -186,10 +190,6 @@ class ScaledAttention:
         """Return the types of the values of the graph: all operands but the scale."""
         kinds = self.attention.tensors()
         return kinds[:_SCALE] + kinds[_SCALE + 1 :]
-
-    def numbers(self) -> Mapping[int, float]:
-        """Return an empty dictionary: no value is a number."""
-        return {}
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the graph at the current insertion point."""

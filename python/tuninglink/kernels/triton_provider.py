@@ -42,6 +42,7 @@ class TritonProvider(KernelProvider):
         if capability is None or any(kind not in _SMALL for _, kind in problem.operands[:2]):
             return ()
         # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
+        memory = SHARED_MEMORY.get(capability, 99) * KIB
         sizes = problem.loop_sizes
         elements = [
             prod(sizes[at] for at in loops if at in "mnkj") for loops, _ in problem.operands
@@ -60,7 +61,7 @@ class TritonProvider(KernelProvider):
             depths = ((64, 3), (64, 4), (128, 3), (32, 4))
             for (k, stages), (m, n), tma in product(depths, tiles, with_tensors[::-1]):
                 warps = 8 if m * n > 128 * 128 or (m * n == 128 * 128 and tma) else 4
-                if stages * k * (m + n) * _BYTES <= _memory(capability):
+                if stages * k * (m + n) * _BYTES <= memory:
                     options.append(
                         {"m": m, "n": n, "k": k, "w": warps, "s": stages, "g": 8, "t": tma}
                     )
@@ -73,8 +74,8 @@ class TritonProvider(KernelProvider):
             for stages, (m, warps), j in product(
                 (3, 2, 4), ((128, 8), (128, 4), (64, 4)), (64, 128, 32)
             ):
-                memory = (m + 2 * stages * j) * sum(parts) * _BYTES
-                if memory <= _memory(capability) and m // warps >= 8:  # noqa: PLR2004
+                needed = (m + 2 * stages * j) * sum(parts) * _BYTES
+                if needed <= memory and m // warps >= 8:  # noqa: PLR2004
                     options.append({"m": m, "j": j, "w": warps, "s": stages})
         return tuple(
             Candidate(self.name, problem, architecture, tuple(item.items())) for item in options
@@ -163,10 +164,6 @@ def load_source(source: str, name: str) -> Any:
 def _capability(architecture: str) -> int | None:
     match = re.fullmatch(r"sm_(\d+)a?", architecture)
     return int(match[1]) if match and int(match[1]) >= 80 else None  # noqa: PLR2004 - bf16
-
-
-def _memory(capability: int) -> int:
-    return SHARED_MEMORY.get(capability, 99) * KIB
 
 
 def _without_scratch(ptx: bytes, *, keeps: bool) -> bytes:

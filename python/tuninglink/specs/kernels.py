@@ -9,13 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, cast
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import Target
-from tuninglink.mlir import collect, entries_of, integer_value, names, parameters, visit
+from tuninglink.mlir import (
+    collect,
+    entries_of,
+    integer_value,
+    integers_of,
+    names,
+    parameters,
+    visit,
+)
 
 SHARED_MEMORY: Final[Mapping[int, int]] = {
     **dict.fromkeys((75,), 64),
@@ -100,63 +107,54 @@ class Ptx:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A `hal.dispatch.extern` of a spec."""
+    """A `hal.dispatch.extern` of a spec.
+
+    Attributes:
+        name: its name in its object.
+        backends: the backends that it has objects for, as `#hal.executable.target` names them.
+        ptx: what its first object in the spec declares if that is PTX.
+        bindings: the number of buffers: operands, then results.
+        constants: the number of 32-bit constants after the bindings.
+        block: the numbers of threads of a block; empty if they are not declared.
+        shared: the declared shared memory of a block in bytes.
+    """
 
     operation: mlir.Operation
+    name: str
+    backends: tuple[str, ...]
+    ptx: Ptx | None
+    bindings: int
+    constants: int
+    block: tuple[int, ...]
+    shared: int
 
-    @property
-    def name(self) -> str:
-        """The name of the kernel in its object."""
-        return mlir.StringAttr(self.operation.attributes["export_name"]).value
-
-    @property
-    def backends(self) -> tuple[str, ...]:
-        """The backends that it has objects for, as `#hal.executable.target` names them."""
-        targets = [parameters(target) for target in self._array("targets")]
-        return tuple(mlir.StringAttr(fields[0]).value for fields in targets if fields)
-
-    @cached_property
-    def objects(self) -> tuple[tuple[str, bytes | None], ...]:
-        """The names of its objects, with their contents where they are in the spec."""
-        objects = []
-        for listed in self._array("target_objects"):
+    @classmethod
+    def read(cls, operation: mlir.Operation) -> Kernel:
+        """Read the attributes of an op."""
+        given = {name: operation.attributes[name] for name in operation.attributes}
+        targets = [parameters(target) for target in mlir.ArrayAttr(given["targets"])]
+        backends = tuple(mlir.StringAttr(fields[0]).value for fields in targets if fields)
+        # The contents of the objects that are in the spec.
+        contents = []
+        for listed in mlir.ArrayAttr(given["target_objects"]):
             for item in mlir.ArrayAttr(listed):
                 fields = parameters(item)
-                entries = entries_of(fields[0]) if fields else {}
-                path, data = entries.get("path"), entries.get("data")
-                is_dense = isinstance(data, mlir.DenseElementsAttr)
-                content = bytes(memoryview(cast("bytes", data))) if is_dense else None
-                objects.append((mlir.StringAttr(path).value if path else "", content))
-        return tuple(objects)
-
-    @cached_property
-    def ptx(self) -> Ptx | None:
-        """What its first object declares if that is PTX."""
-        content = next((content for _, content in self.objects), None)
-        return Ptx.read(content) if content is not None else None
-
-    @property
-    def constants(self) -> int:
-        """The number of 32-bit constants after the bindings."""
-        found = re.search(r"constants = (\d+)", str(self.operation.attributes["layout"]))
-        return int(found[1]) if found else 0
-
-    @property
-    def bindings(self) -> int:
-        """The number of buffers: operands, then results."""
-        return str(self.operation.attributes["layout"]).count("pipeline.binding<")
-
-    @property
-    def block(self) -> tuple[int, ...]:
-        """The numbers of threads of a block; empty if they are not declared."""
-        declared = self.operation.attributes.get("workgroup_size")
-        return tuple(map(integer_value, mlir.ArrayAttr(declared))) if declared else ()
-
-    @property
-    def shared(self) -> int:
-        """The declared shared memory of a block in bytes."""
-        declared = self.operation.attributes.get("workgroup_local_memory")
-        return integer_value(declared) if declared else 0
+                data = entries_of(fields[0]).get("data") if fields else None
+                if isinstance(data, mlir.DenseElementsAttr):
+                    contents.append(bytes(memoryview(cast("bytes", data))))
+        layout = str(given["layout"])
+        constants = re.search(r"constants = (\d+)", layout)
+        memory = given.get("workgroup_local_memory")
+        return cls(
+            operation,
+            mlir.StringAttr(given["export_name"]).value,
+            backends,
+            Ptx.read(contents[0]) if contents else None,
+            layout.count("pipeline.binding<"),
+            int(constants[1]) if constants else 0,
+            tuple(integers_of(given.get("workgroup_size"))),
+            integer_value(memory) if memory is not None else 0,
+        )
 
     def __str__(self) -> str:
         what = self.ptx.architecture if self.ptx else ", ".join(self.backends)
@@ -164,14 +162,10 @@ class Kernel:
         memory = f", {self.shared / KIB:.3g} KiB of shared memory" if self.shared else ""
         return f"kernel '{self.name}' for {what}: blocks of {threads} threads{memory}"
 
-    def _array(self, name: str) -> mlir.ArrayAttr | tuple[()]:
-        value = self.operation.attributes.get(name)
-        return mlir.ArrayAttr(value) if value is not None else ()
-
 
 def kernels_of(function: mlir.Operation) -> tuple[Kernel, ...]:
     """Return the kernels of a function of a spec, or of a whole module."""
-    return tuple(map(Kernel, collect(function, names.DISPATCH_EXTERN)))
+    return tuple(map(Kernel.read, collect(function, names.DISPATCH_EXTERN)))
 
 
 def holds_code(module: mlir.Operation) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
@@ -45,25 +45,22 @@ def kernel_faults(
     """Yield what is wrong with the kernels of the function of an entry."""
     binding = entry_binding(entries.entries[position], entries)
     for kernel in kernels_of(function):
-        for message, remedy in _declaration(kernel, binding):
-            yield _fault(kernel, message, remedy, Rule.KERNEL)
-        for message, remedy in _sizes(kernel):
-            yield _fault(kernel, message, remedy, Rule.KERNEL_SIZES)
+        declaration = ((Rule.KERNEL, *fault) for fault in _declaration(kernel, binding))
+        sizes = ((Rule.KERNEL_SIZES, *fault) for fault in _sizes(kernel))
+        for rule, message, remedy in (*declaration, *sizes):
+            text = f"kernel '{kernel.name}' {message}"
+            yield error(text, kernel.operation, [note(remedy)], rule)
         if kernel.ptx is None and binding is not None:
             message = f"kernel '{kernel.name}' is not checked: its object is not PTX in the spec"
             place = place_of(kernel.operation.location)
             yield Diagnostic(Severity.REMARK, message, place, rule=Rule.UNDECIDED)
 
 
-def _fault(kernel: Kernel, message: str, remedy: str, rule: Rule) -> Diagnostic:
-    return error(f"kernel '{kernel.name}' {message}", kernel.operation, [note(remedy)], rule)
-
-
 def _declaration(kernel: Kernel, binding: Binding) -> Iterator[tuple[str, str]]:
     """Yield how a declaration differs from its object, each time with a remedy."""
     # 1. What is not in the object: the block, and the buffers of the op.
-    tensors = [value for value in kernel.operation.operands if _is_tensor(value)]
-    buffers = len(tensors) + len(kernel.operation.results)
+    values = (*kernel.operation.operands, *kernel.operation.results)
+    buffers = sum(isinstance(value.type, mlir.RankedTensorType) for value in values)
     if buffers != kernel.bindings:
         counts = f"{counted(kernel.bindings, 'binding')} for {counted(buffers, 'tensor')}"
         yield f"has {counts}", "its layout has one binding for each operand and result"
@@ -134,9 +131,10 @@ def _memory(kernel: Kernel, ptx: Ptx, bound: Sequence[Target]) -> Iterator[tuple
 def _sizes(kernel: Kernel) -> Iterator[tuple[str, str]]:
     """Yield sizes of operands that are not multiples of what the author of a kernel declares."""
     declared = kernel.operation.attributes.get(MULTIPLES)
-    tensors = [value for value in kernel.operation.operands if _is_tensor(value)]
+    kinds = [value.type for value in kernel.operation.operands]
+    tensors = [kind for kind in kinds if isinstance(kind, mlir.RankedTensorType)]
     for number, divisors in enumerate(mlir.ArrayAttr(declared) if declared is not None else ()):
-        kind = tensors[number].type if number < len(tensors) else None
+        kind = tensors[number] if number < len(tensors) else None
         for at, divisor in enumerate(integers_of(divisors)):
             if kind is None or at >= kind.rank:
                 yield (
@@ -147,7 +145,3 @@ def _sizes(kernel: Kernel) -> Iterator[tuple[str, str]]:
                 size = "a dynamic size" if kind.is_dynamic_dim(at) else kind.get_dim_size(at)
                 message = f"assumes a multiple of {divisor} in dimension {at} of operand {number}, which has {size}"
                 yield message, "take a kernel that masks the rest, or pad the operand"
-
-
-def _is_tensor(value: mlir.Value[Any]) -> bool:
-    return isinstance(value.type, mlir.RankedTensorType)
