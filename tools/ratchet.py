@@ -16,23 +16,23 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (2855, 130),
+    "": (2853, 130),
     "mlir.dialects": (7, 0),
     "pages": (31, 1),
     "workers": (673, 37),
-    "mlir": (1497, 82),
+    "mlir": (1499, 82),
     "solver": (2457, 121),
-    "iree": (2978, 134),
+    "iree": (2987, 134),
     "spaces.model": (1337, 90),
     "upgrading": (3660, 137),
     "spaces.cpu": (1449, 45),
     "spaces.gpu": (3344, 138),
-    "specs": (5287, 272),
+    "specs": (5541, 282),
     "matching": (5064, 184),
     "spaces.spirv": (841, 35),
-    "specs.verification": (1616, 43),
+    "specs.verification": (1764, 47),
     "comparing": (584, 19),
-    "compiler": (3068, 119),
+    "compiler": (3083, 120),
     "payloads": (2078, 90),
     "spaces": (1939, 87),
     "checking": (1629, 56),
@@ -52,18 +52,18 @@ LIMITS: Final = {
     "tuning": (4068, 155),
     "forms": (1336, 74),
     "replacing": (679, 41),
-    "preprocessing": (331, 10),
-    "pinning": (512, 27),
+    "preprocessing": (386, 11),
+    "pinning": (515, 27),
     "scaffolding": (859, 27),
     "runner": (621, 25),
-    "files": (0, 0),
+    "kernels": (1066, 52),
     "doctor": (244, 9),
     "cli": (5397, 194),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 257
+MOST_FILES: Final = 266
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
