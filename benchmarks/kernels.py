@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import statistics
 import time
@@ -67,9 +68,8 @@ def product(m: int, n: int, k: int, *, gelu: bool, count: int = 20) -> dict[str,
             )
     shared = [((n, k), "f16"), *([((n,), "f32")] if gelu else [])]
     name = f"product {m}x{n}x{k}" + (" bias gelu" if gelu else "")
-    return problem_of(
-        name, count, ((m, k), "f16"), shared, ((m, n), "f16" if gelu else "f32"), body
-    )
+    value = ((m, n), "f16" if gelu else "f32")
+    return problem_of(name, count, ((m, k), "f16"), shared, result=value, body=body)
 
 
 def attention(batch: int, heads: int, length: int, size: int, count: int = 10) -> dict[str, Any]:
@@ -156,9 +156,7 @@ def reference(problem: dict[str, Any], first: list[Any]) -> Any:
         value = query @ others[0].T
         if len(others) > 1:
             value = value + others[1]
-            from math import erf  # noqa: PLC0415
-
-            value = value * 0.5 * (1 + np.vectorize(erf)(value * 0.70710678118))
+            value = value * 0.5 * (1 + np.vectorize(math.erf)(value * 0.70710678118))
         return value
     scores = query @ others[0].swapaxes(-1, -2) * query.shape[-1] ** -0.5
     weights = np.exp(scores - scores.max(-1, keepdims=True))
