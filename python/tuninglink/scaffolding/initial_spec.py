@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from importlib import metadata
 
 from iree.compiler import ir as mlir
 
@@ -337,6 +336,8 @@ class _SpecWriter:
             name for matchers in used.values() for names_ in matchers.values() for name in names_
         }
         flags = {FLAGS: list(own_flags)} if own_flags else {}
+        from importlib import metadata  # noqa: PLC0415 - the other specs do not need it
+
         version = metadata.version("iree-base-compiler")
         about = {"compiler": version, **flags}
         kept = [

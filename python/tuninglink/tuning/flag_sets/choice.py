@@ -420,10 +420,9 @@ def _compare(
     # Forms, which are known once the dispatches of the default are formed, come before sets that have to wait.
     begun = (DEFAULT, *sets[: compiler.most_jobs - 1])
     jobs = {flag_set: compiler.submit(flag_set) for flag_set in begun}
-    uri = settings.devices[0] if settings.devices else default_device(backend)
-    is_local = driver_of(uri) in LOCAL_DRIVERS
-    patience = max(seconds, _AWAITED_PART * left) if backend and not is_local else seconds
-    backends = compiler.backends(patience)
+    uri = settings.devices[0] if settings.devices else default_device(backend) if backend else ""
+    is_gpu = bool(uri) and driver_of(uri) not in LOCAL_DRIVERS
+    backends = compiler.backends(max(seconds, _AWAITED_PART * left) if is_gpu else seconds)
     if backends and backends[0] != backend:
         (backend, *_), sets = backends, _sets(backends[0], options)
         jobs = {DEFAULT: jobs[DEFAULT]}
