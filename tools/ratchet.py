@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (850, 46),
     "tuning.deciding": (3317, 161),
     "tuning.database": (1891, 81),
-    "tuning.flag_sets": (1626, 76),
+    "tuning.flag_sets": (1625, 76),
     "tuning.scheduling": (2220, 148),
     "tuning": (4068, 155),
     "forms": (1336, 74),
