@@ -335,9 +335,9 @@ class _SpecWriter:
         tuned = {
             name for matchers in used.values() for names_ in matchers.values() for name in names_
         }
-        flags = {FLAGS: list(own_flags)} if own_flags else {}
         from importlib import metadata  # noqa: PLC0415 - the other specs do not need it
 
+        flags = {FLAGS: list(own_flags)} if own_flags else {}
         version = metadata.version("iree-base-compiler")
         about = {"compiler": version, **flags}
         kept = [
