@@ -54,7 +54,7 @@ LIMITS: Final = {
     "replacing": (679, 41),
     "preprocessing": (386, 11),
     "pinning": (515, 27),
-    "scaffolding": (859, 27),
+    "scaffolding": (860, 27),
     "runner": (621, 25),
     "kernels": (1066, 52),
     "doctor": (244, 9),
