@@ -22,6 +22,7 @@ from pathlib import Path
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import thread_context
+from tuninglink.programs import Failure, read_program
 from tuninglink.spaces import ProviderRegistry, current_names
 from tuninglink.tuning.candidates import (
     MOST_ACCUMULATORS,
@@ -32,7 +33,6 @@ from tuninglink.tuning.candidates import (
     apply_candidate,
     prepare,
 )
-from tuninglink.tuning.programs import Failure, read_program
 
 HERE = Path(__file__).parent
 PROGRAM = HERE.parent / "examples" / "mmt_2048x1280x5120.mlir"

@@ -21,9 +21,9 @@ from dask_processes import DaskProcesses
 from programs import TARGETS
 from tuning_programs import matmul, prepared
 
+from tuninglink.devices import Cluster, ClusterPool
+from tuninglink.programs import Failure
 from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.devices import Cluster, ClusterPool
-from tuninglink.tuning.programs import Failure
 
 _SECONDS = 60.0
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from program_files import FIGURES
 
-from tuninglink.tuning.devices import physical_cores
+from tuninglink.devices import physical_cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

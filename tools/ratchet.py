@@ -39,10 +39,10 @@ LIMITS: Final = {
     "passes": (1193, 24),
     "tuning.problems": (1768, 93),
     "opt": (2091, 87),
-    "tuning.programs": (2087, 81),
+    "programs": (2087, 81),
     "explaining": (1790, 73),
     "tuning.candidates": (1226, 58),
-    "tuning.devices": (4150, 202),
+    "devices": (4150, 202),
     "tuning.references": (1871, 93),
     "tuning.search": (850, 46),
     "tuning.deciding": (3317, 161),
@@ -69,7 +69,7 @@ SHORTEST_MEAN: Final = 14.1
 
 
 def package_of(path: Path) -> str:
-    """Return the package of a module, such as `tuning.devices`; empty for a module beside the packages."""
+    """Return the package of a module, such as `devices`; empty for a module beside the packages."""
     if path.is_relative_to(PASSES):
         return "passes"
     return ".".join(path.relative_to(PACKAGES).parts[:-1])

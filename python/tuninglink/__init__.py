@@ -34,6 +34,7 @@ with lazy_imports(globals()):
         PayloadError as PayloadError,
         payload_for as payload_for,
     )
+    from tuninglink.programs import CallOptions as CallOptions
     from tuninglink.scaffolding import InitSpec as InitSpec, init_spec as init_spec
     from tuninglink.specs import Spec as Spec, default_spec as default_spec, load_spec as load_spec
     from tuninglink.tuning import (
@@ -43,5 +44,4 @@ with lazy_imports(globals()):
         verify as verify,
     )
     from tuninglink.tuning.deciding import TuningSettings as TuningSettings
-    from tuninglink.tuning.programs import CallOptions as CallOptions
     from tuninglink.upgrading import Upgraded as Upgraded, upgrade as upgrade

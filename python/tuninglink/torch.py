@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from tuninglink.compiler import Compilation
     from tuninglink.explaining import Explanation
+    from tuninglink.programs import CallOptions
     from tuninglink.specs import Spec
     from tuninglink.tuning import Tuned
     from tuninglink.tuning.deciding import TuningSettings
-    from tuninglink.tuning.programs import CallOptions
 
 
 try:
@@ -111,7 +111,7 @@ def call_options(
         The call. Its inputs are random without example arguments, or if some arguments are not tensors. It has no
         expected results for a model in training mode.
     """
-    from tuninglink.tuning.programs import CallOptions, GivenInput  # noqa: PLC0415 - as in `tune`
+    from tuninglink.programs import CallOptions, GivenInput  # noqa: PLC0415 - as in `tune`
 
     is_random = isinstance(model, torch.nn.Module) and model.training  # such as dropout
     if isinstance(model, torch.export.ExportedProgram):

@@ -26,14 +26,14 @@ from device_benchmarks import make_inputs
 from tuning_programs import matmul
 
 from tuninglink.compiler import set_up_command_line
-from tuninglink.spaces import ProviderRegistry
-from tuninglink.tuning.candidates import CandidateCompiler, prepare
-from tuninglink.tuning.devices import (
+from tuninglink.devices import (
     AheadLoader,
     Loader,
     open_device,
 )
-from tuninglink.tuning.programs import Benchmark, read_program
+from tuninglink.programs import Benchmark, read_program
+from tuninglink.spaces import ProviderRegistry
+from tuninglink.tuning.candidates import CandidateCompiler, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,16 +20,16 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.devices import DeviceProcess
+from tuninglink.programs import Correctness, Failure, read_program
 from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.devices import DeviceProcess
-from tuninglink.tuning.programs import Correctness, Failure, read_program
 from tuninglink.tuning.references import Reference, References, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tuninglink.tuning.devices import Device
-    from tuninglink.tuning.programs import TuningTask
+    from tuninglink.devices import Device
+    from tuninglink.programs import TuningTask
 
 HOST: Final = (
     "--iree-hal-target-device=local",

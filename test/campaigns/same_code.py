@@ -22,17 +22,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import set_up_command_line
+from tuninglink.devices import Device, DeviceProcess, Rounds
+from tuninglink.programs import read_program
 from tuninglink.tuning.candidates import compile_program
 from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules
-from tuninglink.tuning.devices import Device, DeviceProcess, Rounds
-from tuninglink.tuning.programs import read_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.devices import Answer, DeviceDescription, Request
+    from tuninglink.programs import Benchmark, Failure
     from tuninglink.tuning.deciding import RaceResult
-    from tuninglink.tuning.devices import Answer, DeviceDescription, Request
-    from tuninglink.tuning.programs import Benchmark, Failure
 
 SIZES: Final = ((1, 1024, 1024), (64, 64, 64), (8, 768, 768), (128, 256, 256), (384, 384, 384))
 HOST: Final = (

@@ -9,9 +9,9 @@ from places import ROOT
 from programs import TARGETS
 from tuning_programs import compiler_for, matmul, prepared
 
+from tuninglink.programs import Benchmark
 from tuninglink.spaces import SelectionError, SpaceSelection
 from tuninglink.spaces.model import FixedKnob
-from tuninglink.tuning.programs import Benchmark
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate, PreparedTask

@@ -14,12 +14,12 @@ from tuninglink.compiler import Phase, compiler_run, materialize_encodings
 from tuninglink.iree import find_root_ops
 from tuninglink.mlir import collect, names, thread_context, to_text
 from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.programs import Failure, read_program
 from tuninglink.solver import Verdict
 from tuninglink.spaces.cpu import CpuSpace
 from tuninglink.spaces.model import Workload, read_configuration, read_workload
 from tuninglink.tuning.candidates import CandidateCompiler, prepare
 from tuninglink.tuning.deciding import WinnerVerification
-from tuninglink.tuning.programs import Failure, read_program
 
 if TYPE_CHECKING:
     from pathlib import Path

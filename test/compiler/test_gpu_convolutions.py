@@ -8,10 +8,10 @@ import pytest
 from programs import TARGETS
 from tuning_programs import ZERO, compiler_for, prepared, whole_samples
 
+from tuninglink.programs import Benchmark, Failure
 from tuninglink.spaces import SpaceSelection
 from tuninglink.spaces.model import FixedKnob
 from tuninglink.tuning.deciding import WinnerVerification
-from tuninglink.tuning.programs import Benchmark, Failure
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate

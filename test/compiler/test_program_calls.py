@@ -9,7 +9,7 @@ import pytest
 from programs import TARGETS
 
 from tuninglink.errors import CompileError
-from tuninglink.tuning.programs import (
+from tuninglink.programs import (
     CallOptions,
     FunctionWeight,
     GivenInput,
@@ -20,7 +20,7 @@ from tuninglink.tuning.programs import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tuninglink.tuning.programs import FunctionCall, ProgramCalls
+    from tuninglink.programs import FunctionCall, ProgramCalls
 
 CPU = "llvm-cpu"
 

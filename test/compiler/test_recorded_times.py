@@ -9,6 +9,7 @@ from programs import EXAMPLES, TARGETS
 import tuninglink
 from tuninglink.compiler import Phase
 from tuninglink.mlir import DiagnosticSink
+from tuninglink.programs import read_program
 from tuninglink.tuning.database import (
     ConfigurationRecord,
     Database,
@@ -17,7 +18,6 @@ from tuninglink.tuning.database import (
     Trial,
     recorded_times,
 )
-from tuninglink.tuning.programs import read_program
 
 if TYPE_CHECKING:
     from pathlib import Path

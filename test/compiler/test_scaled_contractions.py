@@ -7,10 +7,10 @@ import re
 import pytest
 from tuning_programs import compiler_for, dispatched_for, whole_samples
 
+from tuninglink.programs import Benchmark
 from tuninglink.spaces import ProviderRegistry
 from tuninglink.tuning.candidates import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.deciding import WinnerVerification
-from tuninglink.tuning.programs import Benchmark
 
 GFX950 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx950")
 

@@ -6,8 +6,8 @@ import pytest
 from programs import TARGETS
 from tuning_programs import compiler_for, prepared
 
+from tuninglink.programs import Failure
 from tuninglink.solver import Verdict
-from tuninglink.tuning.programs import Failure
 
 TOPK = """
 func.func @main(%values: tensor<4x32x512xf32>, %indices: tensor<4x32x512xi32>)

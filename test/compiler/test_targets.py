@@ -11,10 +11,10 @@ from iree.compiler.dialects import iree_gpu
 from releases import since_3_13
 
 from tuninglink.compiler import targets as compiler_targets
+from tuninglink.devices import known_compute_units
 from tuninglink.errors import TargetError
 from tuninglink.iree import Target, read_executable_target, targets as known_targets
 from tuninglink.mlir import collect, names, thread_context
-from tuninglink.tuning.devices import known_compute_units
 
 T = TypeVar("T")
 PROGRAM = b"""

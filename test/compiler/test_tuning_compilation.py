@@ -9,8 +9,8 @@ import pytest
 from programs import TARGETS, run
 from tuning_programs import matmul, prepared
 
+from tuninglink.programs import Benchmark, Failure, FailureKind
 from tuninglink.tuning.candidates import CandidateCompiler, CandidateOrigin
-from tuninglink.tuning.programs import Benchmark, Failure, FailureKind
 from tuninglink.tuning.references import Reproducers
 
 if TYPE_CHECKING:

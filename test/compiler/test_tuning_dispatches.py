@@ -16,8 +16,8 @@ from tuning_programs import REDUCTION, compiler_for, dispatched, matmul
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree import GivenSizes
 from tuninglink.mlir import thread_context
+from tuninglink.programs import Access, read_program
 from tuninglink.tuning.candidates import Compiled
-from tuninglink.tuning.programs import Access, read_program
 
 if TYPE_CHECKING:
     from pathlib import Path

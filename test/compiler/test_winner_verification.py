@@ -5,9 +5,9 @@ from __future__ import annotations
 from programs import TARGETS
 from tuning_programs import compiler_for, prepared
 
+from tuninglink.programs import Benchmark
 from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.deciding import WinnerVerification
-from tuninglink.tuning.programs import Benchmark
 
 STRIDED = """
 func.func @main(%a: tensor<1x58x58x128xf16>, %b: tensor<3x3x128x256xf16>) -> tensor<1x28x28x256xf32> {

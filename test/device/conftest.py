@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from programs import HOST_CPU
 
+from tuninglink.devices import DeviceProcess
 from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.devices import DeviceProcess
 from tuninglink.tuning.references import References
 
 if TYPE_CHECKING:

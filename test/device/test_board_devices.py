@@ -31,10 +31,7 @@ from programs import HOST_CPU
 from tuning_programs import matmul
 
 from tuninglink.compiler import compile_flags
-from tuninglink.iree import Target
-from tuninglink.tuning.database import Database
-from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules
-from tuninglink.tuning.devices import (
+from tuninglink.devices import (
     BoardDevice,
     DeviceError,
     DeviceProcess,
@@ -43,7 +40,8 @@ from tuninglink.tuning.devices import (
     Timing,
     check_devices,
 )
-from tuninglink.tuning.programs import (
+from tuninglink.iree import Target
+from tuninglink.programs import (
     Access,
     Benchmark,
     Binding,
@@ -55,6 +53,8 @@ from tuninglink.tuning.programs import (
     ParameterSource,
     ProgramInput,
 )
+from tuninglink.tuning.database import Database
+from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

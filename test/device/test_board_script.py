@@ -16,8 +16,8 @@ from places import ROOT, TOOLS
 from programs import EXAMPLES, HOST_CPU, TARGETS
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.programs import CallOptions, GivenInput
 from tuninglink.tuning import BoardScript
-from tuninglink.tuning.programs import CallOptions, GivenInput
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from iree import runtime as rt
 
 from tuninglink.errors import CompileError
-from tuninglink.tuning.programs import Parameter, ParameterFile, ParameterSource
+from tuninglink.programs import Parameter, ParameterFile, ParameterSource
 
 WEIGHT = Parameter("model", "w", "f32", (64, 64))
 

@@ -13,8 +13,17 @@ from recorded_tuning import brief_comparisons, without_pauses
 
 import tuninglink
 from tuninglink.checking import Checker
+from tuninglink.devices import Timing
 from tuninglink.emission import write_spec
 from tuninglink.iree import UNBOUNDED, GivenSizes, SizeRange
+from tuninglink.programs import (
+    Benchmark,
+    Failure,
+    FailureKind,
+    dynamic_loops,
+    read_program,
+    specialize,
+)
 from tuninglink.spaces import ProviderRegistry
 from tuninglink.tuning import DispatchTuning
 from tuninglink.tuning.candidates import (
@@ -25,25 +34,16 @@ from tuninglink.tuning.candidates import (
     prepare,
 )
 from tuninglink.tuning.deciding import Ledger, SizeChecks, TuneOptions, TuningSettings
-from tuninglink.tuning.devices import Timing
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.programs import (
-    Benchmark,
-    Failure,
-    FailureKind,
-    dynamic_loops,
-    read_program,
-    specialize,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from tuninglink.devices import DeviceProcess
+    from tuninglink.programs import TuningTask
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.deciding import TrialResult
-    from tuninglink.tuning.devices import DeviceProcess
-    from tuninglink.tuning.programs import TuningTask
 
 K, N = 64, 96
 PROGRAM = f"""

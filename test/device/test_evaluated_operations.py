@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from programs import PROGRAMS
 
+from tuninglink.devices import Outputs
+from tuninglink.programs import Benchmark, Correctness, read_program
 from tuninglink.tuning.candidates import Compiled, compile_program
-from tuninglink.tuning.devices import Outputs
-from tuninglink.tuning.programs import Benchmark, Correctness, read_program
 from tuninglink.tuning.references import HOST
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tuninglink.tuning.devices import DeviceProcess
-    from tuninglink.tuning.programs import TuningTask
+    from tuninglink.devices import DeviceProcess
+    from tuninglink.programs import TuningTask
     from tuninglink.tuning.references import References
 
 PROGRAM = PROGRAMS / "moving_elements.mlir"

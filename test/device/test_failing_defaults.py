@@ -17,12 +17,12 @@ from tuning_programs import TWO_MATMULS, whole_samples
 
 import tuninglink
 from tuninglink.cli.measuring import summary
+from tuninglink.devices import DeviceProcess
+from tuninglink.programs import Failure, FailureKind, read_program
 from tuninglink.tuning import Tuner, report_of
 from tuninglink.tuning.candidates import CandidateCompiler
 from tuninglink.tuning.deciding import FAILING_DEFAULT, Ledger, TaskOutcome, TuningSettings
-from tuninglink.tuning.devices import DeviceProcess
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.programs import Failure, FailureKind, read_program
 from tuninglink.tuning.references import References
 from tuninglink.tuning.scheduling import TuningContext
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.compiler import SavedProgram
+    from tuninglink.devices import Outputs
+    from tuninglink.programs import Benchmark, TuningTask
     from tuninglink.tuning.deciding import TuningResult
-    from tuninglink.tuning.devices import Outputs
-    from tuninglink.tuning.programs import Benchmark, TuningTask
 
 FAILING = "main_dispatch_0"
 FAILURE = Failure(FailureKind.COMPILE, "failed to bufferize")

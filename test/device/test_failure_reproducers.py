@@ -13,13 +13,13 @@ import pytest
 from stack_programs import OVERFLOWING_FLAGS, overflowing
 from tuning_programs import matmul, prepared
 
+from tuninglink.devices import DeviceProcess, Outputs
+from tuninglink.programs import Benchmark, Failure, FailureKind, read_program
 from tuninglink.tuning.candidates import Compiled, compile_program
-from tuninglink.tuning.devices import DeviceProcess, Outputs
-from tuninglink.tuning.programs import Benchmark, Failure, FailureKind, read_program
 from tuninglink.tuning.references import HOST, Reproducers
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.programs import TuningTask
+    from tuninglink.programs import TuningTask
 
 
 def task_of(source: str, flags: tuple[str, ...], directory: Path) -> TuningTask:

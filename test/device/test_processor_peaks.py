@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tuninglink.devices import describe, physical_cores, shared_cache_bytes
 from tuninglink.iree import DispatchCost
 from tuninglink.tuning import (
     ProcessorPeaks,
@@ -15,7 +16,6 @@ from tuninglink.tuning import (
     processor_peaks,
     stored_peaks,
 )
-from tuninglink.tuning.devices import describe, physical_cores, shared_cache_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

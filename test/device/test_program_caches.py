@@ -10,8 +10,8 @@ import pytest
 from device_benchmarks import make_inputs
 from programs import RUNNABLE_TARGETS
 
-from tuninglink.tuning.devices import Loader, open_device, to_device, to_host
-from tuninglink.tuning.programs import (
+from tuninglink.devices import Loader, open_device, to_device, to_host
+from tuninglink.programs import (
     Correctness,
     Failure,
     TuningTask,
@@ -23,8 +23,8 @@ from tuninglink.tuning.references import stored_tensors
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tuninglink.devices import DeviceProcess
     from tuninglink.tuning.candidates import CandidateCompiler
-    from tuninglink.tuning.devices import DeviceProcess
     from tuninglink.tuning.references import References
 
 LAYERS = 6

@@ -11,25 +11,25 @@ import pytest
 from programs import HOST_CPU
 from tuning_programs import matmul
 
+from tuninglink.devices import Device
 from tuninglink.errors import CompileError
+from tuninglink.programs import ALL_CALLS, CallOptions, Failure, GivenInput, read_program
 from tuninglink.tuning.deciding import ModelRuns, Numerics, OutputJudge, judge_default
-from tuninglink.tuning.devices import Device
-from tuninglink.tuning.programs import ALL_CALLS, CallOptions, Failure, GivenInput, read_program
 from tuninglink.tuning.references import ProgramReference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tuninglink.tuning.candidates import CandidateCompiler
-    from tuninglink.tuning.devices import (
+    from tuninglink.devices import (
         Answer,
         CallOutputs,
         DeviceDescription,
         DeviceProcess,
         Request,
     )
-    from tuninglink.tuning.programs import CompiledProgram
+    from tuninglink.programs import CompiledProgram
+    from tuninglink.tuning.candidates import CandidateCompiler
 
 FLAGS = HOST_CPU
 SPEC = """

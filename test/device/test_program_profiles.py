@@ -16,6 +16,7 @@ from programs import HOST_CPU, listening
 
 from tuninglink.cli.compile import specs_of
 from tuninglink.compiler import CompileOptions, SpecChoice
+from tuninglink.devices import DeviceError, DeviceProcess, Settings, Timing
 from tuninglink.errors import TuninglinkError
 from tuninglink.explaining import (
     DispatchEvent,
@@ -28,27 +29,26 @@ from tuninglink.explaining import (
 )
 from tuninglink.iree import GivenSizes
 from tuninglink.plain_data import to_json_by_line
-from tuninglink.tuning import (
-    ProgramMeasurement,
-    program_profiles,
-    record_profile,
-    weighed,
-)
-from tuninglink.tuning.devices import DeviceError, DeviceProcess, Settings, Timing
-from tuninglink.tuning.programs import (
+from tuninglink.programs import (
     ALL_CALLS,
     CallOptions,
     DispatchedProgram,
     GivenInput,
     read_program,
 )
+from tuninglink.tuning import (
+    ProgramMeasurement,
+    program_profiles,
+    record_profile,
+    weighed,
+)
 from tuninglink.tuning.scheduling import DefaultQueue
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tuninglink.programs import Benchmark
     from tuninglink.tuning.candidates import CandidateCompiler
-    from tuninglink.tuning.programs import Benchmark
 
 FLAGS = HOST_CPU
 ROUNDS = 25

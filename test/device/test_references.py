@@ -17,10 +17,10 @@ from programs import PROGRAMS, TARGETS
 from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, matmul
 
 from tuninglink.compiler import Phase, SavedProgram
+from tuninglink.devices import Device, Expected, Outputs
+from tuninglink.programs import Benchmark, Correctness, FailureKind, read_program
 from tuninglink.tuning.candidates import Compiled, compile_program
 from tuninglink.tuning.deciding import JudgedOutputs, Numerics
-from tuninglink.tuning.devices import Device, Expected, Outputs
-from tuninglink.tuning.programs import Benchmark, Correctness, FailureKind, read_program
 from tuninglink.tuning.references import (
     HOST,
     SCALAR,
@@ -33,8 +33,8 @@ from tuninglink.tuning.references import (
 )
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.devices import DeviceDescription, DeviceProcess
-    from tuninglink.tuning.programs import DispatchedProgram, TuningTask
+    from tuninglink.devices import DeviceDescription, DeviceProcess
+    from tuninglink.programs import DispatchedProgram, TuningTask
 
 
 @cache

@@ -13,8 +13,10 @@ from recorded_tuning import DESCRIPTION, RecordedDevices, without_pauses
 from tuning_programs import CONVOLUTION, depthwise, dispatched, matmul, prepared
 
 import tuninglink
+from tuninglink.devices import Rounds
 from tuninglink.emission import write_spec
 from tuninglink.plain_data import plain
+from tuninglink.programs import Failure, FailureKind
 from tuninglink.specs import Revision, load_spec, provenance_of, settings_of
 from tuninglink.tuning import (
     EntryResult,
@@ -28,16 +30,14 @@ from tuninglink.tuning import (
 )
 from tuninglink.tuning.database import Database, Journal
 from tuninglink.tuning.deciding import Budget, TuningSettings
-from tuninglink.tuning.devices import Rounds
-from tuninglink.tuning.programs import Failure, FailureKind
 from tuninglink.tuning.scheduling import TuningContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tuninglink.programs import Benchmark
     from tuninglink.specs import Spec
     from tuninglink.tuning.candidates import CandidateCompiler
-    from tuninglink.tuning.programs import Benchmark
 
 FLAGS = HOST_CPU
 SETTINGS = TuningSettings(trials=3, search="neighbors")

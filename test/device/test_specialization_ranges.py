@@ -12,9 +12,9 @@ from iree import runtime
 import tuninglink
 from tuninglink.checking import Checker
 from tuninglink.errors import Severity, SpecError
+from tuninglink.programs import read_program
 from tuninglink.specs import link_specs, load_spec
 from tuninglink.tuning.candidates import Compiled, compile_program
-from tuninglink.tuning.programs import read_program
 
 if TYPE_CHECKING:
     from pathlib import Path

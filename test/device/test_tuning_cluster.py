@@ -16,12 +16,7 @@ from recorded_tuning import FLAGS, without_pauses
 from tuning_programs import dispatched, matmul
 
 import tuninglink
-from tuninglink.errors import TuninglinkError
-from tuninglink.tuning import Tuner
-from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.database import Database, Journal
-from tuninglink.tuning.deciding import Ledger, TuningSettings
-from tuninglink.tuning.devices import (
+from tuninglink.devices import (
     BestTime,
     Cluster,
     ClusterDevices,
@@ -31,8 +26,13 @@ from tuninglink.tuning.devices import (
     Settings,
     cluster as cluster_workers,
 )
+from tuninglink.errors import TuninglinkError
+from tuninglink.programs import FailureKind
+from tuninglink.tuning import Tuner
+from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.database import Database, Journal
+from tuninglink.tuning.deciding import Ledger, TuningSettings
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.programs import FailureKind
 from tuninglink.tuning.scheduling import TuningContext
 from tuninglink.workers import JobTimeoutError, WorkerCrashedError
 

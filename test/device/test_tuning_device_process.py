@@ -31,9 +31,7 @@ from processes import PATIENCE, eventually, in_a_fork, marked, processor_seconds
 from programs import HOST_CPU
 from stack_programs import OVERFLOWING_FLAGS, overflowing
 
-from tuninglink.mlir import error
-from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules
-from tuninglink.tuning.devices import (
+from tuninglink.devices import (
     AheadLoader,
     Caches,
     DeviceError,
@@ -51,7 +49,8 @@ from tuninglink.tuning.devices import (
     place_inputs,
     to_host,
 )
-from tuninglink.tuning.programs import (
+from tuninglink.mlir import error
+from tuninglink.programs import (
     Access,
     Benchmark,
     Binding,
@@ -61,6 +60,7 @@ from tuninglink.tuning.programs import (
     FailureKind,
     ProgramInput,
 )
+from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,10 +13,10 @@ from processes import eventually
 from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, tune
 from tuning_programs import dispatched
 
+from tuninglink.devices import DeviceDescription
 from tuninglink.tuning import ProgramGuard
 from tuninglink.tuning.candidates import CandidateCompiler
 from tuninglink.tuning.deciding import DEFAULT_SECONDS, Account, Budget, Ledger, TuningSettings
-from tuninglink.tuning.devices import DeviceDescription
 from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.scheduling import (
     DefaultQueue,
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tuninglink.programs import Benchmark
     from tuninglink.tuning.candidates import PreparedTask
     from tuninglink.tuning.deciding import TrialResult
-    from tuninglink.tuning.programs import Benchmark
 
 THREE_MATMULS = """
 func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32xf32>, %d: tensor<32x96xf32>)

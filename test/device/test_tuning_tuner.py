@@ -14,7 +14,18 @@ from recorded_tuning import FLAGS, RecordedDevices, interrupt, tune, without_pau
 from tuning_programs import RUNNABLE_TARGETS, TWO_MATMULS, matmul, prepared
 
 import tuninglink
+from tuninglink.devices import (
+    BestTime,
+    DeviceError,
+    Devices,
+    Measurement,
+    Settings,
+    Timing,
+    opening,
+    physical_cores,
+)
 from tuninglink.errors import TuninglinkError
+from tuninglink.programs import Failure, FailureKind
 from tuninglink.solver import UndecidedError
 from tuninglink.tuning import tuner as tuner_module
 from tuninglink.tuning.candidates import CandidateCompiler, Compiled
@@ -33,17 +44,6 @@ from tuninglink.tuning.deciding import (
     TuningSettings,
     WinnerVerification,
 )
-from tuninglink.tuning.devices import (
-    BestTime,
-    DeviceError,
-    Devices,
-    Measurement,
-    Settings,
-    Timing,
-    opening,
-    physical_cores,
-)
-from tuninglink.tuning.programs import Failure, FailureKind
 from tuninglink.tuning.scheduling import TuningContext, tune_task
 from tuninglink.tuning.scheduling.task_run import TaskRun
 
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.compiler import SavedProgram
+    from tuninglink.programs import Benchmark, CompiledProgram, TuningTask
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.programs import Benchmark, CompiledProgram, TuningTask
 
 SETTINGS = TuningSettings(trials=4, search="random", runs_model=False)
 ONE_TRIAL = replace(

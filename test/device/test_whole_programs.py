@@ -13,8 +13,7 @@ from programs import HOST_CPU
 from tuning_programs import matmul
 
 from tuninglink.errors import CompileError
-from tuninglink.tuning.deciding import ModelRunError, ModelRuns
-from tuninglink.tuning.programs import (
+from tuninglink.programs import (
     ALL_CALLS,
     CallOptions,
     FunctionWeight,
@@ -22,13 +21,14 @@ from tuninglink.tuning.programs import (
     ParameterFile,
     read_program,
 )
+from tuninglink.tuning.deciding import ModelRunError, ModelRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tuninglink.devices import DeviceProcess
     from tuninglink.tuning.candidates import CandidateCompiler
-    from tuninglink.tuning.devices import DeviceProcess
 
     Runs = Callable[..., ModelRuns]
 

@@ -13,6 +13,8 @@ from tuning_programs import whole_samples
 
 import tuninglink
 from tuninglink.cli.measuring import summary
+from tuninglink.devices import DeviceDescription, DeviceProcess
+from tuninglink.programs import read_program
 from tuninglink.specs import provenance_of
 from tuninglink.tuning import EntryVerdict, Retuner, Tuner, target_of
 from tuninglink.tuning.candidates import CandidateCompiler
@@ -25,9 +27,7 @@ from tuninglink.tuning.deciding import (
     TaskOutcome,
     TuningSettings,
 )
-from tuninglink.tuning.devices import DeviceDescription, DeviceProcess
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.programs import read_program
 from tuninglink.tuning.references import References
 from tuninglink.tuning.scheduling import TuningContext
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from tuninglink.devices import Outputs
+    from tuninglink.programs import Benchmark, OutputVerdict, TuningTask
     from tuninglink.tuning.candidates import TunableTask
     from tuninglink.tuning.deciding import (
         TaskResult,
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
         TuningResult,
         WrongDefaults,
     )
-    from tuninglink.tuning.devices import Outputs
-    from tuninglink.tuning.programs import Benchmark, OutputVerdict, TuningTask
 
 CHAIN = """
 func.func @main(%a: tensor<32x256xf32>, %b: tensor<256x64xf32>, %c: tensor<64x16xf32>, %d: tensor<16x8xf32>)

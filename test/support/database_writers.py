@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tuninglink.programs import Failure, FailureKind
 from tuninglink.tuning.database import (
     ConfigurationRecord,
     Database,
@@ -12,7 +13,6 @@ from tuninglink.tuning.database import (
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.programs import Failure, FailureKind
 
 PROBLEM = ProblemRecord("p1", "contraction", "contraction 8x8x8 f32", "func.func @f()")
 HERE = EnvironmentRecord("sm_80", "", "NVIDIA H200", "cuda 1", "3.13.0", "3.13.0")

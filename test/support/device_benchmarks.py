@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from compilations import run_compiler
 
-from tuninglink.tuning.devices import Bytes, buffer_length, initial_bytes, patterns
-from tuninglink.tuning.programs import Access, Benchmark, Binding, BufferLayout
+from tuninglink.devices import Bytes, buffer_length, initial_bytes, patterns
+from tuninglink.programs import Access, Benchmark, Binding, BufferLayout
 
 COUNT: Final = 64
 """The elements of either binding."""

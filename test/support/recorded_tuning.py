@@ -23,12 +23,7 @@ from unittest.mock import patch
 from programs import HOST_CPU
 from tuning_programs import whole_samples
 
-from tuninglink.mlir import error
-from tuninglink.tuning import Tuner, program_guard
-from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.database import Database, Journal
-from tuninglink.tuning.deciding import Ledger, ModelRuns, RaceRules, TuningSettings
-from tuninglink.tuning.devices import (
+from tuninglink.devices import (
     BestTime,
     CallOutputs,
     DeviceDescription,
@@ -37,17 +32,22 @@ from tuninglink.tuning.devices import (
     Rounds,
     Timing,
 )
+from tuninglink.mlir import error
+from tuninglink.programs import CompiledProgram, read_program
+from tuninglink.tuning import Tuner, program_guard
+from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.database import Database, Journal
+from tuninglink.tuning.deciding import Ledger, ModelRuns, RaceRules, TuningSettings
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.programs import CompiledProgram, read_program
 from tuninglink.tuning.scheduling import TuningContext, context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
+    from tuninglink.programs import Benchmark
     from tuninglink.tuning.candidates import PreparedTask
     from tuninglink.tuning.deciding import Budget, TrialResult, TuningResult
-    from tuninglink.tuning.programs import Benchmark
 
 FLAGS: Final = HOST_CPU
 DESCRIPTION: Final = DeviceDescription("recorded", "a record", "local-sync", "", "1", 1)

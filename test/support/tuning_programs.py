@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 from programs import RUNNABLE_TARGETS
 
+from tuninglink.programs import DispatchedProgram, read_program
 from tuninglink.spaces import EVERYTHING, ProviderRegistry, SpaceSelection
 from tuninglink.tuning.candidates import (
     CandidateCompiler,
@@ -18,7 +19,6 @@ from tuninglink.tuning.candidates import (
     candidate_spaces as sampling,
     prepare,
 )
-from tuninglink.tuning.programs import DispatchedProgram, read_program
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

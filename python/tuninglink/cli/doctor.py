@@ -20,6 +20,7 @@ from tuninglink.compiler import (
     expanded_target,
     set_up_command_line,
 )
+from tuninglink.devices import BoardOptions, is_board
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import (
     STANDARD_STREAM,
@@ -32,7 +33,6 @@ from tuninglink.llvm_flags import flags_of, group, option, options_from, read_du
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import default_spec, load_spec
-from tuninglink.tuning.devices import BoardOptions, is_board
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +114,7 @@ def _examine_board(options: DoctorOptions) -> int:
         raise usage_error(
             message, "write the command that reaches it, as in --device 'run:ssh board'"
         )
-    from tuninglink.tuning.devices import board_checks  # noqa: PLC0415 - an extra
+    from tuninglink.devices import board_checks  # noqa: PLC0415 - an extra
 
     set_up_command_line("tuninglink doctor", ())
     (uri,) = options.board.uris([options.device])

@@ -13,12 +13,12 @@ from tuninglink.cli.project_options import PROJECT_FLAGS, read_flags, set_up_com
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import SPEC_SECTION, Section, Usage, usage_error
 from tuninglink.compiler import EXPLAIN_FLAGS, ExplanationFormat, compile_options
+from tuninglink.devices import BoardOptions, Caches
 from tuninglink.explaining import explain_file, read_profile, until_configured, with_times
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import flags_of, group, option, options_from
+from tuninglink.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
 from tuninglink.tuning.deciding import MeasuringOptions
-from tuninglink.tuning.devices import BoardOptions, Caches
-from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

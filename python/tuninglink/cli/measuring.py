@@ -21,10 +21,12 @@ from tuninglink.cli.terminal import (
     progress,
     set_verbosity,
 )
+from tuninglink.devices import duration
 from tuninglink.errors import counted, escaped
 from tuninglink.files import check_directory, check_output
 from tuninglink.interrupt_hooks import run_interrupt_hooks
 from tuninglink.llvm_flags import options_from
+from tuninglink.programs import Correctness, OutputVerdict
 from tuninglink.tuning.deciding import (
     Ending,
     MeasuringOptions,
@@ -34,21 +36,19 @@ from tuninglink.tuning.deciding import (
     TuningSettings,
     WrongDefaults,
 )
-from tuninglink.tuning.devices import duration
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.programs import Correctness, OutputVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from tuninglink.compiler import FlagReader
+    from tuninglink.devices import DeviceDescription, Timeline
     from tuninglink.errors import Diagnostic
+    from tuninglink.programs import DispatchedProgram, Failure, Omission, TuningTask
     from tuninglink.tuning.candidates import TunableTask
     from tuninglink.tuning.deciding import Budget, FunctionComparison, ModelComparison, ModelVerdict
-    from tuninglink.tuning.devices import DeviceDescription, Timeline
     from tuninglink.tuning.flag_sets import FlagSet, FlagsResult
-    from tuninglink.tuning.programs import DispatchedProgram, Failure, Omission, TuningTask
 
 
 _Options = TypeVar("_Options", bound=MeasuringOptions)

@@ -19,11 +19,13 @@ from tuninglink.cli.project_options import ProjectOptions, read_flags, set_up_co
 from tuninglink.cli.terminal import progress, render_table, verbosity
 from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, check_has_target, check_targets
+from tuninglink.devices import BoardOptions, Timeline, check_devices, default_device
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError, UsageError, escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.llvm_flags import flags_of, group, option, toggle
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
+from tuninglink.programs import read_program
 from tuninglink.specs import SpecFiles, read_specs, spec_names
 from tuninglink.tuning import (
     EntryResult,
@@ -35,8 +37,6 @@ from tuninglink.tuning import (
     target_of,
 )
 from tuninglink.tuning.deciding import Budget, MeasuringOptions
-from tuninglink.tuning.devices import BoardOptions, Timeline, check_devices, default_device
-from tuninglink.tuning.programs import read_program
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:

@@ -31,6 +31,15 @@ from tuninglink.compiler import (
     check_has_target,
     check_targets,
 )
+from tuninglink.devices import (
+    THREADED_DRIVER,
+    BoardOptions,
+    BoardUri,
+    backend_of,
+    default_device,
+    duration,
+    is_board,
+)
 from tuninglink.errors import (
     Diagnostic,
     Severity,
@@ -50,6 +59,7 @@ from tuninglink.files import (
 )
 from tuninglink.llvm_flags import Flag, flags_of, read_name, switch
 from tuninglink.mlir import DiagnosticSink, error, note
+from tuninglink.programs import CallOptions
 from tuninglink.solver import Verdict
 from tuninglink.spaces import pipeline_name, value_text
 from tuninglink.spaces.model import FixedKnob
@@ -68,18 +78,8 @@ from tuninglink.tuning import (
     write_report,
 )
 from tuninglink.tuning.deciding import LastStage, Ledger, Numerics, TaskOutcome, TuneOptions
-from tuninglink.tuning.devices import (
-    THREADED_DRIVER,
-    BoardOptions,
-    BoardUri,
-    backend_of,
-    default_device,
-    duration,
-    is_board,
-)
 from tuninglink.tuning.flag_sets import NONE, choose_flags
 from tuninglink.tuning.problems import program_of, read_problem_file
-from tuninglink.tuning.programs import CallOptions
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def tune_command(arguments: Sequence[str]) -> int:
     search_named(options.settings.search)  # report an unknown one first
     measures = options.settings.stop_after in (None, LastStage.MEASUREMENT) and not options.dry_run
     if measures and not options.cluster:
-        from tuninglink.tuning.devices import check_devices  # noqa: PLC0415 - an extra
+        from tuninglink.devices import check_devices  # noqa: PLC0415 - an extra
 
         check_devices(options.settings.devices, options.flags)
     check_targets(options.flags)

@@ -19,23 +19,13 @@ from tuninglink.compiler import (
     check_has_target,
     check_targets,
 )
+from tuninglink.devices import BoardOptions, Devices, Settings, check_devices, default_device
 from tuninglink.errors import UsageError, escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.llvm_flags import JOBS_FLAG, flags_of, group, option, options_from, toggle
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
-from tuninglink.specs import SpecFiles, link_specs, load_spec, read_specs
-from tuninglink.tuning import (
-    TraceSource,
-    Verification,
-    error_text,
-    trace_program,
-    verify_dispatches,
-)
-from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.deciding import MeasuringOptions, ModelRuns, ProgramVerdict
-from tuninglink.tuning.devices import BoardOptions, Devices, Settings, check_devices, default_device
-from tuninglink.tuning.programs import (
+from tuninglink.programs import (
     CallOptions,
     Correctness,
     DispatchedProgram,
@@ -46,6 +36,16 @@ from tuninglink.tuning.programs import (
     ParameterFile,
     read_program,
 )
+from tuninglink.specs import SpecFiles, link_specs, load_spec, read_specs
+from tuninglink.tuning import (
+    TraceSource,
+    Verification,
+    error_text,
+    trace_program,
+    verify_dispatches,
+)
+from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.deciding import MeasuringOptions, ModelRuns, ProgramVerdict
 from tuninglink.tuning.references import Reproducers
 
 if TYPE_CHECKING:

@@ -138,7 +138,7 @@ def listed_devices(driver: str) -> tuple[ListedDevice, ...]:
     Raises:
         DeviceError: the driver cannot be loaded, or lists no devices.
     """
-    from tuninglink.tuning.devices import (  # noqa: PLC0415 - an extra
+    from tuninglink.devices import (  # noqa: PLC0415 - an extra
         devices_of,
         sensors_of,
     )

@@ -16,13 +16,12 @@ from typing import Final
 import numpy as np
 
 from tuninglink.compiler import Phase
+from tuninglink.devices import backend_of, input_bytes
 from tuninglink.errors import TuninglinkError, escaped
 from tuninglink.files import write_file
 from tuninglink.iree import RANGES, GivenSizes
 from tuninglink.mlir import error, to_text
-from tuninglink.specs import PREPROCESSING_FLAG, load_spec
-from tuninglink.tuning.devices import backend_of, input_bytes
-from tuninglink.tuning.programs import (
+from tuninglink.programs import (
     PLAIN_INTEGERS,
     CallOptions,
     FunctionCall,
@@ -30,6 +29,7 @@ from tuninglink.tuning.programs import (
     element_type,
     program_calls,
 )
+from tuninglink.specs import PREPROCESSING_FLAG, load_spec
 
 _SPEC_FLAG: Final = "--iree-codegen-tuning-spec-path"
 

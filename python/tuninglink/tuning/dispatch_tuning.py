@@ -10,11 +10,31 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.devices import (
+    TYPICAL,
+    DeviceDescription,
+    Devices,
+    DeviceSet,
+    Settings,
+    Stage,
+    Timeline,
+    backend_of,
+    default_device,
+    known_compute_units,
+)
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.explaining import read_profile
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir import DiagnosticSink, error, note, thread_context
 from tuninglink.preprocessing import replacing_flags, with_entries
+from tuninglink.programs import (
+    DispatchedProgram,
+    Failure,
+    Omission,
+    TuningTask,
+    read_program,
+    reason_of,
+)
 from tuninglink.solver import Limits
 from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection, check_selection
 from tuninglink.specs import (
@@ -43,29 +63,9 @@ from tuninglink.tuning.deciding import (
     TuneOptions,
     TuningResult,
 )
-from tuninglink.tuning.devices import (
-    TYPICAL,
-    DeviceDescription,
-    Devices,
-    DeviceSet,
-    Settings,
-    Stage,
-    Timeline,
-    backend_of,
-    default_device,
-    known_compute_units,
-)
 from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.processor_peaks import peaks_of_processor
 from tuninglink.tuning.program_profiles import weighed
-from tuninglink.tuning.programs import (
-    DispatchedProgram,
-    Failure,
-    Omission,
-    TuningTask,
-    read_program,
-    reason_of,
-)
 from tuninglink.tuning.references import References, Reproducers
 from tuninglink.tuning.report import TuningReport, report_of
 from tuninglink.tuning.retuning import target_of
@@ -299,7 +299,7 @@ def _open_machines(
         compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
         return opened.enter_context(Devices(uris, timing, settings.run_timeout)), compiler
     try:
-        from tuninglink.tuning.devices import Cluster, ClusterDevices, ClusterPool  # noqa: PLC0415
+        from tuninglink.devices import Cluster, ClusterDevices, ClusterPool  # noqa: PLC0415
     except ImportError:
         remedy = note("install it with: pip install 'tuninglink[cluster]'")
         message = "--cluster needs Dask's distributed scheduler"

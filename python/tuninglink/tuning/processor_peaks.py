@@ -22,15 +22,7 @@ from typing import Final
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import CompileOptions, Compiler, Phase, SpecChoice
-from tuninglink.errors import TuninglinkError, counted
-from tuninglink.files import make_directory, temporary_directory, write_file
-from tuninglink.iree import DispatchCost, PeakRates, cost_of, rate_class
-from tuninglink.mlir import error, parse_module, thread_context, to_text
-from tuninglink.payloads import Value, build, computed, constant, new_function
-from tuninglink.plain_data import to_json
-from tuninglink.specs import cache_directory
-from tuninglink.tuning.candidates import prepare_worker
-from tuninglink.tuning.devices import (
+from tuninglink.devices import (
     Caches,
     DeviceDescription,
     DeviceProcess,
@@ -38,8 +30,16 @@ from tuninglink.tuning.devices import (
     physical_cores,
     shared_cache_bytes,
 )
+from tuninglink.errors import TuninglinkError, counted
+from tuninglink.files import make_directory, temporary_directory, write_file
+from tuninglink.iree import DispatchCost, PeakRates, cost_of, rate_class
+from tuninglink.mlir import error, parse_module, thread_context, to_text
+from tuninglink.payloads import Value, build, computed, constant, new_function
+from tuninglink.plain_data import to_json
+from tuninglink.programs import Benchmark, Failure, read_program, reason_of
+from tuninglink.specs import cache_directory
+from tuninglink.tuning.candidates import prepare_worker
 from tuninglink.tuning.problems import ElementType, Product, program_of
-from tuninglink.tuning.programs import Benchmark, Failure, read_program, reason_of
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 _FLAGS: Final = (

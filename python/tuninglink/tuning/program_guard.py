@@ -29,8 +29,8 @@ from tuninglink.tuning.references import ProgramReference
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from tuninglink.programs import DispatchedProgram, Failure
     from tuninglink.tuning.candidates import Compiled
-    from tuninglink.tuning.programs import DispatchedProgram, Failure
     from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 
 

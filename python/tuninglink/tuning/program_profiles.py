@@ -13,22 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import CompileOptions, Compiler, OutputFormat, Phase, SpecChoice
-from tuninglink.errors import TuninglinkError, UsageError
-from tuninglink.explaining import (
-    DispatchEvent,
-    Explanation,
-    MeasuredTimes,
-    Profile,
-    Status,
-    dispatch_events,
-    runs_of,
-    runtime_tool,
-    with_peaks,
-    with_times,
-)
-from tuninglink.files import STANDARD_STREAM, temporary_directory
-from tuninglink.mlir import error, note
-from tuninglink.tuning.devices import (
+from tuninglink.devices import (
     LOCAL_DRIVERS,
     THREADED_DRIVER,
     Caches,
@@ -44,8 +29,22 @@ from tuninglink.tuning.devices import (
     physical_cores,
     program_arguments,
 )
-from tuninglink.tuning.processor_peaks import peaks_of_processor
-from tuninglink.tuning.programs import (
+from tuninglink.errors import TuninglinkError, UsageError
+from tuninglink.explaining import (
+    DispatchEvent,
+    Explanation,
+    MeasuredTimes,
+    Profile,
+    Status,
+    dispatch_events,
+    runs_of,
+    runtime_tool,
+    with_peaks,
+    with_times,
+)
+from tuninglink.files import STANDARD_STREAM, temporary_directory
+from tuninglink.mlir import error, note
+from tuninglink.programs import (
     ALL_CALLS,
     PLAIN_INTEGERS,
     CallOptions,
@@ -58,10 +57,11 @@ from tuninglink.tuning.programs import (
     read_program,
     reason_of,
 )
+from tuninglink.tuning.processor_peaks import peaks_of_processor
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.programs import ProgramCalls
+    from tuninglink.programs import ProgramCalls
 
 
 def weighed(program: DispatchedProgram, profile: Profile) -> DispatchedProgram:

@@ -10,10 +10,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
+from tuninglink.devices import Conditions, DeviceDescription, Stage, UsedTime
 from tuninglink.files import make_directory, write_file
 from tuninglink.iree import DispatchCost, PeakRates, Rates, peaks_of_device
 from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, HIDDEN, named, plain, to_json, written
+from tuninglink.programs import Correctness, FailureKind, OutputComparison
 from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.deciding import (
     ConfidenceInterval,
@@ -24,9 +26,7 @@ from tuninglink.tuning.deciding import (
     TaskResult,
     TuningResult,
 )
-from tuninglink.tuning.devices import Conditions, DeviceDescription, Stage, UsedTime
 from tuninglink.tuning.flag_sets import DEFAULT, FlagsResult, SetResult
-from tuninglink.tuning.programs import Correctness, FailureKind, OutputComparison
 from tuninglink.tuning.scheduling import task_cost
 
 

@@ -19,6 +19,15 @@ from tuninglink.mlir import error, thread_context
 from tuninglink.payloads import PayloadError, payload_for
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
 from tuninglink.preprocessing import entries_text, with_entries
+from tuninglink.programs import (
+    DispatchedProgram,
+    Failure,
+    FailureKind,
+    FatalError,
+    TuningTask,
+    read_program,
+    reason_of,
+)
 from tuninglink.spaces import ProviderRegistry
 from tuninglink.specs import (
     Applicability,
@@ -48,15 +57,6 @@ from tuninglink.tuning.deciding import (
     TaskResult,
     TrialResult,
     measure_default,
-)
-from tuninglink.tuning.programs import (
-    DispatchedProgram,
-    Failure,
-    FailureKind,
-    FatalError,
-    TuningTask,
-    read_program,
-    reason_of,
 )
 from tuninglink.tuning.scheduling import compare_candidate, tune_task
 

@@ -11,9 +11,22 @@ from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.devices import Stage, weighted_mean
 from tuninglink.emission import write_spec
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.mlir import error, note
+from tuninglink.programs import (
+    DispatchedProgram,
+    Failure,
+    FatalError,
+    Omission,
+    TuningTask,
+    box_above,
+    boxes_around,
+    dynamic_loops,
+    reason_of,
+    specialize,
+)
 from tuninglink.spaces import ProviderRegistry, SpaceSelection, check_selection
 from tuninglink.specs import FLAGS, Spec, load_spec
 from tuninglink.tuning.candidates import DrawingProcesses, NotTunableError, PreparedTask, prepare
@@ -34,27 +47,14 @@ from tuninglink.tuning.deciding import (
     least_seconds,
     measure_default,
 )
-from tuninglink.tuning.devices import Stage, weighted_mean
 from tuninglink.tuning.flag_sets import CHANNELS_LAST
 from tuninglink.tuning.program_guard import ProgramGuard
-from tuninglink.tuning.programs import (
-    DispatchedProgram,
-    Failure,
-    FatalError,
-    Omission,
-    TuningTask,
-    box_above,
-    boxes_around,
-    dynamic_loops,
-    reason_of,
-    specialize,
-)
 from tuninglink.tuning.scheduling import Scheduler, tune_task
 from tuninglink.tuning.search import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
+    from tuninglink.programs import Benchmark, OutputComparison
     from tuninglink.tuning.candidates import Compiled
-    from tuninglink.tuning.programs import Benchmark, OutputComparison
     from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 
     Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]

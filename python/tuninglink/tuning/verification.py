@@ -15,24 +15,7 @@ import numpy as np
 
 from tuninglink.arguments import several
 from tuninglink.compiler import Phase, SavedProgram, compiler_run, program_path, read_options
-from tuninglink.errors import CompileError, TuninglinkError
-from tuninglink.files import temporary_directory
-from tuninglink.iree import GivenSizes
-from tuninglink.mlir import error
-from tuninglink.plain_data import FLAT, HIDDEN, named, written
-from tuninglink.specs import link_specs, load_spec, load_specs
-from tuninglink.tuning.candidates import CandidateCompiler, prepare_worker
-from tuninglink.tuning.deciding import (
-    ModelRunError,
-    ModelRuns,
-    OutputJudge,
-    ProgramVerdict,
-    judge_program,
-    overflows,
-    relative_error,
-    tolerance_of,
-)
-from tuninglink.tuning.devices import (
+from tuninglink.devices import (
     Devices,
     MeasurementError,
     Measurer,
@@ -40,7 +23,12 @@ from tuninglink.tuning.devices import (
     Settings,
     default_device,
 )
-from tuninglink.tuning.programs import (
+from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.files import temporary_directory
+from tuninglink.iree import GivenSizes
+from tuninglink.mlir import error
+from tuninglink.plain_data import FLAT, HIDDEN, named, written
+from tuninglink.programs import (
     ALL_CALLS,
     CallOptions,
     Correctness,
@@ -53,6 +41,18 @@ from tuninglink.tuning.programs import (
     form_replaced,
     read_program,
     reason_of,
+)
+from tuninglink.specs import link_specs, load_spec, load_specs
+from tuninglink.tuning.candidates import CandidateCompiler, prepare_worker
+from tuninglink.tuning.deciding import (
+    ModelRunError,
+    ModelRuns,
+    OutputJudge,
+    ProgramVerdict,
+    judge_program,
+    overflows,
+    relative_error,
+    tolerance_of,
 )
 from tuninglink.tuning.references import (
     SUM_REMEDY,
@@ -74,12 +74,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.arguments import Content
+    from tuninglink.devices import Device, DispatchTrace, TracedTensor
     from tuninglink.iree import Target
     from tuninglink.mlir import DiagnosticSink
+    from tuninglink.programs import CompiledProgram
     from tuninglink.specs import Spec, SpecSource
     from tuninglink.tuning.candidates import Compiled
-    from tuninglink.tuning.devices import Device, DispatchTrace, TracedTensor
-    from tuninglink.tuning.programs import CompiledProgram
 
 
 @dataclass(frozen=True)

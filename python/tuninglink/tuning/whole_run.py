@@ -14,6 +14,7 @@ from typing import Final
 
 from tuninglink.arguments import Content, several
 from tuninglink.compiler import program_path, read_options
+from tuninglink.devices import check_devices
 from tuninglink.emission import write_spec
 from tuninglink.errors import Severity, TuninglinkError
 from tuninglink.explaining import read_profile
@@ -21,10 +22,10 @@ from tuninglink.files import temporary_directory
 from tuninglink.iree import GivenSizes, Target
 from tuninglink.mlir import error
 from tuninglink.preprocessing import with_entries
+from tuninglink.programs import ALL_CALLS, CallOptions
 from tuninglink.specs import SpecSource, load_specs
 from tuninglink.tuning.candidates import Compiled, prepare_worker
 from tuninglink.tuning.deciding import Budget, Ledger, ModelComparison, TuneOptions, TuningSettings
-from tuninglink.tuning.devices import check_devices
 from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected, with_replaced_ops
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
@@ -37,7 +38,6 @@ from tuninglink.tuning.flag_sets import (
     choose_flags,
     obstacle,
 )
-from tuninglink.tuning.programs import ALL_CALLS, CallOptions
 from tuninglink.tuning.report import TuningReport, with_flag_sets
 from tuninglink.tuning.search import search_named
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError

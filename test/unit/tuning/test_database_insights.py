@@ -13,8 +13,8 @@ from database_writers import HERE, PROBLEM
 
 from tuninglink.cli import process
 from tuninglink.cli.database import insights_table
+from tuninglink.programs import Failure, FailureKind
 from tuninglink.tuning.database import ConfigurationRecord, Database, Trial, insights_among, to_html
-from tuninglink.tuning.programs import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

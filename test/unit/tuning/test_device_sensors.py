@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.tuning.devices import Conditions, DeviceReading, ReadingRange, sensors_of
+from tuninglink.devices import Conditions, DeviceReading, ReadingRange, sensors_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tuninglink.tuning.devices import Sensors
+    from tuninglink.devices import Sensors
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -52,7 +52,7 @@ COUNTER = "class/powercap/intel-rapl:0"
 
 def clock(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> None:
     times = iter(seconds)
-    monkeypatch.setattr("tuninglink.tuning.devices.device.time.monotonic", lambda: next(times))
+    monkeypatch.setattr("tuninglink.devices.device.time.monotonic", lambda: next(times))
 
 
 def watts(sensors: Sensors) -> float | None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tuninglink.devices import CallOutputs, DeviceDescription, Request, Rounds
+from tuninglink.programs import Failure, FailureKind, FunctionCall, ProgramCalls
 from tuninglink.tuning.deciding import (
     ConfidenceInterval,
     Numerics,
@@ -18,7 +20,6 @@ from tuninglink.tuning.deciding import (
     TuneOptions,
     TuningSettings,
 )
-from tuninglink.tuning.devices import CallOutputs, DeviceDescription, Request, Rounds
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
     NOT_COMPILED,
@@ -31,13 +32,12 @@ from tuninglink.tuning.flag_sets import (
     SetResult,
     TunedSet,
 )
-from tuninglink.tuning.programs import Failure, FailureKind, FunctionCall, ProgramCalls
 from tuninglink.workers import finished
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.tuning.programs import CompiledProgram
+    from tuninglink.programs import CompiledProgram
 
 CALLS = ProgramCalls((FunctionCall("prefill", 1), FunctionCall("decode", 10)))
 TIMES = {

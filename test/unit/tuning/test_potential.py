@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from tuninglink.iree import DispatchCost
+from tuninglink.programs import Benchmark, BufferLayout
 from tuninglink.tuning.deciding import MeasuredTask
-from tuninglink.tuning.programs import Benchmark, BufferLayout
 from tuninglink.tuning.scheduling import potentials, task_cost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.tuning.programs import TuningTask
+    from tuninglink.programs import TuningTask
 
 MATMUL = """
 func.func @f(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>, %c: tensor<8x4xf32>) -> tensor<8x4xf32> {

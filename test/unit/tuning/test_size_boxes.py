@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tuninglink.iree import UNBOUNDED, SizeRange, sizes_between
-from tuninglink.tuning.programs import BufferLayout, SizedFunction, box_above, boxes_around
+from tuninglink.programs import BufferLayout, SizedFunction, box_above, boxes_around
 
 LAYOUT = BufferLayout((), 0, 0)
 

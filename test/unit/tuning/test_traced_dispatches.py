@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tuninglink.devices import DispatchTrace, TracedTensor
 from tuninglink.tuning import Agreement, TracedDispatch, overflow_finding
 from tuninglink.tuning.deciding import overflows
-from tuninglink.tuning.devices import DispatchTrace, TracedTensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -27,6 +27,7 @@ from tuninglink.cli import process
 from tuninglink.errors import Diagnostic, TuninglinkError
 from tuninglink.iree import Spills
 from tuninglink.plain_data import plain, to_json
+from tuninglink.programs import FailureKind
 from tuninglink.tuning.candidates import SearchProblem
 from tuninglink.tuning.database import (
     VERSION,
@@ -38,7 +39,6 @@ from tuninglink.tuning.database import (
     to_t4,
     winners_among,
 )
-from tuninglink.tuning.programs import FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

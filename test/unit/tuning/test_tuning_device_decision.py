@@ -13,6 +13,24 @@ import pytest
 from device_benchmarks import LAYOUT, make_inputs
 from hypothesis import given, settings, strategies as st
 
+from tuninglink.devices import (
+    Device,
+    Rounds,
+    Timing,
+    compare,
+    find_violation,
+    outputs_of,
+    patterns,
+)
+from tuninglink.programs import (
+    Access,
+    Benchmark,
+    Binding,
+    BufferLayout,
+    Failure,
+    FailureKind,
+    is_float,
+)
 from tuninglink.tuning.deciding import (
     Contestant,
     Outcome,
@@ -24,29 +42,11 @@ from tuninglink.tuning.deciding import (
     race_seconds,
     undisturbed_speedup,
 )
-from tuninglink.tuning.devices import (
-    Device,
-    Rounds,
-    Timing,
-    compare,
-    find_violation,
-    outputs_of,
-    patterns,
-)
-from tuninglink.tuning.programs import (
-    Access,
-    Benchmark,
-    Binding,
-    BufferLayout,
-    Failure,
-    FailureKind,
-    is_float,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tuninglink.tuning.devices import DeviceDescription, Request
+    from tuninglink.devices import DeviceDescription, Request
 
 
 IMMEDIATE = RaceRules(gap_seconds=0.0)

@@ -13,9 +13,11 @@ import pytest
 from browser import AS_IT_SHOULD_BE, CLIPPED, DARK, NASTY, WIDE, browse, needs_chromium, of_width
 from json_schema import schema_of
 
+from tuninglink.devices import Stage, UsedTime
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import DispatchCost, peaks_of_device
 from tuninglink.plain_data import plain
+from tuninglink.programs import Correctness, FailureKind, OutputComparison
 from tuninglink.tuning import (
     FlagSetReport,
     OmittedDispatch,
@@ -34,9 +36,7 @@ from tuninglink.tuning.deciding import (
     SizeComparison,
     TaskOutcome,
 )
-from tuninglink.tuning.devices import Stage, UsedTime
 from tuninglink.tuning.flag_sets import FlagSet, SetResult
-from tuninglink.tuning.programs import Correctness, FailureKind, OutputComparison
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from tuninglink.tuning.devices import REPEATS, BestTime, Timing, scale_of, screen
-from tuninglink.tuning.programs import Benchmark, BufferLayout
+from tuninglink.devices import REPEATS, BestTime, Timing, scale_of, screen
+from tuninglink.programs import Benchmark, BufferLayout
 
 
 def measured(

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tuninglink.devices import Measurement, Timing
 from tuninglink.iree import Spills
+from tuninglink.programs import Benchmark, BufferLayout, Failure, FailureKind
 from tuninglink.tuning.candidates import BenchmarkTemplate, Candidate
 from tuninglink.tuning.deciding import (
     Budget,
@@ -23,8 +25,6 @@ from tuninglink.tuning.deciding import (
     harmless,
     judge_entries,
 )
-from tuninglink.tuning.devices import Measurement, Timing
-from tuninglink.tuning.programs import Benchmark, BufferLayout, Failure, FailureKind
 from tuninglink.tuning.scheduling import Exploration, TuningContext
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
+from tuninglink.devices import repetition, weighted_mean
+from tuninglink.programs import Benchmark, BufferLayout, SizedFunction
 from tuninglink.tuning.deciding import (
     FEWEST_MODEL_ROUNDS,
     Account,
@@ -20,8 +22,6 @@ from tuninglink.tuning.deciding import (
     race_seconds,
     task_race_seconds,
 )
-from tuninglink.tuning.devices import repetition, weighted_mean
-from tuninglink.tuning.programs import Benchmark, BufferLayout, SizedFunction
 from tuninglink.tuning.scheduling import Pace, Progress
 
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 from recorded_pool import RecordedPool
 
+from tuninglink.devices import TYPICAL, DeviceDescription, compute_units, known_compute_units
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import Spills
 from tuninglink.tuning import unknown_device_remarks
 from tuninglink.tuning.candidates import SearchProblem, distance
 from tuninglink.tuning.database import recorded_candidate
-from tuninglink.tuning.devices import TYPICAL, DeviceDescription, compute_units, known_compute_units
 from tuninglink.tuning.search import (
     FIRST_CANDIDATES,
     MOST_CANDIDATES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuninglink.tuning.devices import Stage, Timeline, UsedTime
+from tuninglink.devices import Stage, Timeline, UsedTime
 
 if TYPE_CHECKING:
     import pytest
@@ -25,7 +25,7 @@ class Machine:
 
 def test_stages_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine()
-    monkeypatch.setattr("tuninglink.tuning.devices.times.time.monotonic", lambda: machine.now)
+    monkeypatch.setattr("tuninglink.devices.times.time.monotonic", lambda: machine.now)
     timeline = Timeline()
     timeline.device_use = lambda: machine.use
     with timeline.stage(Stage.RACE):

@@ -24,10 +24,10 @@ from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree import find_amd_spills, find_root_ops, stack_overflow, stack_report_flag
 from tuninglink.mlir import names, thread_context, to_bytecode, to_text
 from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.programs import Benchmark, BufferLayout, Failure, FailureKind, SizedFunction
 from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
 from tuninglink.specs import Spec
 from tuninglink.tuning.candidates.candidate_spaces import Candidate, CandidateOrigin
-from tuninglink.tuning.programs import Benchmark, BufferLayout, Failure, FailureKind, SizedFunction
 from tuninglink.workers import (
     JobTimeoutError,
     Pool,
@@ -204,8 +204,8 @@ def compile_program(
     # Without these, a worker that compiles candidates only starts in three quarters of the time.
     from tuninglink.compiler import Compiler, SpecChoice  # noqa: PLC0415
     from tuninglink.matching import has_ranges  # noqa: PLC0415
+    from tuninglink.programs import select_exports  # noqa: PLC0415
     from tuninglink.specs import load_spec  # noqa: PLC0415
-    from tuninglink.tuning.programs import select_exports  # noqa: PLC0415
 
     began, used = time.monotonic(), time.process_time()
     try:

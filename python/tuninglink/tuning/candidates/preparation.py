@@ -44,8 +44,8 @@ from tuninglink.workers import Pool, do_nothing, processor_count
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from tuninglink.programs import TuningTask
     from tuninglink.spaces.model import Configuration
-    from tuninglink.tuning.programs import TuningTask
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from tuninglink.devices import PROTOCOL_VERSION
 from tuninglink.errors import Diagnostic, Severity
 from tuninglink.files import meant
 from tuninglink.iree import Spills
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN, named, written
+from tuninglink.programs import Failure, FailureKind, FatalError
 from tuninglink.spaces import current_names
-from tuninglink.tuning.devices import PROTOCOL_VERSION
-from tuninglink.tuning.programs import Failure, FailureKind, FatalError
 
 SCREEN: Final = "screen"
 RACE: Final = "race"

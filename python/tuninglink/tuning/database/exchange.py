@@ -17,11 +17,13 @@ from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.devices import COMPUTE_UNITS, compute_units
 from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.files import load_json, make_directory, write_file
 from tuninglink.iree import find_root_ops
 from tuninglink.mlir import error, first_error
 from tuninglink.plain_data import plain, to_json
+from tuninglink.programs import Failure, FailureKind
 from tuninglink.spaces import current_names
 from tuninglink.spaces.model import read_workload
 from tuninglink.tuning.candidates import Candidate, SearchProblem
@@ -38,8 +40,6 @@ from tuninglink.tuning.database.database import (
     read_spills,
     results_of,
 )
-from tuninglink.tuning.devices import COMPUTE_UNITS, compute_units
-from tuninglink.tuning.programs import Failure, FailureKind
 
 Object = dict[str, Any]
 

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.devices import Caches
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import thread_context
+from tuninglink.programs import (
+    Correctness,
+    Failure,
+    FailureKind,
+    OutputVerdict,
+    read_program,
+)
 from tuninglink.tuning.candidates import (
     Candidate,
     CandidateOrigin,
@@ -35,23 +43,15 @@ from tuninglink.tuning.database.database import (
 )
 from tuninglink.tuning.database.exchange import problem_of_program, recorded_candidate
 from tuninglink.tuning.deciding import BLOCKS, TrialResult
-from tuninglink.tuning.devices import Caches
-from tuninglink.tuning.programs import (
-    Correctness,
-    Failure,
-    FailureKind,
-    OutputVerdict,
-    read_program,
-)
 from tuninglink.tuning.search import MeasuredProblem
 
 if TYPE_CHECKING:
     from tuninglink.compiler import Phase
+    from tuninglink.devices import DeviceDescription
     from tuninglink.explaining import DispatchReport
+    from tuninglink.programs import TuningTask
     from tuninglink.tuning.candidates import TunableTask
     from tuninglink.tuning.deciding import RaceResult, TuningSettings
-    from tuninglink.tuning.devices import DeviceDescription
-    from tuninglink.tuning.programs import TuningTask
 
     Times = Mapping[tuple[str, str, str], float]
     """Microseconds by translation_info, lowering_config and decomposition_config."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
-from tuninglink.tuning.programs import OutputComparison
+from tuninglink.programs import OutputComparison
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -13,9 +13,8 @@ from functools import cached_property
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.tune_options import Numerics
-from tuninglink.tuning.devices import Outputs, difference, repetition
-from tuninglink.tuning.programs import (
+from tuninglink.devices import Outputs, difference, repetition
+from tuninglink.programs import (
     Correctness,
     Failure,
     FailureKind,
@@ -23,14 +22,15 @@ from tuninglink.tuning.programs import (
     OutputVerdict,
     reason_of,
 )
+from tuninglink.tuning.deciding.tune_options import Numerics
 from tuninglink.tuning.references import Reference
 from tuninglink.workers import finished
 
 if TYPE_CHECKING:
+    from tuninglink.devices import Device, DeviceSet
     from tuninglink.iree import DispatchCost
+    from tuninglink.programs import Benchmark, TuningTask
     from tuninglink.tuning.candidates import Compiled
-    from tuninglink.tuning.devices import Device, DeviceSet
-    from tuninglink.tuning.programs import Benchmark, TuningTask
     from tuninglink.tuning.references import References
 
 

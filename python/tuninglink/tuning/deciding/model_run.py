@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 import ml_dtypes
 import numpy as np
 
+from tuninglink.devices import COMPILING_DRIVERS, FEWEST_ROUNDS
 from tuninglink.plain_data import FLAT
+from tuninglink.programs import (
+    PLAIN_INTEGERS,
+    Correctness,
+    Failure,
+    OutputComparison,
+    OutputVerdict,
+    element_type,
+)
 from tuninglink.tuning.deciding.decisions import (
     ConfidenceInterval,
     FunctionComparison,
@@ -23,15 +32,6 @@ from tuninglink.tuning.deciding.decisions import (
 from tuninglink.tuning.deciding.race import Standings
 from tuninglink.tuning.deciding.task_result import TaskResult
 from tuninglink.tuning.deciding.tune_options import Numerics
-from tuninglink.tuning.devices import COMPILING_DRIVERS, FEWEST_ROUNDS
-from tuninglink.tuning.programs import (
-    PLAIN_INTEGERS,
-    Correctness,
-    Failure,
-    OutputComparison,
-    OutputVerdict,
-    element_type,
-)
 from tuninglink.tuning.references import narrow_sums
 from tuninglink.workers import finished
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.candidates import CandidateCompiler, Compiled
-    from tuninglink.tuning.devices import AheadLoader, Device
-    from tuninglink.tuning.programs import (
+    from tuninglink.devices import AheadLoader, Device
+    from tuninglink.programs import (
         DispatchedProgram,
         FunctionCall,
         ProgramCalls,
         TuningTask,
     )
+    from tuninglink.tuning.candidates import CandidateCompiler, Compiled
 
     Arrays = Sequence[NDArray[Any]]
     FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tuninglink.devices import FEWEST_ROUNDS, SAMPLE_SECONDS, Stage, Timeline
+from tuninglink.programs import Failure
 from tuninglink.tuning.deciding.decisions import (
     ConfidenceInterval,
     Decision,
@@ -19,15 +21,13 @@ from tuninglink.tuning.deciding.decisions import (
     undisturbed_speedup,
     undisturbed_us,
 )
-from tuninglink.tuning.devices import FEWEST_ROUNDS, SAMPLE_SECONDS, Stage, Timeline
-from tuninglink.tuning.programs import Failure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tuninglink.devices import Device, Rounds, Timing
+    from tuninglink.programs import Benchmark
     from tuninglink.tuning.deciding.task_result import TrialResult
-    from tuninglink.tuning.devices import Device, Rounds, Timing
-    from tuninglink.tuning.programs import Benchmark
 
 
 _NARROW: Final = 0.03

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import FLAT
-from tuninglink.tuning.deciding.decisions import (
-    ConfidenceInterval,
-    Decision,
-    ModelComparison,
-    decide,
-)
-from tuninglink.tuning.programs import (
+from tuninglink.programs import (
     WRONG_RESULTS,
     Correctness,
     Failure,
@@ -27,14 +21,20 @@ from tuninglink.tuning.programs import (
     OutputComparison,
     OutputVerdict,
 )
+from tuninglink.tuning.deciding.decisions import (
+    ConfidenceInterval,
+    Decision,
+    ModelComparison,
+    decide,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from tuninglink.devices import Device, DeviceDescription, Stage, Timing, UsedTime
     from tuninglink.iree import Spills
+    from tuninglink.programs import Benchmark, Omission, SizedFunction, TuningTask
     from tuninglink.tuning.candidates import Candidate, CandidateCompiler, Compiled, TunableTask
-    from tuninglink.tuning.devices import Device, DeviceDescription, Stage, Timing, UsedTime
-    from tuninglink.tuning.programs import Benchmark, Omission, SizedFunction, TuningTask
 
 
 WRONG_DEFAULT: Final = "the default's result is wrong"

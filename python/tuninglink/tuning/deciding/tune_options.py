@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final
 
 from tuninglink.compiler import COMPILE_FLAGS, DIM_FLAG, Phase
+from tuninglink.devices import BoardOptions, Caches
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.iree import GivenSizes
 from tuninglink.llvm_flags import (
@@ -21,10 +22,9 @@ from tuninglink.llvm_flags import (
     read_positive_duration,
     toggle,
 )
+from tuninglink.programs import CallOptions
 from tuninglink.spaces.model import FixedKnob
-from tuninglink.tuning.devices import BoardOptions, Caches
 from tuninglink.tuning.problems import OPERATIONS, Problem, read_words
-from tuninglink.tuning.programs import CallOptions
 
 
 class Numerics(Enum):

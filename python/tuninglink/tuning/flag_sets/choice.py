@@ -11,16 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.files import STANDARD_STREAM, temporary_directory
-from tuninglink.tuning.candidates import Compiled
-from tuninglink.tuning.deciding import (
-    ConfidenceInterval,
-    Numerics,
-    OutputJudge,
-    TuneOptions,
-    load_ahead,
-)
-from tuninglink.tuning.devices import (
+from tuninglink.devices import (
     COMPILING_DRIVERS,
     LOCAL_DRIVERS,
     AheadLoader,
@@ -31,6 +22,15 @@ from tuninglink.tuning.devices import (
     default_device,
     driver_of,
     opened_device,
+)
+from tuninglink.files import STANDARD_STREAM, temporary_directory
+from tuninglink.tuning.candidates import Compiled
+from tuninglink.tuning.deciding import (
+    ConfidenceInterval,
+    Numerics,
+    OutputJudge,
+    TuneOptions,
+    load_ahead,
 )
 from tuninglink.tuning.flag_sets.comparison import (
     NEAR,
@@ -52,7 +52,15 @@ from tuninglink.tuning.references import ProgramReference
 from tuninglink.workers import finished
 
 if TYPE_CHECKING:
+    from tuninglink.devices import DeviceDescription, Timeline
     from tuninglink.errors import Diagnostic
+    from tuninglink.programs import (
+        DispatchedProgram,
+        Failure,
+        Omission,
+        OutputVerdict,
+        TuningTask,
+    )
     from tuninglink.tuning.candidates import TunableTask
     from tuninglink.tuning.deciding import (
         Budget,
@@ -61,15 +69,7 @@ if TYPE_CHECKING:
         TrialResult,
         WrongDefaults,
     )
-    from tuninglink.tuning.devices import DeviceDescription, Timeline
     from tuninglink.tuning.flag_sets.sets import Job
-    from tuninglink.tuning.programs import (
-        DispatchedProgram,
-        Failure,
-        Omission,
-        OutputVerdict,
-        TuningTask,
-    )
 
 
 _PART: Final = 0.1

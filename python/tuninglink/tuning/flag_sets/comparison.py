@@ -11,6 +11,7 @@ from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.plain_data import FLAT
+from tuninglink.programs import FailureKind
 from tuninglink.tuning.deciding import (
     CALLS_OF_FEWEST_ROUNDS,
     CallError,
@@ -22,13 +23,12 @@ from tuninglink.tuning.deciding import (
     Standings,
 )
 from tuninglink.tuning.flag_sets.sets import DEFAULT, NOT_COMPILED, CompiledSource, FlagSet
-from tuninglink.tuning.programs import FailureKind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tuninglink.devices import Device
     from tuninglink.tuning.deciding import TuningSettings
-    from tuninglink.tuning.devices import Device
     from tuninglink.tuning.flag_sets.sets import Job
 
     Outputs = Mapping[str, tuple[NDArray[Any], ...]]

@@ -23,12 +23,12 @@ from tuninglink.forms import FormProblem, problems_in, promising_forms
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN, written
+from tuninglink.programs import ProgramCalls, advance_to_abi, form_dispatches
 from tuninglink.replacing import spec as spec_of
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
 from tuninglink.specs import PREPROCESSING_FLAG, link_specs, load_spec, plug_ins
 from tuninglink.tuning.candidates import compile_program, prepare_worker
-from tuninglink.tuning.programs import ProgramCalls, advance_to_abi, form_dispatches
 from tuninglink.workers import (
     JobTimeoutError,
     Pool,

@@ -16,7 +16,7 @@ from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree import REDUCTION, SizeEvaluator, StructuredOp
 from tuninglink.mlir import collect, names
-from tuninglink.tuning.programs import DISPATCH, Binding, passed_constants
+from tuninglink.programs import DISPATCH, Binding, passed_constants
 from tuninglink.tuning.references.scalars import (
     COMPARISONS,
     REDUCTIONS,
@@ -29,8 +29,8 @@ from tuninglink.tuning.references.scalars import (
 )
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.devices import Bytes, Pattern
-    from tuninglink.tuning.programs import BufferLayout
+    from tuninglink.devices import Bytes, Pattern
+    from tuninglink.programs import BufferLayout
 
 Value = mlir.Value[Any]
 

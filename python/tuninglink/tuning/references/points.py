@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from iree.compiler import ir as mlir
 
+from tuninglink.devices import Expected, elements, patterns, tolerance
 from tuninglink.mlir import collect, thread_context
-from tuninglink.tuning.devices import Expected, elements, patterns, tolerance
-from tuninglink.tuning.programs import Access, OutputSample, TuningTask, element_type
+from tuninglink.programs import Access, OutputSample, TuningTask, element_type
 from tuninglink.tuning.references.evaluation import (
     STORE,
     PointEvaluator,
@@ -24,8 +24,8 @@ from tuninglink.tuning.references.evaluation import (
 from tuninglink.tuning.references.scalars import UnsupportedOperationError
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.devices import Bytes
-    from tuninglink.tuning.programs import BufferLayout
+    from tuninglink.devices import Bytes
+    from tuninglink.programs import BufferLayout
 
 
 _POINTS: Final = 128

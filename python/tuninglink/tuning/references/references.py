@@ -22,12 +22,7 @@ from tuninglink.compiler import (
     materialize_encodings,
     set_up_command_line,
 )
-from tuninglink.errors import CompileError, TuninglinkError
-from tuninglink.iree import REDUCTION, OpKind, StructuredOp
-from tuninglink.mlir import body, collect, error, names, thread_context
-from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.tuning.candidates import Compiled
-from tuninglink.tuning.devices import (
+from tuninglink.devices import (
     Expected,
     MeasurementError,
     Measurer,
@@ -35,7 +30,11 @@ from tuninglink.tuning.devices import (
     Settings,
     compare_with,
 )
-from tuninglink.tuning.programs import (
+from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.iree import REDUCTION, OpKind, StructuredOp
+from tuninglink.mlir import body, collect, error, names, thread_context
+from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.programs import (
     Benchmark,
     Correctness,
     Failure,
@@ -44,6 +43,7 @@ from tuninglink.tuning.programs import (
     element_type,
     is_float,
 )
+from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.references.evaluation import StoredTensor
 from tuninglink.tuning.references.points import PointComparison, compare_points, stored_tensors
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.devices import Bytes
-    from tuninglink.tuning.programs import CompiledProgram, FunctionCall, ProgramCalls, TuningTask
+    from tuninglink.devices import Bytes
+    from tuninglink.programs import CompiledProgram, FunctionCall, ProgramCalls, TuningTask
 
     FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
 

@@ -17,13 +17,12 @@ from iree.compiler.dialects import func  # type: ignore[attr-defined]
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.compiler import Phase
+from tuninglink.devices import SYNCHRONOUS_DRIVER, THREADED_DRIVER, patterns
 from tuninglink.files import write_file
 from tuninglink.mlir import body, collect, names, thread_context
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.payloads import build, constant
-from tuninglink.tuning.candidates import apply_candidate, apply_specs
-from tuninglink.tuning.devices import SYNCHRONOUS_DRIVER, THREADED_DRIVER, patterns
-from tuninglink.tuning.programs import (
+from tuninglink.programs import (
     COMPILE_FAILURES,
     Access,
     BufferLayout,
@@ -31,6 +30,7 @@ from tuninglink.tuning.programs import (
     FailureKind,
     OutputVerdict,
 )
+from tuninglink.tuning.candidates import apply_candidate, apply_specs
 from tuninglink.tuning.references.evaluation import LOAD, STORE, SUBSPAN, StoredTensor, tensor_of
 from tuninglink.tuning.references.references import program_reference_target, retarget
 from tuninglink.tuning.references.scalars import UnsupportedOperationError
@@ -38,9 +38,9 @@ from tuninglink.tuning.references.scalars import UnsupportedOperationError
 if TYPE_CHECKING:
     import os
 
+    from tuninglink.programs import TuningTask
     from tuninglink.specs import Spec
     from tuninglink.tuning.candidates import Candidate, TunableTask
-    from tuninglink.tuning.programs import TuningTask
 
 
 @dataclass(frozen=True)

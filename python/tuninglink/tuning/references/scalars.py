@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.tuning.programs import element_type
+from tuninglink.programs import element_type
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

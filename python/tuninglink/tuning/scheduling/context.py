@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.devices import Stage, Timeline
+from tuninglink.programs import Failure
 from tuninglink.tuning.database import RelatedTrials
 from tuninglink.tuning.deciding import (
     DefaultJudgements,
@@ -14,16 +16,14 @@ from tuninglink.tuning.deciding import (
     RaceRules,
     TrialResult,
 )
-from tuninglink.tuning.devices import Stage, Timeline
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.programs import Failure
 
 if TYPE_CHECKING:
+    from tuninglink.devices import DeviceSet
+    from tuninglink.programs import Benchmark
     from tuninglink.tuning.candidates import Candidate, CandidateCompiler, TunableTask
     from tuninglink.tuning.database import Journal
     from tuninglink.tuning.deciding import Budget, TuningSettings
-    from tuninglink.tuning.devices import DeviceSet
-    from tuninglink.tuning.programs import Benchmark
     from tuninglink.tuning.references import References, Reproducers
 
 

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.devices import Stage
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import DispatchCost, StructuredOp, cost_of
 from tuninglink.mlir import collect, error, note, thread_context
-from tuninglink.tuning.deciding import DEFAULT_SECONDS, MeasuredTask, measure_default
-from tuninglink.tuning.devices import Stage
-from tuninglink.tuning.programs import (
+from tuninglink.programs import (
     Failure,
     FailureKind,
     FatalError,
@@ -27,6 +26,7 @@ from tuninglink.tuning.programs import (
     TuningTask,
     reason_of,
 )
+from tuninglink.tuning.deciding import DEFAULT_SECONDS, MeasuredTask, measure_default
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Compiled

@@ -12,17 +12,17 @@ from queue import Empty, SimpleQueue
 from threading import RLock
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.devices import BestTime, Stage
+from tuninglink.programs import WRONG_RESULTS, Failure
 from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.deciding import FINALISTS, Budget, Ending, TrialResult
-from tuninglink.tuning.devices import BestTime, Stage
-from tuninglink.tuning.programs import WRONG_RESULTS, Failure
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from tuninglink.devices import Job
+    from tuninglink.programs import Benchmark
     from tuninglink.tuning.candidates import Candidate, Outcome, TunableTask
-    from tuninglink.tuning.devices import Job
-    from tuninglink.tuning.programs import Benchmark
     from tuninglink.tuning.scheduling.context import TuningContext
     from tuninglink.tuning.search import Search
 

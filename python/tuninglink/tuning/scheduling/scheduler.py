@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.devices import Stage
+from tuninglink.programs import FatalError, Omission, reason_of
 from tuninglink.tuning.deciding import (
     FAILING_DEFAULT,
     SMALL,
@@ -19,16 +21,14 @@ from tuninglink.tuning.deciding import (
     Ledger,
     TaskOutcome,
 )
-from tuninglink.tuning.devices import Stage
-from tuninglink.tuning.programs import FatalError, Omission, reason_of
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.task_run import FIRST_TRIALS, NOT_RACED, TaskRun
 from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
 
 if TYPE_CHECKING:
+    from tuninglink.programs import TuningTask
     from tuninglink.tuning.candidates import PreparedTask
     from tuninglink.tuning.deciding import TaskResult
-    from tuninglink.tuning.programs import TuningTask
     from tuninglink.tuning.scheduling.context import TuningContext
     from tuninglink.tuning.scheduling.exploration import Progress
 

@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.devices import Rounds, Stage
+from tuninglink.programs import Correctness, Failure, FailureKind, OutputVerdict
 from tuninglink.tuning.database import MOST_RELATED
 from tuninglink.tuning.deciding import (
     FINALISTS,
@@ -33,8 +35,6 @@ from tuninglink.tuning.deciding import (
     least_race_seconds,
     task_race_seconds,
 )
-from tuninglink.tuning.devices import Rounds, Stage
-from tuninglink.tuning.programs import Correctness, Failure, FailureKind, OutputVerdict
 from tuninglink.tuning.scheduling.exploration import Exploration, Progress
 from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
 from tuninglink.workers import finished
@@ -42,9 +42,9 @@ from tuninglink.workers import finished
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from tuninglink.devices import Timing
+    from tuninglink.programs import Benchmark
     from tuninglink.tuning.candidates import Candidate, TunableTask
-    from tuninglink.tuning.devices import Timing
-    from tuninglink.tuning.programs import Benchmark
     from tuninglink.tuning.scheduling.context import TuningContext
 
 

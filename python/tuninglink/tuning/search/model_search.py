@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
+from tuninglink.devices import COMPUTE_UNITS, TYPICAL
 from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
 from tuninglink.iree import (
     MMA_KIND,
@@ -29,7 +30,6 @@ from tuninglink.iree import (
 from tuninglink.mlir import error, note
 from tuninglink.specs import plug_ins
 from tuninglink.tuning.candidates import Candidate, SearchProblem, logarithm, operand_bytes, side_of
-from tuninglink.tuning.devices import COMPUTE_UNITS, TYPICAL
 from tuninglink.tuning.search.search import (
     FIRST_CANDIDATES,
     MOST_CANDIDATES,

@@ -25,8 +25,7 @@ from tuninglink.mlir import body, error, names, note
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.plain_data import named, written
 from tuninglink.preprocessing import replace_ops
-from tuninglink.specs import Spec
-from tuninglink.tuning.programs.compiled_program import (
+from tuninglink.programs.compiled_program import (
     CallOptions,
     CompiledProgram,
     EntryFunction,
@@ -41,6 +40,7 @@ from tuninglink.tuning.programs.compiled_program import (
     read_input,
     read_parameters,
 )
+from tuninglink.specs import Spec
 
 
 class FailureKind(Enum):

@@ -6,11 +6,9 @@ import platform
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from tuninglink.errors import TuninglinkError
-from tuninglink.mlir import error, note
-from tuninglink.tuning.devices.board import BoardDevice
-from tuninglink.tuning.devices.board_uri import BOARD, BoardUri
-from tuninglink.tuning.devices.device import (
+from tuninglink.devices.board import BoardDevice
+from tuninglink.devices.board_uri import BOARD, BoardUri
+from tuninglink.devices.device import (
     COMPILING_DRIVERS,
     LOCAL_DRIVERS,
     THREADED_DRIVER,
@@ -22,8 +20,10 @@ from tuninglink.tuning.devices.device import (
     driver_of,
     physical_cores,
 )
-from tuninglink.tuning.devices.device_set import AHEAD, AheadLoader, DeviceProcess, DeviceSet
-from tuninglink.tuning.devices.times import Settings
+from tuninglink.devices.device_set import AHEAD, AheadLoader, DeviceProcess, DeviceSet
+from tuninglink.devices.times import Settings
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir import error, note
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 _CHECK_SECONDS: Final = 60.0

@@ -17,12 +17,12 @@ from typing import Any, Final
 
 import iree.runtime as rt
 
+from tuninglink.devices.board_uri import BOARD, is_board
+from tuninglink.devices.times import DeviceReading
 from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.iree import Target
 from tuninglink.mlir import error, note
-from tuninglink.tuning.devices.board_uri import BOARD, is_board
-from tuninglink.tuning.devices.times import DeviceReading
-from tuninglink.tuning.programs import FatalError
+from tuninglink.programs import FatalError
 
 LOCAL_DRIVERS: Final[frozenset[str]] = frozenset({"local-task", "local-sync"})
 """The drivers whose device is the CPU."""

@@ -3,25 +3,25 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.tuning.devices.board import (
+    from tuninglink.devices.board import (
         BoardDevice as BoardDevice,
     )
-    from tuninglink.tuning.devices.board_checks import (
+    from tuninglink.devices.board_checks import (
         BoardCheck as BoardCheck,
         board_checks as board_checks,
     )
-    from tuninglink.tuning.devices.board_uri import (
+    from tuninglink.devices.board_uri import (
         BOARD as BOARD,
         BoardOptions as BoardOptions,
         BoardUri as BoardUri,
         is_board as is_board,
     )
-    from tuninglink.tuning.devices.cluster import (
+    from tuninglink.devices.cluster import (
         Cluster as Cluster,
         ClusterDevices as ClusterDevices,
         ClusterPool as ClusterPool,
     )
-    from tuninglink.tuning.devices.device import (
+    from tuninglink.devices.device import (
         COMPILING_DRIVERS as COMPILING_DRIVERS,
         COMPUTE_UNITS as COMPUTE_UNITS,
         LOCAL_DRIVERS as LOCAL_DRIVERS,
@@ -43,7 +43,7 @@ with lazy_imports(globals()):
         sensors_of as sensors_of,
         shared_cache_bytes as shared_cache_bytes,
     )
-    from tuninglink.tuning.devices.device_set import (
+    from tuninglink.devices.device_set import (
         REPEATS as REPEATS,
         AheadLoader as AheadLoader,
         Answer as Answer,
@@ -57,7 +57,7 @@ with lazy_imports(globals()):
         scale_of as scale_of,
         screen as screen,
     )
-    from tuninglink.tuning.devices.measurement import (
+    from tuninglink.devices.measurement import (
         FEWEST_ROUNDS as FEWEST_ROUNDS,
         SAMPLE_SECONDS as SAMPLE_SECONDS,
         DispatchTrace as DispatchTrace,
@@ -66,7 +66,7 @@ with lazy_imports(globals()):
         repetition as repetition,
         weighted_mean as weighted_mean,
     )
-    from tuninglink.tuning.devices.numerics import (
+    from tuninglink.devices.numerics import (
         Bytes as Bytes,
         Expected as Expected,
         Outputs as Outputs,
@@ -82,13 +82,13 @@ with lazy_imports(globals()):
         patterns as patterns,
         tolerance as tolerance,
     )
-    from tuninglink.tuning.devices.opening import (
+    from tuninglink.devices.opening import (
         Devices as Devices,
         OpenedDevice as OpenedDevice,
         check_devices as check_devices,
         opened_device as opened_device,
     )
-    from tuninglink.tuning.devices.running import (
+    from tuninglink.devices.running import (
         CallOutputs as CallOutputs,
         Loader as Loader,
         MeasurementError as MeasurementError,
@@ -100,7 +100,7 @@ with lazy_imports(globals()):
         to_device as to_device,
         to_host as to_host,
     )
-    from tuninglink.tuning.devices.times import (
+    from tuninglink.devices.times import (
         PROTOCOL_VERSION as PROTOCOL_VERSION,
         Caches as Caches,
         Conditions as Conditions,

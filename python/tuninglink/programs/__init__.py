@@ -3,7 +3,7 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.tuning.programs.benchmark import (
+    from tuninglink.programs.benchmark import (
         DISPATCH as DISPATCH,
         Access as Access,
         Benchmark as Benchmark,
@@ -12,7 +12,7 @@ with lazy_imports(globals()):
         SizedFunction as SizedFunction,
         passed_constants as passed_constants,
     )
-    from tuninglink.tuning.programs.calls import (
+    from tuninglink.programs.calls import (
         COMPILE_FAILURES as COMPILE_FAILURES,
         WRONG_RESULTS as WRONG_RESULTS,
         Correctness as Correctness,
@@ -30,7 +30,7 @@ with lazy_imports(globals()):
         program_calls as program_calls,
         reason_of as reason_of,
     )
-    from tuninglink.tuning.programs.compiled_program import (
+    from tuninglink.programs.compiled_program import (
         ALL_CALLS as ALL_CALLS,
         PLAIN_INTEGERS as PLAIN_INTEGERS,
         SCALE as SCALE,
@@ -45,7 +45,7 @@ with lazy_imports(globals()):
         element_type as element_type,
         is_float as is_float,
     )
-    from tuninglink.tuning.programs.dispatches import (
+    from tuninglink.programs.dispatches import (
         DispatchedProgram as DispatchedProgram,
         Omission as Omission,
         TuningTask as TuningTask,

@@ -41,8 +41,7 @@ from tuninglink.mlir import (
     without_weights,
 )
 from tuninglink.plain_data import named
-from tuninglink.specs import Spec
-from tuninglink.tuning.programs.benchmark import (
+from tuninglink.programs.benchmark import (
     Benchmark,
     BufferLayout,
     NoBenchmarkError,
@@ -55,8 +54,9 @@ from tuninglink.tuning.programs.benchmark import (
     problem_key,
     smallest,
 )
-from tuninglink.tuning.programs.calls import ProgramCalls, form_replaced
-from tuninglink.tuning.programs.compiled_program import ALL_CALLS, CallOptions
+from tuninglink.programs.calls import ProgramCalls, form_replaced
+from tuninglink.programs.compiled_program import ALL_CALLS, CallOptions
+from tuninglink.specs import Spec
 
 
 @dataclass(frozen=True)

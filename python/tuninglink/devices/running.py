@@ -20,10 +20,10 @@ import iree.runtime as rt
 import numpy as np
 from numpy.typing import NDArray
 
+from tuninglink.devices.numerics import CANARY, Pattern, buffer_length, random_bytes
 from tuninglink.files import temporary_directory
 from tuninglink.iree import WORKER_STACK_BYTES
-from tuninglink.tuning.devices.numerics import CANARY, Pattern, buffer_length, random_bytes
-from tuninglink.tuning.programs import (
+from tuninglink.programs import (
     BufferLayout,
     CompiledProgram,
     Failure,

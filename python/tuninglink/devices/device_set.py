@@ -16,17 +16,17 @@ from operator import attrgetter
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from tuninglink.iree import WORKER_STACK_BYTES
-from tuninglink.mlir import error
-from tuninglink.tuning.devices.device import (
+from tuninglink.devices.device import (
     DeviceDescription,
     DeviceError,
 )
-from tuninglink.tuning.devices.measurement import Measurer
-from tuninglink.tuning.devices.numerics import Outputs
-from tuninglink.tuning.devices.running import CallOutputs, MeasurementError
-from tuninglink.tuning.devices.times import Rounds, Settings, Timing
-from tuninglink.tuning.programs import Benchmark, CompiledProgram, Failure, FailureKind
+from tuninglink.devices.measurement import Measurer
+from tuninglink.devices.numerics import Outputs
+from tuninglink.devices.running import CallOutputs, MeasurementError
+from tuninglink.devices.times import Rounds, Settings, Timing
+from tuninglink.iree import WORKER_STACK_BYTES
+from tuninglink.mlir import error
+from tuninglink.programs import Benchmark, CompiledProgram, Failure, FailureKind
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:

@@ -17,10 +17,8 @@ from typing import Any, Final, TypeVar, TypeVarTuple
 from distributed import Client, KilledWorker, get_worker
 from distributed.comm import connect
 
-from tuninglink.errors import TuninglinkError
-from tuninglink.mlir import error, note
-from tuninglink.tuning.devices.device import DeviceDescription, DeviceError, driver_of
-from tuninglink.tuning.devices.device_set import (
+from tuninglink.devices.device import DeviceDescription, DeviceError, driver_of
+from tuninglink.devices.device_set import (
     DESCRIBE,
     REPEATS,
     Answer,
@@ -30,8 +28,10 @@ from tuninglink.tuning.devices.device_set import (
     DeviceSet,
     Request,
 )
-from tuninglink.tuning.devices.times import Settings
-from tuninglink.tuning.programs import Failure
+from tuninglink.devices.times import Settings
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir import error, note
+from tuninglink.programs import Failure
 from tuninglink.workers import Pool
 
 Returned = TypeVar("Returned")

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tuninglink.compiler import compile as compile_program
-from tuninglink.errors import TuninglinkError
-from tuninglink.runner import Board, BoardError, BoardFile, Call
-from tuninglink.tuning.devices.board import (
+from tuninglink.devices.board import (
     BENCHMARK,
     RUN,
     check,
@@ -17,8 +15,10 @@ from tuninglink.tuning.devices.board import (
     missing_programs,
     missing_tool,
 )
-from tuninglink.tuning.devices.board_uri import BoardUri
-from tuninglink.tuning.devices.running import MeasurementError
+from tuninglink.devices.board_uri import BoardUri
+from tuninglink.devices.running import MeasurementError
+from tuninglink.errors import TuninglinkError
+from tuninglink.runner import Board, BoardError, BoardFile, Call
 
 _PROGRAM: Final = b"""
 func.func @twice(%value: tensor<3xf32>) -> tensor<3xf32> {

@@ -18,7 +18,7 @@ import iree.runtime as rt
 import numpy as np
 from numpy.typing import NDArray
 
-from tuninglink.tuning.devices.device import (
+from tuninglink.devices.device import (
     LOCAL_DRIVERS,
     SYNCHRONOUS_DRIVER,
     describe,
@@ -28,7 +28,7 @@ from tuninglink.tuning.devices.device import (
     sensors_of,
     shared_cache_bytes,
 )
-from tuninglink.tuning.devices.numerics import (
+from tuninglink.devices.numerics import (
     Outputs,
     buffer_length,
     difference,
@@ -36,7 +36,7 @@ from tuninglink.tuning.devices.numerics import (
     outputs_of,
     patterns,
 )
-from tuninglink.tuning.devices.running import (
+from tuninglink.devices.running import (
     CallOutputs,
     LoadedProgram,
     Loader,
@@ -46,8 +46,8 @@ from tuninglink.tuning.devices.running import (
     to_host,
     worker_thread,
 )
-from tuninglink.tuning.devices.times import Caches, DeviceReading, Rounds, Settings, Timing
-from tuninglink.tuning.programs import (
+from tuninglink.devices.times import Caches, DeviceReading, Rounds, Settings, Timing
+from tuninglink.programs import (
     Benchmark,
     BufferLayout,
     CompiledProgram,

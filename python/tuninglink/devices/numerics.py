@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from tuninglink.tuning.programs import (
+from tuninglink.programs import (
     SCALE,
     Access,
     Binding,

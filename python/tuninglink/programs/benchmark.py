@@ -42,7 +42,7 @@ from tuninglink.iree import (
 )
 from tuninglink.mlir import body, collect, names, symbol_name, visit
 from tuninglink.payloads import build, constant
-from tuninglink.tuning.programs.compiled_program import element_type
+from tuninglink.programs.compiled_program import element_type
 
 Value = mlir.Value[Any]
 

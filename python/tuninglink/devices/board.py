@@ -25,32 +25,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from tuninglink.errors import Diagnostic
-from tuninglink.mlir import error, note
-from tuninglink.runner import (
-    Board,
-    BoardError,
-    BoardFile,
-    BoardState,
-    Call,
-    CallResult,
-)
-from tuninglink.tuning.devices.board_uri import BoardUri
-from tuninglink.tuning.devices.device import (
+from tuninglink.devices.board_uri import BoardUri
+from tuninglink.devices.device import (
     LOCAL_DRIVERS,
     SYNCHRONOUS_DRIVER,
     THREADED_DRIVER,
     DeviceDescription,
     DeviceError,
 )
-from tuninglink.tuning.devices.device_set import Answer, Device, DeviceLostError, Request
-from tuninglink.tuning.devices.measurement import (
+from tuninglink.devices.device_set import Answer, Device, DeviceLostError, Request
+from tuninglink.devices.measurement import (
     FEWEST_ROUNDS,
     SAMPLE_SECONDS,
     OutputComparison,
     weighted_mean,
 )
-from tuninglink.tuning.devices.numerics import (
+from tuninglink.devices.numerics import (
     Outputs,
     buffer_length,
     find_violation,
@@ -58,13 +48,15 @@ from tuninglink.tuning.devices.numerics import (
     outputs_of,
     patterns,
 )
-from tuninglink.tuning.devices.running import (
+from tuninglink.devices.running import (
     CallOutputs,
     MeasurementError,
     program_arguments,
 )
-from tuninglink.tuning.devices.times import Caches, DeviceReading, Rounds, Settings, Timing
-from tuninglink.tuning.programs import (
+from tuninglink.devices.times import Caches, DeviceReading, Rounds, Settings, Timing
+from tuninglink.errors import Diagnostic
+from tuninglink.mlir import error, note
+from tuninglink.programs import (
     Benchmark,
     BufferLayout,
     CompiledProgram,
@@ -72,6 +64,14 @@ from tuninglink.tuning.programs import (
     FailureKind,
     SizedFunction,
     element_type,
+)
+from tuninglink.runner import (
+    Board,
+    BoardError,
+    BoardFile,
+    BoardState,
+    Call,
+    CallResult,
 )
 
 BENCHMARK: Final = "iree-benchmark-module"
