@@ -16,7 +16,7 @@ import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b
 from importlib import metadata
@@ -81,12 +81,8 @@ _TOOLS: Final = (BENCHMARK, RUN)
 _TOGETHER: Final = 8
 """The number of candidates that travel together."""
 
-_LONG: Final = 0.02
-"""The time of a sample from which a candidate runs once before its samples, in seconds."""
-
-_SHORT_SECONDS: Final = 2.0
-_SHORT_FACTOR: Final = 10.0
-"""The time limit for the samples of a candidate: this factor times that of others, and the seconds for the start of a tool."""
+_PARTS: Final = 10
+"""A candidate runs this part of a batch before its samples: longer than the call, and short if it is slow."""
 
 _ENOUGH_SECONDS: Final = 1.0
 _LEAST_SAMPLES: Final = 3
@@ -297,20 +293,14 @@ class BoardMeasurer(OutputComparison):
         functions = _functions(benchmark)
         weights = [function.weight for function in functions]
         limit = math.inf if limit_microseconds is None else limit_microseconds
-        sets = [self._sets(function.layout) for function in functions]
-        # Run an iteration of what may be slow, or has no batch size yet.
-        longest = max(
-            self._least.get(function.layout, math.inf) * count
-            for function, count in zip(functions, sets, strict=True)
-        )
-        if longest > _LONG * 1e6:
-            single, readings = self._once(benchmark, functions)
+        # Run a few iterations of a candidate, and of what has no batch size yet.
+        if limit_microseconds is not None or any(f.layout not in self._least for f in functions):
+            single, batch, readings = self._once(benchmark, functions)
             if (once := weighted_mean(single, weights)) > limit:
-                return Timing((once,), sets[0], readings)
+                return Timing((once,), batch, readings)
             for function, microseconds in zip(functions, single, strict=True):
                 self._note(function.layout, microseconds)
         # Sample with batches that are long enough, which later candidates share.
-        is_short = limit_microseconds is not None
         while True:
             batches = [self._batch(function.layout) for function in functions]
             calls = []
@@ -318,17 +308,8 @@ class BoardMeasurer(OutputComparison):
                 taken = max(SAMPLE_SECONDS, self._least[function.layout] * batch / 1e6)
                 count = min(max(int(seconds / taken), _LEAST_SAMPLES), _MOST_SAMPLES)
                 repeats = count if taken * _LEAST_SAMPLES < _ENOUGH_SECONDS else 1
-                call = self._benchmark(benchmark, function, batch, repeats)
-                most = _SHORT_SECONDS + _SHORT_FACTOR * taken * (repeats + 1)
-                calls.append(replace(call, seconds=min(call.seconds, most)) if is_short else call)
+                calls.append(self._benchmark(benchmark, function, batch, repeats))
             results = self._run_cool(calls)
-            if is_short and any(result.is_timeout for result in results):
-                # It is many times as slow as others, or the board was busy.
-                single, readings = self._once(benchmark, functions)
-                if (once := weighted_mean(single, weights)) > limit:
-                    return Timing((once,), sets[0], readings)
-                is_short = False
-                continue
             samples = [
                 [sample / batch for sample in times(result, self._driver)]
                 for result, batch in zip(results, batches, strict=True)
@@ -343,21 +324,28 @@ class BoardMeasurer(OutputComparison):
 
     def _once(
         self, benchmark: Benchmark, functions: Sequence[SizedFunction]
-    ) -> tuple[list[float], tuple[DeviceReading, ...]]:
-        """Return the microseconds of a single iteration of each function, the better of two, and the state of the board."""
-        sets = [self._sets(function.layout) for function in functions]
+    ) -> tuple[list[float], int, tuple[DeviceReading, ...]]:
+        """Run a part of a batch of each function twice.
+
+        Returns:
+            The microseconds of an iteration of each, the iterations of the first, and the state of the board.
+        """
+        batches = [
+            max(self._sets(function.layout), self._batch(function.layout) // _PARTS)
+            for function in functions
+        ]
         results = self._board.run(
             [
                 self._benchmark(benchmark, function, count, runs=2)
-                for function, count in zip(functions, sets, strict=True)
+                for function, count in zip(functions, batches, strict=True)
             ]
         )
         single = [
             min(times(result, self._driver)) / count
-            for result, count in zip(results, sets, strict=True)
+            for result, count in zip(results, batches, strict=True)
         ]
         self._known[_key(benchmark)] = single
-        return single, _readings(results)
+        return single, batches[0], _readings(results)
 
     def _note(self, layout: BufferLayout, microseconds: float) -> None:
         """Take the time of an iteration into account, for the number of iterations in a sample."""

@@ -9,8 +9,10 @@ unpacked=$(tar xf - 2>&1) || unpacked=${unpacked:-failed}
 
 # State of the board after a call: clocks in kHz, temperatures in millidegrees.
 state() {
-  cat /sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq | sort -n | tail -n 1 | sed 's/^/clock /'
+  [ -d /sys/devices/system/cpu/cpu0/cpufreq ] &&
+    cat /sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq | sort -n | tail -n 1 | sed 's/^/clock /'
   for zone in /sys/class/thermal/thermal_zone*; do
+    [ -d "$zone" ] || continue
     case $(cat "$zone/type") in
     *[Cc][Pp][Uu]* | *soc* | *pkg*) sed 's/^/temperature /' "$zone/temp" ;;
     esac
