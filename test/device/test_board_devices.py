@@ -262,7 +262,7 @@ def test_dispatches_for_another_processor_are_tuned_and_verified(tmp_path: Path)
     assert list(place.iterdir()) == []
     with pytest.raises(DeviceError, match="does not run code for aarch64") as raised:
         check_devices((), compile_flags(Target.parse("neoverse-v1")))
-    assert "run:ssh board" in str(raised.value)
+    assert "run:ssh board" in str(raised.value.diagnostics[0].notes)
 
 
 def test_a_killed_run_leaves_nothing_on_the_board(tmp_path: Path) -> None:
