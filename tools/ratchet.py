@@ -57,7 +57,6 @@ LIMITS: Final = {
     "scaffolding": (860, 27),
     "runner": (621, 25),
     "kernels": (1066, 52),
-    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5397, 194),
 }
