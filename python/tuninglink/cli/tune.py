@@ -63,7 +63,7 @@ from tuninglink.programs import CallOptions
 from tuninglink.solver import Verdict
 from tuninglink.spaces import pipeline_name, value_text
 from tuninglink.spaces.model import FixedKnob
-from tuninglink.specs import DefaultLibrary, read_specs
+from tuninglink.specs import PREPROCESSING_FLAG, DefaultLibrary, read_specs
 from tuninglink.tuning import (
     BoardScript,
     DispatchTuning,
@@ -461,7 +461,13 @@ class _Files:
         options, settings = self.options, self.options.settings
         if not self.script:
             return []
-        own = tuple(flag for flag in options.flags if flag not in self.kept)
+        # The replace entries of given specs are in the result, and their file here is a temporary one.
+        temporary = [
+            flag
+            for flag in options.flags
+            if options.specs and flag.startswith(PREPROCESSING_FLAG) and flag not in self.user_flags
+        ]
+        own = tuple(flag for flag in options.flags if flag not in (*self.kept, *temporary))
         uri, *_ = settings.devices or (default_device(backend_of(options.flags)),)
         # On another machine, the script runs there.
         driver = (BoardUri.parse(uri).driver or THREADED_DRIVER) if is_board(uri) else uri

@@ -51,7 +51,11 @@ class BoardUri:
         values = {}
         for part in filter(None, match[1].split(",") if match and match[1] else ()):
             key, equals, value = part.partition("=")
-            if key not in _FIELDS or not equals or (key == "lease" and not value.isdecimal()):
+            if (
+                key not in _FIELDS
+                or not equals
+                or (key == "lease" and not value.strip("0").isdecimal())
+            ):
                 remedy = note(
                     f"parts are {', '.join(_FIELDS)}, as in run[tools=/opt/iree]:ssh board"
                 )

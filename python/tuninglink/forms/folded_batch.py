@@ -64,7 +64,10 @@ class BroadcastMatmul:
             if not isinstance(value, mlir.OpResult) or value.owner.name != name:
                 raise NoFormError("its right operand is not broadcast to several batches")
             source = value.owner.operation
-        matrix, wide = (list(value.type.shape) for value in source.operands)
+        types = [value.type for value in source.operands]
+        if len(types) != 2 or not all(isinstance(kind, mlir.RankedTensorType) for kind in types):  # noqa: PLR2004
+            raise NoFormError("its right operand is something other than a broadcast matrix")
+        matrix, wide = (list(kind.shape) for kind in types)
         sizes = problem.loop_sizes
         if matrix != [sizes["k"], sizes["n"]] or wide[-2:] != matrix:
             raise NoFormError("its right operand is something other than a broadcast matrix")

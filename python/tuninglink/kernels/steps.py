@@ -100,7 +100,8 @@ class Step:
         inputs = []
         for dims in indexed[:-1]:
             letters = [loops[dim] for dim in dims if dim is not None]
-            if None in dims or letters != sorted(letters, key=loops.index):
+            is_repeated = len({*letters}) < len(letters)
+            if None in dims or is_repeated or letters != sorted(letters, key=loops.index):
                 raise NoFormError("it is followed by an op with a transposed operand")
             inputs.append("".join(letters))
         # Number the values: inputs, then constants from outside in the order of their use, then results.
@@ -178,6 +179,8 @@ class Step:
                 expression = text if text.strip("-")[0].isdigit() else f'float("{text}")'
                 values.append(f"({expression})")
                 continue
+            if {*attributes} - {"predicate", "fastmath"}:
+                raise NoFormError(f"it is followed by '{item.name}' with other attributes")
             if item.name in _CASTS:
                 expression = f"{operands[0]}.to({ELEMENTS[item.type]})"
             elif item.name == "arith.cmpf":

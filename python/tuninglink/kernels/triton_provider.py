@@ -39,7 +39,9 @@ class TritonProvider(KernelProvider):
     def candidates(self, problem: KernelProblem, architecture: str) -> Sequence[Candidate]:
         """Return candidates for a product of f16 or bf16 into f32, or an attention in one of them, the most promising first."""
         capability = _capability(architecture)
-        if capability is None or any(kind not in _SMALL for _, kind in problem.operands[:2]):
+        multiplied = 2 if isinstance(problem, ProductProblem) else 3
+        kinds = {kind for _, kind in problem.operands[:multiplied]}
+        if capability is None or len(kinds) > 1 or not kinds <= {*_SMALL}:
             return ()
         # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
         memory = SHARED_MEMORY.get(capability, 99) * KIB

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _NAMED: Final = (names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION, names.MATCH_ATTENTION)
 """The matcher ops for ops of one kind."""
 
+_STRUCTURED: Final = ("linalg", "iree_linalg_ext")
+"""The dialects whose ops have an argument of their block for each operand."""
+
 _CASTING: Final = frozenset({"linalg.matmul", "linalg.batch_matmul", "linalg.contract"})
 """The named ops whose attribute `cast` chooses the sign of integers that are extended or converted."""
 
@@ -455,7 +458,8 @@ def _reads(operation: mlir.Operation, position: int) -> bool:
         return position < len(operation.operands) - len(operation.results)
     blocks = [block for region in operation.regions for block in region.blocks]
     arguments = list(blocks[0].arguments) if blocks else []
-    is_structured = len(arguments) == len(operation.operands)
+    dialect = operation.name.partition(".")[0]
+    is_structured = dialect in _STRUCTURED and len(arguments) == len(operation.operands)
     return not is_structured or any(True for _ in arguments[position].uses)
 
 

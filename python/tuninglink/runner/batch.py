@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import re
 import shlex
 import tarfile
@@ -143,7 +144,7 @@ def write_batch(
     """
     lines = [f"rm -f files/{name}" for name in evicted]
     sent = set(present)
-    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for file in (part for call in calls for whole in call.files for part in whole.parts()):
             if file.name in sent:
                 continue
@@ -152,7 +153,12 @@ def write_batch(
                 words = [f"{piece.name} {piece.size} {length}" for piece, length in file.pieces]
                 lines.append(f"assemble {file.name} {' '.join(words)} || return")
             elif isinstance(file.content, Path):
-                tar.add(file.content, f"files/{file.name}")
+                # Not `add`: owners and links here mean nothing there.
+                entry = tarfile.TarInfo(f"files/{file.name}")
+                with file.content.open("rb") as content:
+                    entry.size = content.seek(0, os.SEEK_END)
+                    content.seek(0)
+                    tar.addfile(entry, content)
             else:
                 _add(tar, f"files/{file.name}", file.content)
         for number, call in enumerate(calls):

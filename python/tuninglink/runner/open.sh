@@ -21,7 +21,8 @@ for old in "$place"/tuninglink-*; do
   [ -d "$old" ] || continue
   if [ "$old" = "$place/tuninglink-$replaced" ] || [ "$(cat "$old/boot")" != "$boot" ] ||
     ! kill -0 "$(cat "$old/keeper")"; then
-    kill "$(cat "$old/running")"
+    # After a reboot, the number may be that of another process.
+    [ "$(cat "$old/boot")" = "$boot" ] && kill "$(cat "$old/running")"
     rm -rf "$old"
   else
     others=$((others + 1))

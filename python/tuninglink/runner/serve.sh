@@ -23,6 +23,7 @@ state() {
 call() {
   number=$1 seconds=$2
   shift 2
+  touch "$dir/lease" # commands may come one after the other, so that the client cannot renew it meanwhile
   mkdir -p "$dir/calls/$number" && cd "$dir/calls/$number" || exit 3
   if command -v timeout >/dev/null 2>&1; then
     timeout -s KILL "$seconds" "$@" >stdout 2>stderr </dev/null &
@@ -35,7 +36,8 @@ call() {
     echo $own >"$dir/running"
     (
       left=$seconds
-      while [ "$left" -gt 0 ] && kill -0 $own; do
+      while [ "$left" -gt 0 ]; do
+        kill -0 $own || exit
         sleep 1
         left=$((left - 1))
       done

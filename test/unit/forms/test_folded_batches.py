@@ -70,3 +70,22 @@ def test_a_batch_of_matrices_is_an_ordinary_contraction() -> None:
     (operation,) = collect(module, BATCH_MATMUL)
     with pytest.raises(NoFormError, match="not broadcast to several batches"):
         BroadcastMatmul.of(operation)
+
+
+def test_a_matrix_that_is_computed_before_its_broadcast_is_not_read() -> None:
+    program = """
+    #wide = affine_map<(b, c, k, n) -> (b, c, k, n)>
+    #matrix = affine_map<(b, c, k, n) -> (k, n)>
+    util.func @scaled(%l: tensor<6x4x8xf32>, %w: tensor<8x16xf32>, %s: tensor<8x16xf32>, %o: tensor<6x4x16xf32>) -> tensor<6x4x16xf32> {
+      %e = tensor.empty() : tensor<2x3x8x16xf32>
+      %m = linalg.generic {indexing_maps = [#matrix, #matrix, #wide], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+          ins(%w, %s : tensor<8x16xf32>, tensor<8x16xf32>) outs(%e : tensor<2x3x8x16xf32>) {
+        ^bb0(%x: f32, %y: f32, %z: f32):
+          %p = arith.mulf %x, %y : f32
+          linalg.yield %p : f32
+      } -> tensor<2x3x8x16xf32>
+      %c = tensor.collapse_shape %m [[0, 1], [2], [3]] : tensor<2x3x8x16xf32> into tensor<6x8x16xf32>
+      %r = linalg.batch_matmul ins(%l, %c : tensor<6x4x8xf32>, tensor<6x8x16xf32>) outs(%o : tensor<6x4x16xf32>) -> tensor<6x4x16xf32>
+      util.return %r : tensor<6x4x16xf32>
+    }"""
+    assert isinstance(_problem_of(program), Contraction)

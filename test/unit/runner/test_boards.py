@@ -204,6 +204,18 @@ def test_sessions_of_another_boot_are_removed(tmp_path: Path) -> None:
             assert other.state.first("others") == "1"
 
 
+def test_a_process_of_this_boot_is_not_ended_for_a_session_of_another(tmp_path: Path) -> None:
+    old = tmp_path / "tuninglink-old"
+    old.mkdir()
+    with subprocess.Popen(["sleep", "60"]) as other:
+        (old / "boot").write_text("an earlier one\n")
+        (old / "running").write_text(f"{other.pid}\n")
+        with Board(access(tmp_path)):
+            assert not old.exists()
+        assert other.poll() is None
+        other.kill()
+
+
 def test_the_lease_is_renewed_while_nothing_runs(tmp_path: Path) -> None:
     with Board(BoardAccess(HERE, SYSTEM, str(tmp_path), lease_seconds=4)) as board:
         (session,) = tmp_path.iterdir()
@@ -228,7 +240,7 @@ def test_directories_with_special_characters_are_refused(tmp_path: Path) -> None
 
 def test_the_scripts_of_the_guide_make_a_board_of_a_queue(tmp_path: Path) -> None:
     guide = (ROOT / "docs" / "guides" / "boards.md").read_text()
-    client, worker = re.findall(r"```sh\n(.*?)```", guide, re.DOTALL)
+    client, worker = re.findall(r"```text\n(.*?)```", guide, re.DOTALL)
     script, queue = tmp_path / "lab-run", tmp_path / "queue"
     script.write_text(client)
     script.chmod(0o755)
