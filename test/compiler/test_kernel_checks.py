@@ -122,6 +122,21 @@ def test_sizes_must_be_multiples_that_a_kernel_declares() -> None:
     assert "a multiple of 16 in dimension 0 of operand 1, which has 8" in finding.message
 
 
+@pytest.mark.parametrize("declared", ["16 : i64", "[16]", '[["x"]]'])
+def test_multiples_of_another_form_are_an_error(declared: str) -> None:
+    spec = kernel_spec().replace("}) : (", f"}}) {{tuninglink.multiples = {declared}}} : (", 1)
+    (finding,) = findings(spec)
+    assert "has 'tuninglink.multiples' of another form" in finding.message
+
+
+def test_a_tied_result_is_the_buffer_of_its_operand() -> None:
+    spec = kernel_spec(PTX.replace(PARAMETERS, ""))
+    last = "storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer>]"
+    assert last in spec
+    spec = spec.replace(last, "storage_buffer>]").replace("[-1 : index]", "[1 : index]")
+    assert findings(spec) == []
+
+
 def test_an_object_that_is_not_ptx_is_not_decided() -> None:
     (finding,) = findings(kernel_spec(b"\x7fELF\0", attributes=BOUND.format("gfx942")))
     assert finding.rule is Rule.UNDECIDED

@@ -29,5 +29,8 @@ def kernel_providers() -> list[KernelProvider]:
             raise TuninglinkError(error(f"{subject} cannot be loaded: {failure}")) from None
         if not (isinstance(loaded, type) and issubclass(loaded, KernelProvider)):
             raise TuninglinkError(error(f"{subject} is not a subclass of {GROUP}.KernelProvider"))
-        providers.append(loaded())
+        try:
+            providers.append(loaded())
+        except TypeError as failure:
+            raise TuninglinkError(error(f"{subject} cannot be used: {failure}")) from None
     return providers

@@ -46,10 +46,15 @@ class TritonProvider(KernelProvider):
         # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
         memory = SHARED_MEMORY.get(capability, 99) * KIB
         sizes = problem.loop_sizes
-        elements = [
-            prod(sizes[at] for at in loops if at in "mnkj") for loops, _ in problem.operands
+        offsets = [
+            sum(
+                (sizes[at] - 1) * prod(sizes[inner] for inner in loops[number + 1 :])
+                for number, at in enumerate(loops)
+                if at in "mnkj"
+            )
+            for loops, _ in problem.operands
         ]
-        if max(elements) >= _MOST_ELEMENTS or self.batches(problem) > _MOST_BATCHES:
+        if max(offsets) >= _MOST_ELEMENTS or self.batches(problem) > _MOST_BATCHES:
             return ()
         options: list[dict[str, int]] = []
         if isinstance(problem, ProductProblem):
@@ -58,7 +63,9 @@ class TritonProvider(KernelProvider):
             aligned = all(
                 sizes[loops[-1]] * _BYTES % _ALIGNMENT == 0 for loops, _ in problem.operands[:2]
             )
-            with_tensors = (0, 1) if capability >= 90 and aligned else (0,)  # noqa: PLR2004
+            lhs, rhs = ({*loops[-2:]} for loops, _ in problem.operands[:2])
+            is_matrix = lhs == {*"mk"} and rhs == {*"kn"}
+            with_tensors = (0, 1) if capability >= 90 and aligned and is_matrix else (0,)  # noqa: PLR2004
             tiles = ((128, 256), (128, 128), (64, 128), (64, 256), (128, 64), (64, 64))
             depths = ((64, 3), (64, 4), (128, 3), (32, 4))
             for (k, stages), (m, n), tma in product(depths, tiles, with_tensors[::-1]):

@@ -199,14 +199,14 @@ def _selected(
     for position, spec in enumerate(specs):
         if spec.replacing is None:
             continue
-        kept, unfit = [], list[str]()
+        kept, unfit = [], list[tuple[ReplaceEntry, str]]()
         entries = spec.replacing.entries
         bindings = [entry_binding(entry, spec.replacing) for entry in entries]
         for at, (entry, binding) in enumerate(zip(entries, bindings, strict=True)):
             function = spec.replacing.table.symbols.get(entry.function)
             bound_to = [target for target in targets if suits(binding, target, ())]
             reasons = {target: next(unfit_kernels(function, target), "") for target in bound_to}
-            unfit += filter(None, reasons.values())
+            unfit += [(entry, reason) for reason in reasons.values() if reason]
             suiting = [target for target in bound_to if not reasons[target]]
             if len(suiting) == len(targets):
                 kept.append(at)
@@ -218,10 +218,15 @@ def _selected(
                 report(Diagnostic(Severity.WARNING, message, entry.place, (reason,)))
         if kept:
             lists.append(spec.replacing.subset(kept))
+            for entry, why in unfit:
+                message = (
+                    f"replace entry '{entry.matcher}' of '{spec.source}' is not applied: {why}"
+                )
+                report(Diagnostic(Severity.WARNING, message, entry.place))
         else:
             bound = ", ".join(dict.fromkeys(name for binding in bindings for name in binding or ()))
             own = ", ".join(str(target) for target in targets if target) or "no known target"
-            why = next(iter(unfit), f"it is bound to {bound or 'no target'}")
+            why = next((reason for _, reason in unfit), f"it is bound to {bound or 'no target'}")
             foreign[position] = f"{why}, the program is for {own}"
     return lists, origins, foreign
 

@@ -292,7 +292,8 @@ class Board(ExitStack):
             script = script.replace(f"@{name}@\n", text)
         failures = []
         is_local_tool = Path(f"{self._tools}iree-run-module").is_file()
-        for prefix in ((), self.access.command) if not self.prefix else (self.prefix,):
+        is_first = not hasattr(self, "_session")
+        for prefix in ((), self.access.command) if is_first else (self.prefix,):
             if prefix and not is_local_tool:
                 continue
             self.prefix = prefix
@@ -325,7 +326,8 @@ class Board(ExitStack):
                 self._most_kept = min(_MOST_KEPT, int(next(iter(state.get("space", ())), 0)) << 9)
                 return BoardState(state)
             failures.append(errors or "it ended without an answer")
-        self.prefix = ()
+        if is_first:
+            self.prefix = ()
         raise _LostError(f"'{shlex.join(self.access.command)} sh': {failures[0]}")
 
     def _command(self, words: Sequence[str], given: IO[bytes], seconds: float) -> tuple[bytes, str]:

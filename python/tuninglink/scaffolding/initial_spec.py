@@ -32,7 +32,7 @@ from tuninglink.emission import (
     matcher_key,
     write_spec,
 )
-from tuninglink.errors import CompileError, Diagnostic, SpecError, counted, printable
+from tuninglink.errors import CompileError, Diagnostic, SpecError, counted, escaped, printable
 from tuninglink.iree import (
     RANGES,
     GivenSizes,
@@ -405,7 +405,7 @@ class _SpecWriter:
             share = reader.record(covered)[measure] / whole[measure]
             coverage += f", {share:.1%} of the {_MEASURES[measure]}"
         heading = [
-            f"The configurations of '{program}' for {', '.join(targets)} under version {version} of the compiler,",
+            f"The configurations of '{escaped(program)}' for {', '.join(targets)} under version {version} of the compiler,",
             f"written by `tuninglink init --all`: {coverage}.",
         ]
         text = commented(to_text(module), entries, heading, lambda _: ())

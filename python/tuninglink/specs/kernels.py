@@ -168,16 +168,17 @@ def kernels_of(function: mlir.Operation) -> tuple[Kernel, ...]:
     return tuple(map(Kernel.read, collect(function, names.DISPATCH_EXTERN)))
 
 
+_OBJECTS: Final = "hal.executable.objects"
+
+
 def holds_code(module: mlir.Operation) -> bool:
-    """Return whether a module has operations that run code of the device."""
-    found = False
-
-    def look(operation: mlir.Operation) -> None:
-        nonlocal found
-        found = found or operation.name.startswith("hal.")
-
-    visit(module, look)
-    return found
+    """Return whether a module has operations that run code of the device, or that name objects with such code."""
+    operations = list[mlir.Operation]()
+    visit(module, operations.append)
+    return any(
+        operation.name.startswith(("hal.", "llvm.")) or _OBJECTS in operation.attributes
+        for operation in operations
+    )
 
 
 def architecture_runs(architecture: str, target: Target) -> bool:

@@ -56,11 +56,19 @@ def kernel_faults(
             yield Diagnostic(Severity.REMARK, message, place, rule=Rule.UNDECIDED)
 
 
+def _buffers(operation: mlir.Operation) -> int:
+    results = list(operation.results)
+    if "tied_operands" in operation.attributes:  # a tied result is the buffer of its operand
+        tied = integers_of(operation.attributes["tied_operands"])
+        results = [value for value, at in zip(results, tied, strict=True) if at < 0]
+    values = (*operation.operands, *results)
+    return sum(isinstance(value.type, mlir.RankedTensorType) for value in values)
+
+
 def _declaration(kernel: Kernel, binding: Binding) -> Iterator[tuple[str, str]]:
     """Yield how a declaration differs from its object, each time with a remedy."""
     # 1. What is not in the object: the block, and the buffers of the op.
-    values = (*kernel.operation.operands, *kernel.operation.results)
-    buffers = sum(isinstance(value.type, mlir.RankedTensorType) for value in values)
+    buffers = _buffers(kernel.operation)
     if buffers != kernel.bindings:
         counts = f"{counted(kernel.bindings, 'binding')} for {counted(buffers, 'tensor')}"
         yield f"has {counts}", "its layout has one binding for each operand and result"
@@ -133,7 +141,15 @@ def _sizes(kernel: Kernel) -> Iterator[tuple[str, str]]:
     declared = kernel.operation.attributes.get(MULTIPLES)
     kinds = [value.type for value in kernel.operation.operands]
     tensors = [kind for kind in kinds if isinstance(kind, mlir.RankedTensorType)]
-    for number, divisors in enumerate(mlir.ArrayAttr(declared) if declared is not None else ()):
+    arrays = list(declared) if isinstance(declared, mlir.ArrayAttr) else []
+    is_array = all(
+        isinstance(array, mlir.ArrayAttr) and all(isinstance(at, mlir.IntegerAttr) for at in array)
+        for array in arrays
+    )
+    if declared is not None and not (is_array and isinstance(declared, mlir.ArrayAttr)):
+        yield f"has '{MULTIPLES}' of another form", "as in [[1, 16], [1, 16]]"
+        return
+    for number, divisors in enumerate(arrays):
         kind = tensors[number] if number < len(tensors) else None
         for at, divisor in enumerate(integers_of(divisors)):
             if kind is None or at >= kind.rank:
