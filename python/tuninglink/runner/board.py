@@ -51,7 +51,7 @@ _SLOWEST: Final = 1e6
 """The least rate of a connection, in bytes per second."""
 
 _MOST_KEPT: Final = 1 << 30
-_PLAIN: Final = re.compile(r"[\w./+@%:=~-]*")
+_PLAIN: Final = re.compile(r"[\w./+@%:=-]*")
 """Paths that no shell changes."""
 
 _FULL: Final = re.compile(r"no space left|file too large|disk quota exceeded", re.IGNORECASE)
@@ -92,6 +92,13 @@ class BoardAccess:
             if not _PLAIN.fullmatch(path):
                 message = f"the directory of {what} on a board has other characters than letters, digits and ./_+-: '{path}'"
                 raise BoardError(message)
+        if self.tools and not self.tools.startswith("/"):
+            # Those of an emulator are on this machine.
+            tools = Path(self.tools).absolute()
+            if not tools.is_dir():
+                message = f"the directory of tools on a board is a relative path: '{self.tools}'"
+                raise BoardError(message)
+            object.__setattr__(self, "tools", str(tools))
 
     @property
     def emulator(self) -> str:

@@ -229,6 +229,16 @@ def test_the_lease_is_renewed_while_nothing_runs(tmp_path: Path) -> None:
         assert board.run([Call("echo", ("a",))])[0].stdout == "a\n"
 
 
+def test_relative_tools_are_those_of_an_emulator_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tools").mkdir()
+    assert BoardAccess(HERE, "tools").tools == str(tmp_path / "tools")
+    with pytest.raises(BoardError, match="relative path: 'others'"):
+        BoardAccess(HERE, "others")
+
+
 def test_directories_with_special_characters_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BoardError, match="other characters than"):
         BoardAccess(HERE, directory="/tmp/$HOME")
