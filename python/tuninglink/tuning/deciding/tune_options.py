@@ -185,7 +185,8 @@ class TuningSettings:
         part = max(_LEAST_RUN_TIMEOUT, _RUN_TIMEOUT_PART * self.seconds)
         return min(self.timeout, part) if self.timeout == _TIMEOUT else self.timeout
 
-    # --- The options of runs that measure candidates -------------------------------------------------
+
+# --- The options of runs that measure candidates -------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)

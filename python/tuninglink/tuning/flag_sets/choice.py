@@ -449,14 +449,14 @@ def _compare(
                 _load_ahead([*jobs.values()], uri, options, opened)
             end = began + seconds
             default = compiled_by(jobs[DEFAULT], max(end, latest))
-            if isinstance(default, CompiledSource) and default.saved is not None:
+            is_checked = settings.checks_defaults and settings.numerics is Numerics.ROUNDING
+            if is_checked and isinstance(default, CompiledSource) and default.saved is not None:
                 limit = max(_LEAST_REFERENCE, _REFERENCE_PART * seconds)
-                limit = max(0.0, min(_MOST_REFERENCE, limit, end - time.monotonic()))
+                limit = max(0.0, min(_MOST_REFERENCE, limit, max(end, latest) - time.monotonic()))
                 reference = ProgramReference(default.saved, backend, settings.seed, limit)
-                if settings.checks_defaults and settings.numerics is Numerics.ROUNDING:
-                    judge.reference = opened.enter_context(reference)
-                    if not is_local:
-                        reference.begin()
+                judge.reference = opened.enter_context(reference)
+                if not is_local:
+                    reference.begin()
             compiled = max(time.monotonic(), began + _COMPILING * seconds)
             comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
             awaited = partial(compiler.awaited, jobs)
