@@ -45,7 +45,7 @@ LIMITS: Final = {
     "devices": (4148, 202),
     "tuning.references": (1871, 93),
     "tuning.search": (850, 46),
-    "tuning.deciding": (3317, 161),
+    "tuning.deciding": (3318, 161),
     "tuning.database": (1891, 81),
     "tuning.flag_sets": (1625, 76),
     "tuning.scheduling": (2220, 148),
