@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from tuninglink.kernels.kernel import BuiltKernel, Candidate, KernelError, KernelProvider
 from tuninglink.kernels.problems import KernelProblem, ProductProblem, ScaledAttention
-from tuninglink.kernels.triton_sources import attention_source, product_source, splits
+from tuninglink.kernels.triton_sources import attention_source, product_source, splits, strides
 from tuninglink.mlir import error, note
+from tuninglink.replacing import ORDER
 from tuninglink.specs import KIB, SHARED_MEMORY
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ class TritonProvider(KernelProvider):
         sizes = problem.loop_sizes
         offsets = [
             sum(
-                (sizes[at] - 1) * prod(sizes[inner] for inner in loops[number + 1 :])
-                for number, at in enumerate(loops)
-                if at in "mnkj"
+                (sizes[at] - 1) * step
+                for at, step in strides(problem, loops).items()
+                if at in ORDER
             )
             for loops, _ in problem.operands
         ]

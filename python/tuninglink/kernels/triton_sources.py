@@ -19,7 +19,7 @@ _LEAST: Final = 16
 _HEAD: Final = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
 
 
-def _strides(problem: KernelProblem, loops: str) -> Mapping[str, int]:
+def strides(problem: KernelProblem, loops: str) -> Mapping[str, int]:
     """Return the distance of elements along each loop of a contiguous operand; 0 along others."""
     sizes = problem.loop_sizes
     own = {loop: prod(sizes[at] for at in loops[number + 1 :]) for number, loop in enumerate(loops)}
@@ -28,13 +28,13 @@ def _strides(problem: KernelProblem, loops: str) -> Mapping[str, int]:
 
 def _batch_offset(problem: KernelProblem, loops: str) -> str:
     """Return the offset of the part of an operand that a block works on, `batch` being its number; empty for 0."""
-    sizes, strides = problem.loop_sizes, _strides(problem, loops)
+    sizes, own = problem.loop_sizes, strides(problem, loops)
     output = problem.operands[-1][0]
     terms, inner = [], 1
     for loop in [loop for loop in reversed(output) if loop not in "mn"]:
-        if strides[loop] and sizes[loop] > 1:
+        if own[loop] and sizes[loop] > 1:
             at = f"batch // {inner}" if inner > 1 else "batch"
-            terms.append(f"({at}) % {sizes[loop]} * {strides[loop]}")
+            terms.append(f"({at}) % {sizes[loop]} * {own[loop]}")
         inner *= sizes[loop]
     return " + ".join(terms)
 
@@ -75,7 +75,7 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
     names = ["a", "b", *extra, "c"]
     out_m = ["(m < M)[:, None]"] if m % tile_m else []
     out_n = ["(n < N)[None, :]"] if n % tile_n else []
-    out_k = [["k < K - start"], ["k < K - start"]] if k % tile_k else [[], []]
+    out_k = ["k < K - start"] if k % tile_k else []
     lines = [
         f"M: tl.constexpr = {m}",
         f"N: tl.constexpr = {n}",
@@ -109,15 +109,15 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
             turned = "" if loops[-2:] == usual else ".T"
             lines.append(f"    {pointer}_tile = {pointer}_tiles.load([{where}]){turned}")
     else:
-        a, b = _strides(problem, lhs), _strides(problem, rhs)
+        a, b = strides(problem, lhs), strides(problem, rhs)
         lines += [
             f"k = tl.arange(0, {tile_k})",
             f"ap = a + {_offsets([('m[:, None]', a['m']), ('k[None, :]', a['k'])])}",
             f"bp = b + {_offsets([('k[:, None]', b['k']), ('n[None, :]', b['n'])])}",
             sums,
             f"for start in range(0, K, {tile_k}):",
-            f"    a_tile = tl.load(ap{_masked([*out_m, *(f'({at})[None, :]' for at in out_k[0])])})",
-            f"    b_tile = tl.load(bp{_masked([*out_n, *(f'({at})[:, None]' for at in out_k[1])])})",
+            f"    a_tile = tl.load(ap{_masked([*out_m, *(f'({at})[None, :]' for at in out_k)])})",
+            f"    b_tile = tl.load(bp{_masked([*out_n, *(f'({at})[:, None]' for at in out_k)])})",
         ]
     lines.append("    sums = tl.dot(a_tile, b_tile, sums)")
     if not options["t"]:
@@ -133,14 +133,14 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
                 inputs.append("value")
                 continue
             pointer, (loops, _) = pending.pop(0)
-            own = _strides(problem, loops)
+            own = strides(problem, loops)
             offsets = _offsets([("m[:, None]", own["m"]), ("n[None, :]", own["n"])])
             masks = [*(out_m if own["m"] else []), *(out_n if own["n"] else [])]
             inputs.append(f"{pointer}t")
             lines.append(f"{pointer}t = tl.load({pointer} + {offsets}{_masked(masks)})")
         lines += step.code(f"y{number}_", inputs)
         lines.append(f"value = y{number}_")
-    own = _strides(problem, output)
+    own = strides(problem, output)
     offsets = _offsets([("m[:, None]", own["m"]), ("n[None, :]", own["n"])])
     stored = f"value.to({ELEMENTS[element]})"
     lines.append(f"tl.store(c + {offsets}, {stored}{_masked([*out_m, *out_n], zero=False)})")
@@ -165,7 +165,7 @@ def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, 
     (query, _), (key, _), (value, kind), *masks, (output, element) = problem.operands
     names = ["q", "k", "v", *(["x"] if masks else []), "o"]
     log2 = repr(problem.scale * _LOG2E)
-    q, k, v, o = (_strides(problem, loops) for loops in (query, key, value, output))
+    q, k, v, o = (strides(problem, loops) for loops in (query, key, value, output))
     out_m = ["(m < M)[:, None]"] if sizes["m"] % tile_m else []
     out_j = ["j < J"] if sizes["j"] % tile_j else []
     lines = [
@@ -175,22 +175,22 @@ def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, 
         f"m = tl.program_id(0) * {tile_m} + tl.arange(0, {tile_m})",
     ]
 
-    def part(loop: str, number: int, parts: Sequence[int]) -> tuple[str, list[str]]:
-        """Return the positions in a part of the features or values, and which of them exist."""
+    def part(loop: str, number: int, parts: Sequence[int]) -> list[str]:
+        """Add the positions in a part of the features or values, and return which of them exist if not all do."""
         start = sum(parts[:number])
-        positions = f"{loop}{number}"
-        lines.append(f"{positions} = {start} + tl.arange(0, {parts[number]})")
+        lines.append(f"{loop}{number} = {start} + tl.arange(0, {parts[number]})")
         inside = start + parts[number] <= sizes[loop]
-        return positions, [] if inside else [f"{positions} < {sizes[loop]}"]
+        return [] if inside else [f"{loop}{number} < {sizes[loop]}"]
 
     features, values = splits(sizes["k"]), splits(sizes["n"])
+    out_k, out_n = list[list[str]](), list[list[str]]()
     for number in range(len(features)):
-        at, exists = part("k", number, features)
-        offsets = _offsets([("m[:, None]", q["m"]), (f"{at}[None, :]", q["k"])])
-        conditions = [*out_m, *(f"({one})[None, :]" for one in exists)]
+        out_k.append(part("k", number, features))
+        offsets = _offsets([("m[:, None]", q["m"]), (f"k{number}[None, :]", q["k"])])
+        conditions = [*out_m, *(f"({one})[None, :]" for one in out_k[number])]
         lines.append(f"q{number} = tl.load(q + {offsets}{_masked(conditions)})")
     for number in range(len(values)):
-        part("n", number, values)
+        out_n.append(part("n", number, values))
         lines.append(f"sums{number} = tl.zeros(({tile_m}, {values[number]}), tl.float32)")
     lines += [
         f'most = tl.full(({tile_m},), float("-inf"), tl.float32)',
@@ -198,18 +198,16 @@ def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, 
         f"for start in range(0, J, {tile_j}):",
     ]
     inner = [f"j = start + tl.arange(0, {tile_j})"]
-    for number, width in enumerate(features):
-        is_cut = sum(features[: number + 1]) > sizes["k"]
+    for number in range(len(features)):
         offsets = _offsets([(f"k{number}[:, None]", k["k"]), ("j[None, :]", k["j"])])
         conditions = [f"({one})[None, :]" for one in out_j]
-        conditions += [f"(k{number} < {sizes['k']})[:, None]"] * is_cut
+        conditions += [f"({one})[:, None]" for one in out_k[number]]
         inner.append(f"y = tl.load(k + {offsets}{_masked(conditions)})")
         inner.append(f"s = tl.dot(q{number}, y{', s' if number else ''})")
-        assert width, "no part is empty"
     inner.append(f"s = s * {log2}")
     if masks:
         ((loops, _),) = masks
-        x = _strides(problem, loops)
+        x = strides(problem, loops)
         offsets = _offsets([("m[:, None]", x["m"]), ("j[None, :]", x["j"])])
         conditions = [*(out_m if x["m"] else []), *(f"({at})[None, :]" for at in out_j if x["j"])]
         inner.append(f"s += tl.load(x + {offsets}{_masked(conditions)}).to(tl.float32) * {_LOG2E}")
@@ -225,19 +223,17 @@ def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, 
         f"p = p.to({ELEMENTS[kind]})",
     ]
     for number in range(len(values)):
-        is_cut = sum(values[: number + 1]) > sizes["n"]
         offsets = _offsets([("j[:, None]", v["j"]), (f"n{number}[None, :]", v["n"])])
         conditions = [f"({one})[:, None]" for one in out_j]
-        conditions += [f"(n{number} < {sizes['n']})[None, :]"] * is_cut
+        conditions += [f"({one})[None, :]" for one in out_n[number]]
         inner += [
             f"y = tl.load(v + {offsets}{_masked(conditions)})",
             f"sums{number} = tl.dot(p, y, sums{number} * shrink[:, None])",
         ]
     lines += [f"    {line}" for line in inner]
     for number in range(len(values)):
-        is_cut = sum(values[: number + 1]) > sizes["n"]
         offsets = _offsets([("m[:, None]", o["m"]), (f"n{number}[None, :]", o["n"])])
-        conditions = [*out_m, *[f"(n{number} < {sizes['n']})[None, :]"] * is_cut]
+        conditions = [*out_m, *(f"({one})[None, :]" for one in out_n[number])]
         stored = f"(sums{number} / total[:, None]).to({ELEMENTS[element]})"
         lines.append(f"tl.store(o + {offsets}, {stored}{_masked(conditions, zero=False)})")
     return f"{_HEAD}def {name}({', '.join(names)}):\n" + "".join(f"    {at}\n" for at in lines)

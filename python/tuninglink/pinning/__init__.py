@@ -323,15 +323,15 @@ class _EntryChecks:
         self, operands: Sequence[_Operand], passed: set[int], used: set[int], at: mlir.Operation
     ) -> Iterator[Diagnostic]:
         """Yield the operands that the function does not depend on, although the op does."""
-        given = [operands[position].value for position in used]
-        derived = _arguments_in(_sources(given))
+        values = [operands[position].value for position in used]
+        derived = _arguments_in(_sources(values))
         for position, operand in enumerate(operands):
             if not operand.is_read or position in used:
                 continue
             needed = _arguments_in(_sources([operand.value]))
             if operand.value is not None and needed <= derived:
                 # Its value is pinned, or computed from values that are passed.
-                if not needed <= _arguments_in(given):
+                if not needed <= _arguments_in(values):
                     reason = f"the {operand.what} depends on values that '@{self.entry.function}' gets only in another form"
                     yield self._undecided(reason)
                 continue
@@ -389,12 +389,12 @@ class _EntryChecks:
         if names.GENERIC in op_names:
             # The compiler skips ops with one operand, since these may be conversions: `isContractionBody`.
             is_integer = isinstance(lhs, mlir.IntegerType)
-            what, unary = (
+            verb, unary = (
                 ("takes absolute values of", "math.absi")
                 if is_integer
                 else ("negates", "arith.negf")
             )
-            program = f"a program that {what} the factors with '{unary}'"
+            program = f"a program that {verb} the factors with '{unary}'"
         elif pooling and len(op_names) > 1:
             unseen = "which of its ops it is"
             program = f"a program with '{pooling[0]}' instead of '{max(op_names - {pooling[0]})}'"
@@ -516,4 +516,4 @@ def _unknown_sizes(one: ValueType, other: ValueType) -> bool:
     """Return whether a tensor whose sizes are not known may be passed as one with fixed sizes."""
     fixed = other.sizes or ()
     own = (None,) * len(fixed) if one.sizes is None else one.sizes
-    return any(size is None and known is not None for known, size in zip(fixed, own, strict=True))
+    return any(size is None and needed is not None for needed, size in zip(fixed, own, strict=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Final, cast
 
 from iree.compiler import ir as mlir
@@ -21,7 +22,6 @@ from tuninglink.mlir import (
     integers_of,
     names,
     parameters,
-    visit,
 )
 
 SHARED_MEMORY: Final[Mapping[int, int]] = {
@@ -92,9 +92,7 @@ class Ptx:
                 if directive == "reqntid":
                     block = (*sizes, 1, 1)[:3]
                 else:
-                    most = 1
-                    for size in sizes:
-                        most *= size
+                    most = prod(sizes)
             widths = []
             for parameter in filter(None, map(str.strip, listed.split(","))):
                 match = _PARAMETER.fullmatch(parameter)
@@ -131,36 +129,36 @@ class Kernel:
     @classmethod
     def read(cls, operation: mlir.Operation) -> Kernel:
         """Read the attributes of an op."""
-        given = {name: operation.attributes[name] for name in operation.attributes}
-        targets = [parameters(target) for target in mlir.ArrayAttr(given["targets"])]
+        attributes = {name: operation.attributes[name] for name in operation.attributes}
+        targets = [parameters(target) for target in mlir.ArrayAttr(attributes["targets"])]
         backends = tuple(mlir.StringAttr(fields[0]).value for fields in targets if fields)
         # The contents of the objects that are in the spec.
         contents = []
-        for listed in mlir.ArrayAttr(given["target_objects"]):
+        for listed in mlir.ArrayAttr(attributes["target_objects"]):
             for item in mlir.ArrayAttr(listed):
                 fields = parameters(item)
                 data = entries_of(fields[0]).get("data") if fields else None
                 if isinstance(data, mlir.DenseElementsAttr):
                     contents.append(bytes(memoryview(cast("bytes", data))))
-        layout = str(given["layout"])
+        layout = str(attributes["layout"])
         constants = re.search(r"constants = (\d+)", layout)
-        memory = given.get("workgroup_local_memory")
+        memory = attributes.get("workgroup_local_memory")
         return cls(
             operation,
-            mlir.StringAttr(given["export_name"]).value,
+            mlir.StringAttr(attributes["export_name"]).value,
             backends,
             Ptx.read(contents[0]) if contents else None,
             layout.count("pipeline.binding<"),
             int(constants[1]) if constants else 0,
-            tuple(integers_of(given.get("workgroup_size"))),
+            tuple(integers_of(attributes.get("workgroup_size"))),
             integer_value(memory) if memory is not None else 0,
         )
 
     def __str__(self) -> str:
-        what = self.ptx.architecture if self.ptx else ", ".join(self.backends)
+        machine = self.ptx.architecture if self.ptx else ", ".join(self.backends)
         threads = "x".join(str(size) for size in self.block if size > 1) or "1"
         memory = f", {self.shared / KIB:.3g} KiB of shared memory" if self.shared else ""
-        return f"kernel '{self.name}' for {what}: blocks of {threads} threads{memory}"
+        return f"kernel '{self.name}' for {machine}: blocks of {threads} threads{memory}"
 
 
 def kernels_of(function: mlir.Operation) -> tuple[Kernel, ...]:
@@ -173,11 +171,9 @@ _OBJECTS: Final = "hal.executable.objects"
 
 def holds_code(module: mlir.Operation) -> bool:
     """Return whether a module has operations that run code of the device, or that name objects with such code."""
-    operations = list[mlir.Operation]()
-    visit(module, operations.append)
     return any(
         operation.name.startswith(("hal.", "llvm.")) or _OBJECTS in operation.attributes
-        for operation in operations
+        for operation in collect(module)
     )
 
 

@@ -257,8 +257,8 @@ def link_nested_specs(
         remedy = "put it into a module of its own, at its place in the order of precedence"
         notes = [note("this nested module is a spec", nested[0])]
         if symbol in (names.KERNEL_CONFIG, names.TRANSFORM_MAIN):
-            what = "is next to nested specs, whose entry point it would be"
-            raise SpecError(error(f"'@{symbol}' {what}; {remedy}", entry_point, notes))
+            fault = "is next to nested specs, whose entry point it would be"
+            raise SpecError(error(f"'@{symbol}' {fault}; {remedy}", entry_point, notes))
         message = f"entry point '@{symbol}' is not run, as only nested specs are linked; {remedy}"
         diagnostics.warning(message, entry_point, notes)
     # Replace entries are linked by themselves. Their specs are copied, as linking may fail.

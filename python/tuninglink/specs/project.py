@@ -176,12 +176,12 @@ class Project:
 
     def _check_without_kernels(self, arguments: Sequence[SpecArgument]) -> None:
         """Check that no spec without a hash of a project that was found holds kernels; a URL is checked when it is read."""
+        quiet = DiagnosticSink(lambda _: None)
         for argument in arguments if not self.is_named else ():
             if argument.sha256 or is_url(argument.source) or argument.source.startswith(LIBRARY):
                 continue
-            for file in argument.files(DiagnosticSink(lambda _: None)):
+            for file in argument.files(quiet):
                 if names.TRANSFORM_MAIN.encode() in file.content:
-                    quiet = DiagnosticSink(lambda _: None)
                     replace(file, is_unproven=True).load(thread_context(), diagnostics=quiet)
 
     def check_has_specs(self) -> None:

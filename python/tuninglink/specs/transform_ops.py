@@ -51,8 +51,11 @@ def preprocessing_entry_points(module: mlir.Operation) -> list[mlir.Operation]:
 def nested_specs(module: mlir.Operation, *, replacing: bool = False) -> list[mlir.Operation]:
     """Return the specs among the modules nested in `module`, with or without those that could only replace ops."""
     modules = [op for op in body(module) if op.name == names.MODULE]
-    replaces = preprocessing_entry_points if replacing else has_entry_point
-    return [op for op in modules if has_entry_point(op) or replaces(op)]
+    return [
+        op
+        for op in modules
+        if has_entry_point(op) or (replacing and preprocessing_entry_points(op))
+    ]
 
 
 _MARKERS: Final = (names.ENTRY_POINT, names.DEFAULT_ENTRY_POINT, names.WITH_NAMED_SEQUENCE)

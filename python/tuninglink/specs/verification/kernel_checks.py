@@ -101,8 +101,8 @@ def _declaration(kernel: Kernel, binding: Binding) -> Iterator[tuple[str, str]]:
     # 3. The name, the parameters, and the size of a block.
     entry = next((entry for entry in ptx.entries if entry.name == kernel.name), None)
     if entry is None:
-        known = ", ".join(entry.name for entry in ptx.entries) or "none"
-        yield "is not in its object", f"the entries of the object: {known}"
+        listed = ", ".join(entry.name for entry in ptx.entries) or "none"
+        yield "is not in its object", f"the entries of the object: {listed}"
         return
     expected = (_POINTER,) * kernel.bindings + (_WORD,) * kernel.constants
     if entry.parameters != expected:
