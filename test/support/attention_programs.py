@@ -16,7 +16,8 @@ from tuninglink.compiler import executable_target
 from tuninglink.forms import AttentionProducts, PaddedAttention
 from tuninglink.iree import Target
 from tuninglink.mlir import thread_context
-from tuninglink.replacing import DYNAMIC, Attention, spellings
+from tuninglink.payloads import DYNAMIC
+from tuninglink.replacing import Attention, spellings
 
 if TYPE_CHECKING:
     import random

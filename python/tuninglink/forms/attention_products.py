@@ -28,7 +28,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.forms.building import index, is_less, padded, position
 from tuninglink.payloads import Value, added_product, build, computed, constant, filled
-from tuninglink.replacing import KEYS, QUERIES, Attention, NoFormError, spellings
+from tuninglink.replacing import KEYS, QUERIES, Attention, NoFormError, maps_of, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,11 +97,7 @@ class AttentionProducts:
             """Build elements with these loops from those of the inputs; with a start, reduce the other loops."""
             kind = mlir.RankedTensorType.get([sizes[at] for at in loops], number)
             used = "".join(dict.fromkeys(loops + "".join(own for _, own in inputs)))
-            at = {loop: mlir.AffineDimExpr.get(place) for place, loop in enumerate(used)}
-            maps = [
-                mlir.AffineMap.get(len(used), 0, [at[loop] for loop in own])
-                for own in (*(own for _, own in inputs), loops)
-            ]
+            maps = maps_of([*(own for _, own in inputs), loops], used)
             init = build("tensor.empty", kind) if start is None else filled(kind, start)
             return computed([tensor for tensor, _ in inputs], maps, init, element)
 

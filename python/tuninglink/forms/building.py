@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.payloads import Value, build
-from tuninglink.replacing import DYNAMIC, size_along
+from tuninglink.payloads import DYNAMIC, Value, build, constant
+from tuninglink.replacing import size_along
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +19,7 @@ _SIGNED_LESS: Final = 2
 
 def index(number: int) -> Value:
     """Build a number of type index."""
-    kind = mlir.IndexType.get()
-    return build("arith.constant", kind, value=mlir.IntegerAttr.get(kind, number))
+    return constant(mlir.IndexType.get(), number)
 
 
 def size_of(value: Value, dimension: int) -> Value:

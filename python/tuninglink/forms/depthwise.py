@@ -27,10 +27,10 @@ from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-de
 from tuninglink.forms.building import cut
 from tuninglink.iree import StructuredOp
 from tuninglink.payloads import Value, build, computed
-from tuninglink.replacing import NoFormError
+from tuninglink.replacing import NoFormError, Spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 DEPTHWISE: Final = "linalg.depthwise_conv_2d_nchw_chw"
 
@@ -41,7 +41,7 @@ _LARGEST_WINDOW: Final = 49
 
 
 @dataclass(frozen=True)
-class Depthwise:
+class Depthwise(Spelled):
     """A depthwise convolution in f32 of images whose channels come first, of static sizes.
 
     Attributes:
@@ -93,10 +93,6 @@ class Depthwise:
         """The ways in which the problem may be written at the preprocessing stage, its own first."""
         others = (replace(self, container=container) for container in ("vector", "tensor"))
         return tuple(dict.fromkeys([self, *others]))
-
-    def numbers(self) -> Mapping[int, float]:
-        """Return an empty dictionary: no operand is a number."""
-        return {}
 
     def tensors(self) -> tuple[mlir.Type, ...]:
         """Return the types of the operands, in the current context."""

@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.forms.building import collapsed, expanded
-from tuninglink.mlir import names
+from tuninglink.mlir import defining_op, names
 from tuninglink.payloads import Value, build, computed
-from tuninglink.replacing import BATCH_MATMUL, MATMUL, Contraction, NoFormError
+from tuninglink.replacing import BATCH_MATMUL, MATMUL, Contraction, NoFormError, Spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _BROADCAST: Final = (names.GENERIC, "tensor.collapse_shape")
 """The producers of the right operand, in order."""
 
 
 @dataclass(frozen=True)
-class BroadcastMatmul:
+class BroadcastMatmul(Spelled):
     """A batch matmul whose right operand is one matrix, broadcast to several batch loops.
 
     Its operands are the left operand and the start of the accumulation, whose batch loops are folded into one, and the
@@ -60,10 +60,10 @@ class BroadcastMatmul:
             raise NoFormError("it is not a batch matmul")
         source: mlir.Operation = operation.operation
         for name, position in zip(reversed(_BROADCAST), (1, 0), strict=True):
-            value = source.operands[position]
-            if not isinstance(value, mlir.OpResult) or value.owner.name != name:
+            producer = defining_op(source.operands[position])
+            if producer is None or producer.name != name:
                 raise NoFormError("its right operand is not broadcast to several batches")
-            source = value.owner.operation
+            source = producer
         types = [value.type for value in source.operands]
         if len(types) != 2 or not all(isinstance(kind, mlir.RankedTensorType) for kind in types):  # noqa: PLR2004
             raise NoFormError("its right operand is something other than a broadcast matrix")
@@ -83,10 +83,6 @@ class BroadcastMatmul:
             mlir.RankedTensorType.get(shape, mlir.Type.parse(element))
             for shape, element in zip(shapes, self.types, strict=True)
         )
-
-    def numbers(self) -> Mapping[int, float]:
-        """Return an empty dictionary: no operand is a number."""
-        return {}
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the broadcast, its reshape and the op at the current insertion point."""
@@ -137,10 +133,8 @@ class FoldedBatch:
         """Build the form at the current insertion point."""
         lhs, matrix, init = operands
         groups = [[0, 1], [2]]
-        rows, *others = (
-            prod((*self.problem.batches, self.problem.sizes[0])),
-            *self.problem.sizes[1:],
-        )
-        folded = Contraction(("mk", "kn", "mn"), self.problem.types, "mnk", (rows, *others), MATMUL)
+        rows, n, k = self.problem.sizes
+        sizes = (prod(self.problem.batches) * rows, n, k)
+        folded = Contraction(("mk", "kn", "mn"), self.problem.types, "mnk", sizes, MATMUL)
         result = folded.build([collapsed(lhs, groups), matrix, collapsed(init, groups)])
         return expanded(result, groups, init.type)

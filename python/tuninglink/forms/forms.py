@@ -13,7 +13,8 @@ from tuninglink.forms.padded_attention import padded_attentions
 from tuninglink.forms.padded_contraction import padded_contractions
 from tuninglink.iree import OpKind, StructuredOp
 from tuninglink.mlir import collect, names
-from tuninglink.replacing import BATCH_MATMUL, DYNAMIC, Attention, Contraction, NoFormError
+from tuninglink.payloads import DYNAMIC
+from tuninglink.replacing import BATCH_MATMUL, Attention, Contraction, NoFormError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -45,10 +45,9 @@ from tuninglink.forms.building import (
     size_of,
 )
 from tuninglink.forms.intrinsics import AttentionNeeds, attention_needs
-from tuninglink.payloads import Value, build, computed, constant
+from tuninglink.payloads import DYNAMIC, Value, build, computed, constant
 from tuninglink.replacing import (
     COLUMNS,
-    DYNAMIC,
     FEATURES,
     KEYS,
     LOOPS,
@@ -56,6 +55,7 @@ from tuninglink.replacing import (
     QUERIES,
     Attention,
     NoFormError,
+    maps_of,
     size_along,
     spellings,
 )
@@ -189,16 +189,14 @@ def _transposed(mask: Value, loops: str, count: Value, excluded: Value) -> tuple
     kind = mask.type
     shape = [kind.shape[loops.index(loop)] for loop in new]
     sizes = (size_along(mask, loops.index(loop)) for loop in new)
-    dynamic = [size for size, known in zip(sizes, shape, strict=True) if known == DYNAMIC]
+    dynamic = [built for built, size in zip(sizes, shape, strict=True) if size == DYNAMIC]
     empty = build("tensor.empty", mlir.RankedTensorType.get(shape, kind.element_type), *dynamic)
-    dims = [mlir.AffineDimExpr.get(new.index(loop)) for loop in loops]
-    maps = [mlir.AffineMap.get(len(new), 0, dims), mlir.AffineMap.get_identity(len(new))]
     size = index(shape[new.index(KEYS)])
 
     def element(own: Value, _: Value) -> Value:
         return build("arith.select", own.type, _is_key(new, size, count), own, excluded)
 
-    return computed([mask], maps, empty, element), new
+    return computed([mask], maps_of([loops, new], new), empty, element), new
 
 
 def _key_mask(kind: mlir.Type, loops: str, sizes: Mapping[str, int], count: Value) -> Value:
@@ -246,8 +244,8 @@ def padded_attentions(problem: Attention, target: Target) -> tuple[PaddedAttenti
     candidates: dict[tuple[tuple[str, int], ...], PaddedAttention] = {}
     for new in [*firsts, *padded_sizes[0][1:]]:
         changed = tuple((loop, new[loop]) for loop in LOOPS if new[loop] != sizes[loop])
-        known = {**sizes, **{loop: new[loop] for loop in dynamic}}
-        if _work(new) <= _MOST_WORK * _work(known) and changed:
+        unpadded = {**sizes, **{loop: new[loop] for loop in dynamic}}
+        if _work(new) <= _MOST_WORK * _work(unpadded) and changed:
             is_default = any(need.are_default(new) for need in needs)
             candidates.setdefault(changed, PaddedAttention(problem, changed, is_default))
     if not candidates:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import lcm
+from math import lcm, prod
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.forms.building import cut, padded
@@ -96,10 +96,7 @@ def padded_contractions(problem: Contraction, target: Target) -> tuple[PaddedCon
     for tile in _TILES:
         steps = {loop: lcm(need[loop], tile[loop]) for loop in _LOOPS if sizes[loop] % need[loop]}
         new = {loop: -(-sizes[loop] // step) * step for loop, step in steps.items()}
-        work = 1.0
-        for loop, size in new.items():
-            work *= size / sizes[loop]
-        if work <= _MOST_WORK:
+        if prod(size / sizes[loop] for loop, size in new.items()) <= _MOST_WORK:
             forms[PaddedContraction(problem, tuple(new.items()))] = None
     if not forms:
         raise NoFormError(f"padding multiplies its operations by more than {_MOST_WORK}")

@@ -15,7 +15,7 @@ from iree.compiler import ir as mlir
 from tuninglink.kernels.steps import Step
 from tuninglink.mlir import defining_op, names
 from tuninglink.payloads import Value, constant, filled
-from tuninglink.replacing import Attention, Contraction, NoFormError, spellings
+from tuninglink.replacing import Attention, Contraction, NoFormError, Spelled, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,16 +23,8 @@ if TYPE_CHECKING:
 _SCALE: Final = 3
 
 
-class _Graph:
-    """What the problems of kernels share."""
-
-    def numbers(self) -> Mapping[int, float]:
-        """Return an empty dictionary: no value is a number."""
-        return {}
-
-
 @dataclass(frozen=True)
-class ProductProblem(_Graph):
+class ProductProblem(Spelled):
     """A product whose accumulator starts at zero, and elementwise ops after it."""
 
     contraction: Contraction
@@ -67,7 +59,8 @@ class ProductProblem(_Graph):
                     raise NoFormError("its result is used several times") from None
                 operation = producer
         fill = defining_op(operation.operands[-1])
-        if fill is None or fill.name != names.FILL or not _is_zero(fill.operands[0]):
+        start = _constant_of(fill.operands[0]) if fill and fill.name == names.FILL else None
+        if start is None or not str(start).startswith("0.0"):
             raise NoFormError("its accumulator does not start at zero")
         loops = contraction.operands[-1]
         return cls(contraction, tuple(Step.of(op, loops, at) for op, at in following))
@@ -138,7 +131,7 @@ class ProductProblem(_Graph):
 
 
 @dataclass(frozen=True)
-class ScaledAttention(_Graph):
+class ScaledAttention(Spelled):
     """An attention with a constant scale."""
 
     attention: Attention
@@ -152,15 +145,10 @@ class ScaledAttention(_Graph):
             NoFormError: it is something else, or no kernel computes it.
         """
         attention = Attention.of(operation)
-        scale = defining_op(operation.operands[_SCALE])
-        value = (
-            scale.attributes["value"]
-            if scale is not None and scale.name == names.CONSTANT
-            else None
-        )
-        if not isinstance(value, mlir.FloatAttr):
+        scale = _constant_of(operation.operands[_SCALE])
+        if scale is None:
             raise NoFormError("its scale is not a constant")
-        return cls(attention, value.value)
+        return cls(attention, scale.value)
 
     @property
     def loop_sizes(self) -> Mapping[str, int]:
@@ -219,11 +207,10 @@ def _is_structured(operation: mlir.Operation) -> bool:
     return operation.name.startswith("linalg.") and operation.name != names.FILL
 
 
-def _is_zero(value: Value) -> bool:
+def _constant_of(value: Value) -> mlir.FloatAttr | None:
+    """Return the float that a value is; None if it is not a constant."""
     producer = defining_op(value)
-    number = (
-        producer.attributes["value"]
-        if producer is not None and producer.name == names.CONSTANT
-        else None
-    )
-    return isinstance(number, mlir.FloatAttr) and str(number).startswith("0.0")
+    if producer is None or producer.name != names.CONSTANT:
+        return None
+    number = producer.attributes["value"]
+    return number if isinstance(number, mlir.FloatAttr) else None

@@ -9,8 +9,8 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree import StructuredOp
 from tuninglink.mlir import defining_op, entries_of, names, thread_context
-from tuninglink.payloads import Value, build, with_maps
-from tuninglink.replacing import FLOATS, NoFormError
+from tuninglink.payloads import Value, build, computed
+from tuninglink.replacing import FLOATS, NoFormError, maps_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,32 +137,17 @@ class Step:
 
     def build(self, operands: Sequence[Value], loops: str) -> Value:
         """Build the op on its inputs and its destination at the current insertion point."""
-        maps = [
-            mlir.AffineMap.get(
-                len(loops), 0, [mlir.AffineDimExpr.get(loops.index(at)) for at in own]
-            )
-            for own in (*self.inputs, loops)
-        ]
-        parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>")
-        operation = with_maps(
-            names.GENERIC,
-            operands,
-            maps,
-            1,
-            iterator_types=mlir.ArrayAttr.get([parallel] * len(loops)),
-            operandSegmentSizes=mlir.DenseI32ArrayAttr.get([len(self.inputs), 1]),
-        )
-        kinds = [value.type.element_type for value in operation.operands]
-        block = operation.regions[0].blocks.append(*kinds)
-        with mlir.InsertionPoint(block):
-            values: list[Value] = list(block.arguments)[:-1]
+        *inputs, destination = operands
+
+        def element(*numbers: Value) -> Value:
+            values = list(numbers[:-1])
             for item in self.body:
                 attributes = entries_of(mlir.Attribute.parse(item.attributes))
                 taken = [values[number] for number in item.operands]
                 values.append(build(item.name, mlir.Type.parse(item.type), *taken, **attributes))
-            mlir.Operation.create("linalg.yield", operands=[values[-1]])
-        result: Value = operation.results[0]
-        return result
+            return values[-1]
+
+        return computed(inputs, maps_of([*self.inputs, loops], loops), destination, element)
 
     def code(self, name: str, inputs: Sequence[str]) -> list[str]:
         """Return lines of Triton that compute the result, whose variables begin with a name; the last one assigns it to it."""

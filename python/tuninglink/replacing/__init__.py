@@ -15,14 +15,12 @@ with lazy_imports(globals()):
     )
     from tuninglink.replacing.entries import (
         Form as Form,
-        Spelled as Spelled,
         comparison as comparison,
         entry as entry,
         spec as spec,
     )
     from tuninglink.replacing.problem import (
         COLUMNS as COLUMNS,
-        DYNAMIC as DYNAMIC,
         FEATURES as FEATURES,
         FLOATS as FLOATS,
         KEYS as KEYS,
@@ -30,5 +28,7 @@ with lazy_imports(globals()):
         QUERIES as QUERIES,
         NoFormError as NoFormError,
         Problem as Problem,
+        Spelled as Spelled,
+        maps_of as maps_of,
         size_along as size_along,
     )

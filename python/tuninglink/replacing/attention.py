@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree import Role, StructuredOp
 from tuninglink.mlir import names
-from tuninglink.payloads import Value, attended, build
+from tuninglink.payloads import DYNAMIC, Value, attended, build
 from tuninglink.replacing.problem import (
     BATCHES,
-    DYNAMIC,
     FEATURES,
     FLOATS,
     KEYS,

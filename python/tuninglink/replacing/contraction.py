@@ -17,9 +17,7 @@ from tuninglink.payloads import Value, added_product, computed, with_maps
 from tuninglink.replacing.problem import FLOATS, NoFormError, Problem, read_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-_LOOPS: Final = "mnk"
+    from collections.abc import Sequence
 
 MATMUL: Final = "linalg.matmul"
 BATCH_MATMUL: Final = "linalg.batch_matmul"
@@ -62,17 +60,13 @@ class Contraction(Problem):
         usual = [(self.outer, {*loops}) for loops in ("mk", "kn")]
         if shapes_of != usual or output != self.outer + "mn":
             named = names.GENERIC
-        ordered = self.renumbered(self.outer + _LOOPS)
+        ordered = self.renumbered(self.outer + "mnk")
         others = (
             replace(ordered, name=name, operands=(lhs, columns, output))
             for name in (named, names.GENERIC)
             for columns in (rhs, rhs[:-2] + rhs[:-3:-1])
         )
         return tuple(dict.fromkeys([self, *others]))
-
-    def numbers(self) -> Mapping[int, float]:
-        """Return an empty dictionary: no operand is a number."""
-        return {}
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the op at the current insertion point."""

@@ -20,25 +20,13 @@ from tuninglink.payloads import Value, constant
 from tuninglink.specs import add_main, any_op, create, named_sequence, yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Container, Sequence
 
+    from tuninglink.replacing.problem import Spelled
     from tuninglink.specs import Pair
 
 _ANY_VALUE: Final = "!transform.any_value"
 _DIGITS: Final = 8
-
-
-class Spelled(Protocol):
-    """An op as it is written in a program."""
-
-    def tensors(self) -> Sequence[mlir.Type]:
-        """Return the types of its operands, the last of which is its result's."""
-
-    def numbers(self) -> Mapping[int, float]:
-        """Return usual values of the operands that are numbers, by position."""
-
-    def build(self, operands: Sequence[Value]) -> Value:
-        """Build the op at the current insertion point, from all operands or from those that it reads."""
 
 
 class Form(Protocol):
@@ -126,8 +114,8 @@ def _library(forms: Sequence[Form], *, has_main: bool) -> str:
         return to_text(module)
 
 
-def _add_form(module: mlir.Operation, form: Form, known: Container[str]) -> str:
-    """Add the function of a form unless it is known, and return its name."""
+def _add_form(module: mlir.Operation, form: Form, added: Container[str]) -> str:
+    """Add the function of a form unless it has been added, and return its name."""
     kinds = form.problem.tensors()
     inputs = [kinds[at] for at in form.passed]
     block = _add_function(module, form.label, inputs, kinds[-1], names.UTIL_FUNCTION)
@@ -136,7 +124,7 @@ def _add_form(module: mlir.Operation, form: Form, known: Container[str]) -> str:
     function = block.owner
     digest = hashlib.sha256(to_text(function.operation).encode()).hexdigest()[:_DIGITS]
     name = f"{form.label}_{digest}"
-    if name in known:
+    if name in added:
         function.erase()
     else:
         function.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
@@ -206,8 +194,8 @@ def _add_replacing(
     values = [mlir.Type.parse(_ANY_VALUE)] * 2
     block = _add_sequence(module, name, names.READONLY, [any_op(), *values])
     with mlir.InsertionPoint(block):
-        root, given, outputs = block.arguments
-        inputs: Value = given
+        inputs: Value
+        root, inputs, outputs = block.arguments
         if len(passed) < count:
             positions = mlir.DenseI64ArrayAttr.get([*passed])
             (inputs,) = create(names.GET_OPERAND, [root], [_ANY_VALUE], raw_position_list=positions)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import Role, StructuredOp
-from tuninglink.payloads import Value, build
+from tuninglink.payloads import DYNAMIC, Value, build, constant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -22,9 +22,6 @@ a query or key, and keys."""
 
 FLOATS: Final = ("f16", "bf16", "f32")
 
-DYNAMIC: Final[int] = mlir.ShapedType.get_dynamic_size()
-"""The size of a loop that a program knows only when it runs, as MLIR writes it in types."""
-
 _LETTERS: Final = {Role.N: COLUMNS, Role.K: FEATURES, Role.K1: FEATURES, Role.K2: KEYS}
 
 
@@ -32,8 +29,22 @@ class NoFormError(Exception):
     """An error for an operation that has no form. The message is the reason."""
 
 
+class Spelled(Protocol):
+    """An op as it is written in a program."""
+
+    def tensors(self) -> Sequence[mlir.Type]:
+        """Return the types of its operands, the last of which is its result's."""
+
+    def numbers(self) -> Mapping[int, float]:
+        """Return usual values of the operands that are numbers, by position; by default, none are."""
+        return {}
+
+    def build(self, operands: Sequence[Value]) -> Value:
+        """Build the op at the current insertion point, from all operands or from those that it reads."""
+
+
 @dataclass(frozen=True)
-class Problem:
+class Problem(Spelled):
     """An op of single loops.
 
     Loops `a` to `h` are batches, `p` to `t` are loops over rows or queries except for the last one, which is `m`.
@@ -103,9 +114,13 @@ class Problem:
 
     def maps(self) -> list[mlir.AffineMap]:
         """Return the indexing maps of the operands, in the current context."""
-        positions = {loop: mlir.AffineDimExpr.get(at) for at, loop in enumerate(self.loops)}
-        count = len(self.loops)
-        return [mlir.AffineMap.get(count, 0, [positions[at] for at in op]) for op in self.operands]
+        return maps_of(self.operands, self.loops)
+
+
+def maps_of(operands: Sequence[str], loops: str) -> list[mlir.AffineMap]:
+    """Return the indexing maps of operands with these loops, in the current context."""
+    positions = {loop: mlir.AffineDimExpr.get(at) for at, loop in enumerate(loops)}
+    return [mlir.AffineMap.get(len(loops), 0, [positions[at] for at in own]) for own in operands]
 
 
 def read_problem(
@@ -166,8 +181,7 @@ def read_problem(
 def size_along(value: Value, dimension: int) -> Value:
     """Build the size of a tensor along a dimension."""
     kind = mlir.IndexType.get()
-    at = build("arith.constant", kind, value=mlir.IntegerAttr.get(kind, dimension))
-    return build("tensor.dim", kind, value, at)
+    return build("tensor.dim", kind, value, constant(kind, dimension))
 
 
 def batchings(problem: Problem) -> list[tuple[str, list[int]]]:
