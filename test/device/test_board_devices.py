@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -130,6 +131,39 @@ def test_a_hanging_candidate_is_ended_on_the_board(tmp_path: Path) -> None:
         failure(board.measure(straight(HANG)), FailureKind.TIMEOUT)
 
 
+def test_a_clock_that_drops_between_two_requests_is_a_throttled_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system, sleep, pauses = tmp_path / "cpu", time.sleep, list[float]()
+    clock = system / "cpu0" / "cpufreq" / "scaling_cur_freq"
+    clock.parent.mkdir(parents=True)
+    clock.with_name("scaling_governor").write_text("performance\n")
+    clock.write_text("3000000\n")
+    # The scripts of the session read the state of the processor from this directory.
+    script = tmp_path / "other-processor"
+    script.write_text(
+        f'#!/bin/sh\n[ $# -gt 1 ] && exec "$@"\nsed "s|/sys/devices/system/cpu|{system}|" | "$@"\n'
+    )
+    script.chmod(0o755)
+
+    def count(seconds: float) -> None:
+        if seconds == 10.0:
+            pauses.append(seconds)
+        else:
+            sleep(seconds)
+
+    monkeypatch.setattr(time, "sleep", count)
+    with BoardDevice(uri(tmp_path / "board", str(script)), Settings(), PATIENCE) as board:
+        assert isinstance(board.measure(benchmark(DOUBLE)), Timing)
+        assert pauses == []
+        clock.write_text("2000000\n")
+        assert isinstance(board.measure(benchmark(DOUBLE)), Timing)
+        assert len(pauses) == 3
+        # As pauses do not help, it is the highest one from now on.
+        assert isinstance(board.measure(benchmark(DOUBLE)), Timing)
+        assert len(pauses) == 3
+
+
 def test_inputs_on_a_board_are_those_of_other_devices(board: BoardDevice) -> None:
     length = 5 << 19  # more than one period
     bindings = (
@@ -204,14 +238,13 @@ def test_a_product_is_tuned_and_the_database_continues(tmp_path: Path) -> None:
     place = tmp_path / "board"
     flags = ("--target", "host", "--trials", "3", "-o", str(spec), "--no-forms")
     flags += ("--database", str(tmp_path / "tuning.db"))
-    output, errors, code = finished(tune(program, uri(place), *flags))
+    _, errors, code = finished(tune(program, uri(place), *flags))
     assert code == 0, errors
     assert "run:env" in errors
     assert "relative error of the outputs" in errors
     assert list(place.iterdir()) == []
     with Database(tmp_path / "tuning.db") as database:
         assert database.values("device") == [DeviceProcess("local-sync").description.name]
-    del output
 
 
 THREE = """

@@ -272,7 +272,6 @@ class BoardMeasurer(OutputComparison):
         self._settings = settings
         self._seconds = 60.0
         self._patterns = lru_cache(_KEPT_PATTERNS)(partial(patterns, seed=settings.seed))
-        self._highest_mhz = 0.0
         self._buffer = lru_cache(_KEPT_PATTERNS)(self._new_buffer)
         self._results: dict[tuple[str, int], list[str]] = {}
         # Of each layout, the iterations of a sample, and the least time of one so far in microseconds.
@@ -533,11 +532,11 @@ class BoardMeasurer(OutputComparison):
         for pauses in range(_COOLINGS + 1):
             # The clock that a processor names as its highest may be one that it never has, as with all cores in use.
             clocks = [result.clock_mhz for result in results if result.clock_mhz is not None]
-            self._highest_mhz = max([self._highest_mhz, *clocks])
-            if not clocks or min(clocks) >= _THROTTLED * self._highest_mhz:
+            self._board.highest_mhz = max([self._board.highest_mhz, *clocks])
+            if not clocks or min(clocks) >= _THROTTLED * self._board.highest_mhz:
                 break
             if pauses == _COOLINGS:
-                self._highest_mhz = max(clocks)  # pauses do not help
+                self._board.highest_mhz = max(clocks)  # pauses do not help
                 break
             time.sleep(_COOLING_SECONDS)
             results = self._board.run(calls)

@@ -40,7 +40,7 @@ LEASE_SECONDS: Final = 60
 _PAUSES: Final = (1.0, 5.0, 15.0, 30.0, 60.0)
 """The pauses before the attempts to reach a board again, in seconds: one that reboots needs a minute."""
 
-_GUILTY: Final = 2
+_BREAKS: Final = 2
 """The number of times that a call must have broken the connection alone."""
 
 _OPENING_SECONDS: Final = 60.0
@@ -149,6 +149,7 @@ class Board(ExitStack):
 
     Attributes:
         state: the properties of the board.
+        highest_mhz: the highest clock after a call; its users keep it, as the board does not know which calls count.
         prefix: the command in front of the tools if it does not run a shell, as an emulator; else empty.
 
     Raises:
@@ -165,6 +166,7 @@ class Board(ExitStack):
         super().__init__()
         self.access = access
         self.prefix: tuple[str, ...] = ()
+        self.highest_mhz = 0
         self._lease_seconds = access.lease_seconds
         self._pauses = tuple(pauses)
         self._during = during
@@ -233,9 +235,9 @@ class Board(ExitStack):
                 lost += self._is_usable
                 reason = str(failure)
             was_usable, self._is_usable = self._is_usable, False
-            if len(calls) > 1 and (lost >= _GUILTY or not lost):
+            if len(calls) > 1 and (lost >= _BREAKS or not lost):
                 return [result for call in calls for result in self._reliably([call])]
-            if lost >= _GUILTY:
+            if lost >= _BREAKS:
                 return [CallResult(_FAILED, stderr=reason, is_lost=True)]
             if lost or not was_usable:
                 pause = next(pauses, None)
@@ -266,9 +268,8 @@ class Board(ExitStack):
             archive.seek(0)
             words = ("sh", f"{self._directory}/serve.sh")
             answer, errors = self._command(words, archive, seconds + _MARGIN_SECONDS)
-        head, mark, rest = answer.partition(b"tuninglink-answer ")
+        _, mark, rest = answer.partition(b"tuninglink-answer ")
         line, _, content = rest.partition(b"\n")
-        del head
         if not mark:
             raise _LostError(errors or "it ended without an answer")
         free, _, message = line.decode(errors="replace").partition(" ")
