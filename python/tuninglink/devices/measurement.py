@@ -150,12 +150,13 @@ class OutputComparison(ABC):
         if benchmark.sized:
             return None
         # The outputs of the last reference are kept: several benchmarks are compared with it.
-        if reference not in self._expected:
-            if any(other.image != reference.image for other in self._expected):
+        expected = self._expected.get(reference)
+        if expected is None:
+            if any(other.image != reference.image for other in tuple(self._expected)):
                 self._expected.clear()
-            self._expected[reference] = self.outputs(reference)
-        outputs = self.outputs(benchmark)
-        return difference(benchmark.layout, outputs, self._expected[reference], reduction)
+            expected = self._expected[reference] = self.outputs(reference)
+        # From here on, another thread may compare with another reference.
+        return difference(benchmark.layout, self.outputs(benchmark), expected, reduction)
 
 
 class Measurer(OutputComparison):
