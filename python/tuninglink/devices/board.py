@@ -35,7 +35,14 @@ from tuninglink.devices.device import (
 )
 from tuninglink.devices.device_set import Answer, Device, DeviceLostError, Request
 from tuninglink.devices.measurement import (
+    COLD_FACTOR,
+    ENOUGH_SECONDS,
     FEWEST_ROUNDS,
+    LARGEST_BATCH,
+    LARGEST_STEP,
+    LEAST_SAMPLES,
+    LONGEST,
+    MOST_SAMPLES,
     SAMPLE_SECONDS,
     OutputComparison,
     weighted_mean,
@@ -84,12 +91,6 @@ _TOGETHER: Final = 8
 _PARTS: Final = 10
 """A candidate runs this part of a batch before its samples: longer than the call, and short if it is slow."""
 
-_ENOUGH_SECONDS: Final = 1.0
-_LEAST_SAMPLES: Final = 3
-_MOST_SAMPLES: Final = 100
-_LONGEST: Final = 4.0
-_LARGEST_BATCH: Final = 1 << 20
-_LARGEST_STEP: Final = 16
 _WARM_UP_SECONDS: Final = 0.001
 _CHUNK_SECONDS: Final = 10.0
 """The time of the rounds that travel together."""
@@ -98,7 +99,6 @@ _MOST_SETS_BYTES: Final = 64 << 20
 """The maximum size of the sets of a benchmark, which each run of a tool reads from a file."""
 
 _CACHE_BYTES: Final = 32 << 20
-_COLD_FACTOR: Final = 4
 _KEPT_PATTERNS: Final = 8
 
 _UNITS: Final = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
@@ -141,9 +141,9 @@ def describe_board(uri: BoardUri, board: Board) -> DeviceDescription:
         warnings.append(f"times under an emulator are not times: {emulator} runs the code")
     governors = set(state.all("governor")) - {"performance"}
     if governors:
-        found = ", ".join(sorted(governors))
+        names = ", ".join(sorted(governors))
         warnings.append(
-            f"the clock governor of {name} is {found}, not performance: times depend on the load before"
+            f"the clock governor of {name} is {names}, not performance: times depend on the load before"
         )
     if (state.number("others") or 0) > 0:
         warnings.append(f"another run uses {name}, or ended less than a minute ago")
@@ -278,7 +278,7 @@ class BoardMeasurer(OutputComparison):
         self._batches: dict[BufferLayout, int] = {}
         self._least: dict[BufferLayout, float] = {}
         # Of each benchmark, the time of an iteration of its functions in microseconds.
-        self._known: dict[bytes, list[float]] = {}
+        self._iteration_times: dict[bytes, list[float]] = {}
 
     def within(self, seconds: float) -> BoardMeasurer:
         """Return a measurer on the same board whose calls have another time limit."""
@@ -306,8 +306,8 @@ class BoardMeasurer(OutputComparison):
             calls = []
             for function, batch in zip(functions, batches, strict=True):
                 taken = max(SAMPLE_SECONDS, self._least[function.layout] * batch / 1e6)
-                count = min(max(int(seconds / taken), _LEAST_SAMPLES), _MOST_SAMPLES)
-                repeats = count if taken * _LEAST_SAMPLES < _ENOUGH_SECONDS else 1
+                count = min(max(int(seconds / taken), LEAST_SAMPLES), MOST_SAMPLES)
+                repeats = count if taken * LEAST_SAMPLES < ENOUGH_SECONDS else 1
                 calls.append(self._benchmark(benchmark, function, batch, repeats))
             results = self._run_cool(calls)
             samples = [
@@ -318,7 +318,7 @@ class BoardMeasurer(OutputComparison):
                 self._note(function.layout, min(taken_us))
             if batches == [self._batch(function.layout) for function in functions]:
                 break
-        self._known[_key(benchmark)] = [min(taken_us) for taken_us in samples]
+        self._iteration_times[_key(benchmark)] = [min(taken_us) for taken_us in samples]
         means = [weighted_mean(row, weights) for row in zip(*samples, strict=False)]
         return Timing(tuple(means), batches[0], _readings(results))
 
@@ -344,7 +344,7 @@ class BoardMeasurer(OutputComparison):
             min(times(result, self._driver)) / count
             for result, count in zip(results, batches, strict=True)
         ]
-        self._known[_key(benchmark)] = single
+        self._iteration_times[_key(benchmark)] = single
         return single, batches[0], _readings(results)
 
     def _note(self, layout: BufferLayout, microseconds: float) -> None:
@@ -353,8 +353,8 @@ class BoardMeasurer(OutputComparison):
         batch = self._batches.get(layout, self._sets(layout))
         taken = max(self._least[layout] * batch, 1e-3)
         if taken < SAMPLE_SECONDS * 1e6 / 4:
-            step = min(SAMPLE_SECONDS * 1e6 / taken, _LARGEST_STEP)
-            batch = min(math.ceil(batch * step), _LARGEST_BATCH)
+            step = min(SAMPLE_SECONDS * 1e6 / taken, LARGEST_STEP)
+            batch = min(math.ceil(batch * step), LARGEST_BATCH)
         self._batches[layout] = batch
 
     def _batch(self, layout: BufferLayout) -> int:
@@ -382,7 +382,7 @@ class BoardMeasurer(OutputComparison):
                 continue
             functions = _functions(program)
             counts = [
-                max(min(fitting, int(_LONGEST * count)), self._sets(function.layout))
+                max(min(fitting, int(LONGEST * count)), self._sets(function.layout))
                 for function, fitting, count in zip(
                     functions, most, counts_of[position], strict=True
                 )
@@ -424,9 +424,9 @@ class BoardMeasurer(OutputComparison):
         """Return the microseconds of an iteration of each function of a benchmark; none for a whole program."""
         if isinstance(program, CompiledProgram):
             return []
-        if _key(program) not in self._known:
+        if _key(program) not in self._iteration_times:
             self.measure(program, SAMPLE_SECONDS)
-        return self._known[_key(program)]
+        return self._iteration_times[_key(program)]
 
     def _mean(
         self, batches: Sequence[int], weights: Sequence[int], results: Sequence[CallResult]
@@ -557,7 +557,7 @@ class BoardMeasurer(OutputComparison):
                 return max(1, min(layout.program_sets, layout.variants * most))
         sizes = self._board.state.all("cache")
         cache_bytes = max((_cache_bytes(text) for text in sizes), default=0) or _CACHE_BYTES
-        copies = _COLD_FACTOR * cache_bytes // layout.stride + 1
+        copies = COLD_FACTOR * cache_bytes // layout.stride + 1
         return layout.variants * max(2, min(copies, most))
 
 

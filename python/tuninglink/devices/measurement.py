@@ -68,7 +68,7 @@ _MOST_COPIED_BYTES: Final = 16 << 20
 _MOST_BUFFER_BYTES: Final = 4 << 30
 """The maximum size of a buffer of many sets, in bytes."""
 
-_COLD_FACTOR: Final = 4
+COLD_FACTOR: Final = 4
 """Sets that rotate are this many times the last-level cache."""
 
 _GPU_CACHE_BYTES: Final = 256 << 20
@@ -83,9 +83,9 @@ _OVERHEAD_CALLS: Final = 5
 SAMPLE_SECONDS: Final = 0.003
 """The duration of a sample, if more than one iteration fits."""
 
-_LEAST_SAMPLES: Final = 3
-_MOST_SAMPLES: Final = 100
-_ENOUGH_SECONDS: Final = 1.0
+LEAST_SAMPLES: Final = 3
+MOST_SAMPLES: Final = 100
+ENOUGH_SECONDS: Final = 1.0
 """Time after which one sample of a slow benchmark is enough."""
 
 _FIRST_FACTOR: Final = 3.0
@@ -219,9 +219,9 @@ class Measurer(OutputComparison):
         batch, _ = subject.batches()
         samples: list[float] = []
         began = time.perf_counter()
-        while len(samples) < _MOST_SAMPLES:
+        while len(samples) < MOST_SAMPLES:
             taken = time.perf_counter() - began
-            if samples and taken >= (_ENOUGH_SECONDS if len(samples) < _LEAST_SAMPLES else seconds):
+            if samples and taken >= (ENOUGH_SECONDS if len(samples) < LEAST_SAMPLES else seconds):
                 break
             samples.append(subject.sample(batch))
         return Timing(tuple(samples), batch, self._sensors())
@@ -312,7 +312,7 @@ class Measurer(OutputComparison):
             return layout.program_sets
         is_local = driver_of(self._uri) in LOCAL_DRIVERS
         cache_bytes = shared_cache_bytes([0]) if is_local else _GPU_CACHE_BYTES
-        copies = _COLD_FACTOR * cache_bytes // layout.stride + 1
+        copies = COLD_FACTOR * cache_bytes // layout.stride + 1
         return layout.variants * max(2, min(copies, _MOST_BUFFER_BYTES // layout.stride))
 
     def _load(
@@ -406,14 +406,14 @@ class Measurer(OutputComparison):
 Sample = Callable[[int], float]
 """Runs a batch of a loaded program, and returns the microseconds of an iteration."""
 
-_LARGEST_BATCH: Final = 1 << 20
-_LARGEST_STEP: Final = 16
+LARGEST_BATCH: Final = 1 << 20
+LARGEST_STEP: Final = 16
 """The maximum growth of batches during the search for their size."""
 
 _SLOW: Final = 8.0
 """An iteration that takes this many samples is slow: its first-time costs do not matter."""
 
-_LONGEST: Final = 4.0
+LONGEST: Final = 4.0
 """The factor by which a sample may be longer than necessary so that batches are equal."""
 
 
@@ -451,13 +451,13 @@ class Subject:
         taken = self._microseconds * batch
         if taken < _SLOW * enough:
             taken = min(taken, self.sample(batch) * batch)
-            while taken < enough / 2 and batch < _LARGEST_BATCH:
-                batch = math.ceil(batch * min(enough / max(taken, 0.001), _LARGEST_STEP))
+            while taken < enough / 2 and batch < LARGEST_BATCH:
+                batch = math.ceil(batch * min(enough / max(taken, 0.001), LARGEST_STEP))
                 taken = self.sample(batch) * batch
             self._microseconds = taken / batch
         fitting, longest = (
-            max(min(math.ceil(us / self._microseconds), _LARGEST_BATCH), self.least_batch)
-            for us in (enough, _LONGEST * enough)
+            max(min(math.ceil(us / self._microseconds), LARGEST_BATCH), self.least_batch)
+            for us in (enough, LONGEST * enough)
         )
         # Run the copies that have not run, unless they are slow.
         if self._microseconds * self.least_batch < _SLOW * enough:
