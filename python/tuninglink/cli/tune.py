@@ -63,7 +63,7 @@ from tuninglink.programs import CallOptions
 from tuninglink.solver import Verdict
 from tuninglink.spaces import pipeline_name, value_text
 from tuninglink.spaces.model import FixedKnob
-from tuninglink.specs import PREPROCESSING_FLAG, DefaultLibrary, read_specs
+from tuninglink.specs import DefaultLibrary, read_specs
 from tuninglink.tuning import (
     BoardScript,
     DispatchTuning,
@@ -194,13 +194,11 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
             raise usage_error(f"flag '--only-flags' does not apply with '{stopping}'")
         values |= {"runs_model": False, "checks_defaults": False, "flag_sets": NONE}
     if values.get("script"):
-        is_partial = values.get("dry_run") or "stop_after" in values
-        reason = (
-            "a spec that is decided: not with '--dry-run' or '--stop-after'" if is_partial else ""
-        )
-        if reason or values.get("output", STANDARD_STREAM) == STANDARD_STREAM:
-            reason = reason or "a file for the spec, with '-o'"
-            raise usage_error(f"flag '--emit-script' needs {reason}")
+        if values.get("dry_run") or "stop_after" in values:
+            needed = "a spec that is decided: not with '--dry-run' or '--stop-after'"
+            raise usage_error(f"flag '--emit-script' needs {needed}")
+        if values.get("output", STANDARD_STREAM) == STANDARD_STREAM:
+            raise usage_error("flag '--emit-script' needs a file for the spec, with '-o'")
     files, given = values.get("problem_files", ()), values.get("problems", ())
     if given or files:
         # Check that neither a program nor flags for one accompany problems.
@@ -274,18 +272,20 @@ def tune_command(arguments: Sequence[str]) -> int:
             path.write_text(program_of(options.problems))
             options = replace(options, input=str(path))
         with with_replaced_ops(options, listener) as replacing:
-            _run(replacing, listener, arguments)
+            _run(options, replacing, listener, arguments)
     return process.SUCCESS
 
 
-def _run(options: TuneOptions, listener: ProgressLines, arguments: Sequence[str]) -> None:
-    """Tune a program; write and show the result."""
+def _run(
+    given: TuneOptions, options: TuneOptions, listener: ProgressLines, arguments: Sequence[str]
+) -> None:
+    """Tune a program with options from `with_replaced_ops`; write and show the result for those that were given."""
     if options.is_partial:
         _run_part(options, DispatchTuning(options, listener))
         return
     # Results that cannot be written are reported before anything is measured.
     check_outputs(options)
-    files = _Files(options, arguments)
+    files = _Files(given, arguments)
     check_output(files.flags)
     if options.report:
         check_directory(options.report)
@@ -461,13 +461,7 @@ class _Files:
         options, settings = self.options, self.options.settings
         if not self.script:
             return []
-        # The replace entries of given specs are in the result, and their file here is a temporary one.
-        temporary = [
-            flag
-            for flag in options.flags
-            if options.specs and flag.startswith(PREPROCESSING_FLAG) and flag not in self.user_flags
-        ]
-        own = tuple(flag for flag in options.flags if flag not in (*self.kept, *temporary))
+        own = tuple(flag for flag in options.flags if flag not in self.kept)
         uri, *_ = settings.devices or (default_device(backend_of(options.flags)),)
         # On another machine, the script runs there.
         driver = (BoardUri.parse(uri).driver or THREADED_DRIVER) if is_board(uri) else uri
