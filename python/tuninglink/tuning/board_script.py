@@ -78,8 +78,8 @@ class BoardScript:
         called = [call for call in calls if not call.obstacle]
         reasons = [f"{call.label}: {call.obstacle}" for call in calls if call.obstacle]
         if program is None or not called:
-            why = "; ".join(reasons) or "the functions of the program cannot be read"
-            raise TuninglinkError(error(f"no function can be called in '{self.path}': {why}"))
+            reason = "; ".join(reasons) or "the functions of the program cannot be read"
+            raise TuninglinkError(error(f"no function can be called in '{self.path}': {reason}"))
         parameters = [
             f"--parameters={f'{file.scope}=' if file.scope else ''}{file.path}"
             for file in program.parameters.files
