@@ -257,12 +257,7 @@ class Board(ExitStack):
             evicted.append(name)
         with TemporaryFile() as archive:
             write_batch(
-                archive,
-                calls,
-                self._present,
-                evicted,
-                tools=self._tools,
-                prefix=self.prefix,
+                archive, calls, self._present, evicted, tools=self._tools, prefix=self.prefix
             )
             seconds = sum(call.seconds for call in calls) + archive.tell() / _SLOWEST
             archive.seek(0)
