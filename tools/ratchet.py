@@ -55,7 +55,7 @@ LIMITS: Final = {
     "preprocessing": (391, 11),
     "pinning": (519, 27),
     "scaffolding": (860, 27),
-    "runner": (636, 25),
+    "runner": (632, 25),
     "kernels": (1050, 52),
     "doctor": (244, 9),
     "cli": (5397, 194),
