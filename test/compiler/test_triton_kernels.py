@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -114,6 +115,9 @@ def test_candidates_fit_the_memory_of_their_architecture() -> None:
             assert not (options["t"] and architecture == "sm_80")
     assert not provider.candidates(ProductProblem(contraction(70_000, 8, 8, 8)), "sm_80")
     assert not provider.candidates(ProductProblem(contraction(65_536, 32_768, 8)), "sm_80")
+    # Rows that are far apart, as batches lie between them.
+    apart = replace(contraction(1024, 65_536, 64, 128), operands=("mak", "akn", "man"))
+    assert not provider.candidates(ProductProblem(apart), "sm_80")
     assert not provider.candidates(problem, "gfx942")
     assert not provider.candidates(problem, "sm_75")
 

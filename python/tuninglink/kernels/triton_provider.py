@@ -47,15 +47,16 @@ class TritonProvider(KernelProvider):
         # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
         memory = SHARED_MEMORY.get(capability, 99) * KIB
         sizes = problem.loop_sizes
-        offsets = [
-            sum(
+        spans = [
+            1
+            + sum(
                 (sizes[at] - 1) * step
                 for at, step in strides(problem, loops).items()
                 if at in ORDER
             )
             for loops, _ in problem.operands
         ]
-        if max(offsets) >= _MOST_ELEMENTS or self.batches(problem) > _MOST_BATCHES:
+        if max(spans) >= _MOST_ELEMENTS or self.batches(problem) > _MOST_BATCHES:
             return ()
         options: list[dict[str, int]] = []
         if isinstance(problem, ProductProblem):
