@@ -56,7 +56,7 @@ LIMITS: Final = {
     "pinning": (519, 27),
     "scaffolding": (860, 27),
     "runner": (632, 25),
-    "kernels": (1050, 52),
+    "kernels": (1051, 52),
     "doctor": (244, 9),
     "cli": (5397, 194),
 }
