@@ -27,10 +27,10 @@ LIMITS: Final = {
     "upgrading": (3660, 137),
     "spaces.cpu": (1449, 45),
     "spaces.gpu": (3344, 138),
-    "specs": (5541, 281),
+    "specs": (5653, 285),
     "matching": (5064, 184),
     "spaces.spirv": (841, 35),
-    "specs.verification": (1780, 48),
+    "specs.verification": (1793, 49),
     "comparing": (584, 19),
     "compiler": (3083, 120),
     "payloads": (2078, 90),
@@ -52,18 +52,19 @@ LIMITS: Final = {
     "tuning": (4068, 155),
     "forms": (1320, 72),
     "replacing": (674, 41),
-    "preprocessing": (391, 11),
+    "preprocessing": (436, 13),
     "pinning": (519, 27),
     "scaffolding": (860, 27),
     "runner": (632, 25),
-    "kernels": (1051, 52),
+    "kernels": (1071, 53),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5397, 194),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 266
+MOST_FILES: Final = 267
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 

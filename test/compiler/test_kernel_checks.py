@@ -12,7 +12,7 @@ from tuninglink.checking import Checker
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.rules import Rule
-from tuninglink.specs import architecture_runs, load_spec
+from tuninglink.specs import KernelObject, architecture_runs, load_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,11 @@ def test_a_declaration_that_fits_has_no_findings() -> None:
             "smaller tiles",
         ),
         (
-            kernel_spec(PTX.replace("dynamic[]", "fixed[300000]").replace(".extern", "")),
+            kernel_spec(
+                PTX.replace("dynamic[]", "fixed[300000]")
+                .replace(".extern", "")
+                .replace("ret;", "mov.u32 %r1, fixed;")
+            ),
             "needs 297 KiB",
             "fewer stages",
         ),
@@ -94,6 +98,11 @@ def test_a_declaration_that_fits_has_no_findings() -> None:
             kernel_spec(PTX.replace("sm_80", "sm_90a"), attributes=BOUND.format("sm_80")),
             "is for sm_90a, and its entry is bound to sm_80",
             "its object names them",
+        ),
+        (
+            kernel_spec(PTX.replace("8.4", "8.6").replace("sm_80", "sm_103a")),
+            "has PTX 8.6; drivers refuse that for sm_103a",
+            "write '.version 8.8' or later",
         ),
         (kernel_spec(b"\x7fELF\0"), "is bound to no target", 'tuninglink.targets = ["gfx942"]'),
     ],
@@ -105,6 +114,35 @@ def test_declarations_are_compared_with_objects(spec: str, message: str, remedy:
     assert remedy in finding.notes[0].message
     assert finding.place is not None
     assert finding.place.line == 4  # that of the kernel
+
+
+OTHER = """
+.shared .align 4 .b8 whole[300000];
+.func helper()
+{
+	.shared .f32 few[2][4];
+	ret;
+}
+.visible .entry other()
+{
+	.shared .b8 own[300000];
+	{ st.shared.u32 [whole], 0; }
+}
+"""
+
+
+def test_shared_memory_of_other_kernels_does_not_count() -> None:
+    assert not findings(kernel_spec(PTX + OTHER))
+    object_ = KernelObject.read((PTX + OTHER).encode())
+    assert object_ is not None
+    assert {entry.name: entry.shared for entry in object_.entries} == {"add": 0, "other": 600_000}
+    # That of a function counts where it is called, and that of all functions where it is used.
+    body = "{\n\tcall.uni helper, ();\n\tmov.u32 %r1, whole;"
+    (finding,) = findings(kernel_spec((PTX + OTHER).replace("{\n\tret;", body, 1)))
+    assert "needs 297 KiB" in finding.message
+    object_ = KernelObject.read((PTX + OTHER).replace("{\n\tret;", body, 1).encode())
+    assert object_ is not None
+    assert object_.entries[0].shared == 300_032
 
 
 def test_a_matcher_must_show_the_sizes_of_a_kernel() -> None:
@@ -194,6 +232,59 @@ def test_a_constant_that_a_matcher_shows_in_a_body_is_compared() -> None:
     assert replaced(spec, "a100", program)[0] == 1
     assert replaced(spec, "a100", program.replace("3.0", "2.0"))[0] == 0
     assert replaced(spec, "a100", PROGRAM.replace(add, square))[0] == 0
+
+
+CUBIN = b"\x7fELF\0"
+
+
+def test_an_object_that_is_not_ptx_is_applied_for_the_targets_of_its_entry_only() -> None:
+    count, warning = replaced(kernel_spec(CUBIN), "a100")
+    assert not count
+    assert "kernel 'add' is for unknown machines: its entry is bound to no target" in warning
+    bound = kernel_spec(CUBIN, attributes=BOUND.format("sm_80"))
+    assert replaced(bound, "a100")[0] == 1
+    # Configurations for sm_80 are good for sm_90 as well, other code is not.
+    count, warning = replaced(bound, "h200")
+    assert not count
+    assert "kernel 'add' is for sm_80" in warning
+
+
+TWICE = """%l = arith.constant 5.0 : f32
+    %k = arith.constant 3.0 : f32
+    %t = arith.mulf %y, %l : f32
+    %u = arith.mulf %x, %k : f32
+    %s = arith.addf %t, %u : f32"""
+
+
+def test_the_order_of_constants_in_a_matcher_does_not_matter() -> None:
+    lines = TWICE.splitlines()
+    again = TWICE.replace("%k = ", "%v = arith.constant 3.0 : f32\n %k = ").replace(
+        "%x, %k", "%x, %v"
+    )
+    add = "%s = arith.addf %x, %y : f32"
+    for shown in (TWICE, "\n".join([lines[1], lines[0], *lines[2:]]), again):
+        for body in (TWICE, "\n".join([lines[0], lines[2], lines[1], *lines[3:]])):
+            spec, program = kernel_spec().replace(add, shown), PROGRAM.replace(add, body)
+            assert replaced(spec, "a100", program)[0] == 1
+            assert replaced(spec, "a100", program.replace("3.0", "2.0"))[0] == 0
+
+
+def test_an_action_may_canonicalize_a_program_whose_constants_were_put_back() -> None:
+    # It moves constants out of bodies again, and erases those without uses.
+    add = "%s = arith.addf %x, %y : f32"
+    spec = kernel_spec().replace(add, TWICE)
+    action = "    %module = transform.util.get_nearest_symbol_table %root"
+    canonicalized = f"""    %f = transform.get_parent_op %root {{op_name = "util.func"}} : (!transform.any_op) -> !transform.any_op
+    transform.apply_patterns to %f {{
+      transform.apply_patterns.canonicalization
+    }} : !transform.any_op
+{action}"""
+    program = PROGRAM.replace(add, TWICE)
+    first, second = program.split("  return")
+    generic = first[first.index("  %c") :].replace("%c =", "%d =").replace("5.0", "7.0")
+    program = f"{first}{generic.replace('%b :', '%c :')}  return{second.replace('%c', '%d')}"
+    assert replaced(spec, "a100", program)[0] == 1
+    assert replaced(spec.replace(action, canonicalized), "a100", program)[0] == 1
 
 
 def test_kernels_are_explained_and_dumped_in_words(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tuninglink.kernels import (
 )
 from tuninglink.mlir import collect, thread_context
 from tuninglink.replacing import Attention, spec
-from tuninglink.specs import Ptx
+from tuninglink.specs import KernelObject
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +76,7 @@ def test_a_product_with_steps_is_one_kernel() -> None:
     (end,) = collect(module, "util.return")
     problem = kernel_problem(end.operands[0].owner.operation)
     kernel = made(problem, "sm_80", **OPTIONS)
-    ptx = Ptx.read(kernel.content)
+    ptx = KernelObject.read(kernel.content)
     assert ptx is not None
     assert ptx.architecture == "sm_80"
     (entry,) = ptx.entries
@@ -126,3 +126,30 @@ def test_a_kernel_that_does_not_fit_has_a_reason() -> None:
     problem = ProductProblem(contraction(1028, 1024, 4096))
     with pytest.raises(KernelError, match="Triton does not compile 'triton_product_1028"):
         made(problem, "sm_80", **{**OPTIONS, "m": 48})
+
+
+def test_a_kernel_that_needs_too_much_memory_is_refused() -> None:
+    sizes = (2, 3, 64, 512, 64, 1024)
+    wide = ScaledAttention(replace(ATTENTION.attention, sizes=sizes), 0.5)
+    with pytest.raises(KernelError, match=r"KiB of shared memory; a block has 99"):
+        made(wide, "sm_89", m=64, j=64, w=4, s=3)
+    for candidate in TritonProvider().candidates(wide, "sm_80"):
+        options = dict(candidate.options)
+        needed = options["m"] * 64 + options["s"] * options["j"] * (64 + 512)
+        assert 2 * needed <= 163 * 1024
+
+
+def test_ptx_is_as_new_as_its_architecture() -> None:
+    for architecture, version in (("sm_90a", 86), ("sm_103a", 88)):
+        kernel = made(ProductProblem(contraction(33, 40, 72)), architecture, **OPTIONS)
+        content = KernelObject.read(kernel.content)
+        assert content is not None
+        assert (content.architecture, content.version) == (architecture, version)
+        assert (
+            not Checker()
+            .check(
+                spec([KernelCall(ProductProblem(contraction(33, 40, 72)), kernel)]).encode(),
+                "s.mlir",
+            )
+            .structure
+        )

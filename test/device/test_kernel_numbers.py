@@ -28,7 +28,12 @@ from tuninglink.replacing import Attention
 
 pytest.importorskip("triton", reason="the extra 'kernels' is not installed")
 
-STEPS = (("bias", "relu", "truncation"), ("gelu", "residual"), ("scale", "gelu", "truncation"))
+STEPS = (
+    ("bias", "relu", "truncation"),
+    ("gelu", "residual"),
+    ("scale", "gelu", "truncation"),
+    ("factor",),
+)
 TILE = {"m": 16, "n": 32, "k": 16, "w": 4, "s": 2, "g": 2}
 QUERIES = {"m": 16, "j": 16, "w": 4, "s": 2}
 TYPES = {"f16": np.float16, "f32": np.float32}

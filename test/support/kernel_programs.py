@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 STEPS = {
     "bias": ("(n)", "%r = arith.addf %x, %y : f32"),
     "residual": ("(m, n)", "%r = arith.addf %x, %y : f32"),
+    "factor": ("()", "%r = arith.mulf %x, %y : f32"),
     "scale": ("", "%k = arith.constant 0.125 : f32\n %r = arith.mulf %x, %k : f32"),
     "relu": (
         "",
@@ -70,7 +71,7 @@ def product_program(
         dimensions, body = STEPS[name]
         operands, kinds, own = [value], [result], ["(m, n)"]
         if dimensions:
-            other = f"tensor<{n}xf32>" if dimensions == "(n)" else kind
+            other = {"(n)": f"tensor<{n}xf32>", "()": "f32"}.get(dimensions, kind)
             arguments.append(f"%o{number}: {other}")
             operands, kinds = [*operands, f"%o{number}"], [*kinds, other]
             own.append(dimensions)
@@ -105,7 +106,9 @@ def stepped(value: np.ndarray[Any, Any], steps: Sequence[str], others: Sequence[
     waiting = list(others)
     erf = np.vectorize(math.erf)
     for name in steps:
-        if STEPS[name][0]:
+        if name == "factor":
+            value = value * waiting.pop(0)
+        elif STEPS[name][0]:
             value = value + waiting.pop(0)
         elif name == "scale":
             value = value * 0.125

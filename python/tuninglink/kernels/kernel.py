@@ -12,7 +12,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import names
-from tuninglink.payloads import Value, constant
+from tuninglink.payloads import Value, build, constant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +122,7 @@ class KernelCall:
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the call at the current insertion point."""
         kernel = self.kernel
-        inputs = [operands[at] for at in self.problem.taken]
+        inputs = [_buffer(operands[at]) for at in self.problem.taken]
         results = [self.problem.tensors()[-1]]
         if kernel.scratch:
             blocks = kernel.grid[0] * kernel.grid[1] * kernel.grid[2]
@@ -156,3 +156,10 @@ class KernelCall:
             mlir.Operation.create("hal.return", operands=sizes)
         result: Value = operation.results[0]
         return result
+
+
+def _buffer(value: Value) -> Value:
+    """Build a tensor that holds a number; return a tensor itself."""
+    if isinstance(value.type, mlir.RankedTensorType):
+        return value
+    return build("tensor.from_elements", mlir.RankedTensorType.get([], value.type), value)

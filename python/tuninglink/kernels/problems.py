@@ -106,12 +106,13 @@ class ProductProblem(Spelled):
         """Return the types of the values of the graph: operands and destination of the product, then of each step."""
         kinds = list(self.contraction.tensors())
         for step in self.steps:
-            loops = [*(step.inputs[at] for at in step.others), self.contraction.operands[-1]]
-            types = [*(step.types[at] for at in step.others), step.result]
-            kinds += [
-                mlir.RankedTensorType.get(self._shape(own), mlir.Type.parse(element))
-                for own, element in zip(loops, types, strict=True)
-            ]
+            for at in step.others:
+                element = mlir.Type.parse(step.types[at])
+                shape = self._shape(step.inputs[at])
+                is_number = at in step.scalars
+                kinds.append(element if is_number else mlir.RankedTensorType.get(shape, element))
+            shape = self._shape(self.contraction.operands[-1])
+            kinds.append(mlir.RankedTensorType.get(shape, mlir.Type.parse(step.result)))
         return tuple(kinds)
 
     def build(self, operands: Sequence[Value]) -> Value:

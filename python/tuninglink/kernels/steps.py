@@ -73,6 +73,7 @@ class Step:
         chained: the position of the input that the product or the step before computed.
         result: the element type of the result.
         body: its instructions, constants first; the last one is yielded.
+        scalars: the positions of the inputs that are numbers, not tensors.
     """
 
     inputs: tuple[str, ...]
@@ -80,6 +81,7 @@ class Step:
     chained: int
     result: str
     body: tuple[Instruction, ...]
+    scalars: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, operation: mlir.Operation, loops: str, chained: int) -> Step:
@@ -124,7 +126,8 @@ class Step:
         if numbers.get(yielded) != count + len(body) - 1 or not body:
             raise NoFormError("it is followed by an op that yields something else")
         types = op.element_types
-        step = cls(tuple(inputs), types[:-1], chained, types[-1], tuple(body))
+        scalars = frozenset(at for at in range(count) if not op.operands[at].is_tensor)
+        step = cls(tuple(inputs), types[:-1], chained, types[-1], tuple(body), scalars)
         if any(kind not in FLOATS for kind in types):
             raise NoFormError("it is followed by an op on other types")
         step.code("x", ["x"] * count)  # raises for an op without code

@@ -13,7 +13,7 @@ from tuninglink.kernels.problems import KernelProblem, ProductProblem, ScaledAtt
 from tuninglink.kernels.triton_sources import attention_source, product_source, splits, strides
 from tuninglink.mlir import error, note
 from tuninglink.replacing import ORDER
-from tuninglink.specs import KIB, SHARED_MEMORY
+from tuninglink.specs import KIB, SHARED_MEMORY, oldest_ptx
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 _POINTERS: Final = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32"}
 _SMALL: Final = ("f16", "bf16")
 _PTX_VERSION: Final = 86
-"""The version of PTX that is written, of CUDA 12.7: drivers refuse later ones than their own, and copies to shared memory need this one."""
+"""The version of PTX that is written, of CUDA 12.7, unless the architecture needs a later one: drivers refuse later ones than
+their own, and copies to shared memory need this one."""
 _ALIGNMENT: Final = 16
 _BYTES: Final = 2
 _LANES: Final = 32
+_LEAST_MEMORY: Final = 99
+"""The shared memory of a block in KiB for architectures that are not listed."""
 _MOST_ELEMENTS: Final = 1 << 31
 _MOST_BATCHES: Final = 65_535
 _UNUSED: Final = 2
@@ -45,7 +48,7 @@ class TritonProvider(KernelProvider):
         if capability is None or len(kinds) > 1 or not kinds <= {*_SMALL}:
             return ()
         # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
-        memory = SHARED_MEMORY.get(capability, 99) * KIB
+        memory = SHARED_MEMORY.get(capability, _LEAST_MEMORY) * KIB
         sizes = problem.loop_sizes
         spans = [
             1
@@ -81,11 +84,11 @@ class TritonProvider(KernelProvider):
             mask = attention.types[4] if attention.mask is not None else "f32"
             if mask == "i1":
                 return ()
-            parts = splits(problem.loop_sizes["k"])
+            features, values = (sum(splits(sizes[loop])) for loop in "kn")
             for stages, (m, warps), j in product(
                 (3, 2, 4), ((128, 8), (128, 4), (64, 4)), (64, 128, 32)
             ):
-                needed = (m + 2 * stages * j) * sum(parts) * _BYTES
+                needed = (m * features + stages * j * (features + values)) * _BYTES
                 if needed <= memory and m // warps >= 8:  # noqa: PLR2004
                     options.append({"m": m, "j": j, "w": warps, "s": stages})
         return tuple(
@@ -114,6 +117,8 @@ class TritonProvider(KernelProvider):
             raise KernelError(error("Triton is not installed", notes=[remedy])) from None
         problem, options = candidate.problem, dict(candidate.options)
         capability = _capability(candidate.architecture)
+        assert capability is not None, "there are candidates for CUDA only"
+        oldest = oldest_ptx(candidate.architecture)
         function = load_source(self.source(candidate), candidate.name)
         kinds = [_POINTERS[kind] for _, kind in problem.operands]
         source = ASTSource(
@@ -129,7 +134,7 @@ class TritonProvider(KernelProvider):
             compiled = triton.compile(
                 source,
                 target=GPUTarget("cuda", capability, _LANES),
-                options={**flags, "ptx_version": _PTX_VERSION},
+                options={**flags, "ptx_version": max(_PTX_VERSION, oldest or 0)},
             )
         except Exception as failure:  # noqa: BLE001 - each stage of Triton raises its own
             reason = str(failure).strip().splitlines() or [type(failure).__name__]
@@ -137,7 +142,11 @@ class TritonProvider(KernelProvider):
             raise KernelError(error(message)) from None
         finally:
             knobs.disable_line_info = before
-        scratch = compiled.metadata.global_scratch_size
+        scratch, shared = compiled.metadata.global_scratch_size, compiled.metadata.shared
+        memory = SHARED_MEMORY.get(capability, _LEAST_MEMORY)
+        if shared > memory * KIB:
+            need = f"needs {shared / KIB:.4g} KiB of shared memory; a block has {memory}"
+            raise KernelError(error(f"'{candidate.name}' {need}"))
         grid = self.grid(candidate)
         return BuiltKernel(
             name=candidate.name,
@@ -145,7 +154,7 @@ class TritonProvider(KernelProvider):
             content=_without_scratch(compiled.asm["ptx"].encode(), keeps=bool(scratch)),
             grid=grid,
             threads=compiled.metadata.num_warps * _LANES,
-            shared=compiled.metadata.shared,
+            shared=shared,
             scratch=scratch,
         )
 

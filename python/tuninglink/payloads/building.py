@@ -11,7 +11,7 @@ from typing import Any
 from iree.compiler import ir as mlir
 from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-defined]
 
-from tuninglink.iree import ATTENTION_OUTPUTS, indexing_loops
+from tuninglink.iree import ATTENTION_OUTPUTS, element_type, indexing_loops
 from tuninglink.mlir import collect, names
 
 Value = mlir.Value[Any]
@@ -136,7 +136,7 @@ def computed(
         iterator_types=mlir.ArrayAttr.get(iterators),
         operandSegmentSizes=mlir.DenseI32ArrayAttr.get([len(operands), 1]),
     )
-    types = [value.type.element_type for value in operation.operands]
+    types = [element_type(value.type) for value in operation.operands]
     block = operation.regions[0].blocks.append(*types)
     with mlir.InsertionPoint(block):
         mlir.Operation.create("linalg.yield", operands=[element(*block.arguments)])

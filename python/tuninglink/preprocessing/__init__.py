@@ -73,6 +73,9 @@ if TYPE_CHECKING:
 REPLACED_BY: Final = "tuninglink.replaced_by"
 """The tag of an op that an action is applied to: the number of the entry."""
 
+_MOVED: Final = "tuninglink.moved"
+"""The name of the location of a constant that was outside of the body that it is in."""
+
 
 @dataclass(frozen=True)
 class Replaced:
@@ -205,7 +208,9 @@ def _selected(
         for at, (entry, binding) in enumerate(zip(entries, bindings, strict=True)):
             function = spec.replacing.table.symbols.get(entry.function)
             bound_to = [target for target in targets if suits(binding, target, ())]
-            reasons = {target: next(unfit_kernels(function, target), "") for target in bound_to}
+            reasons = {
+                target: next(unfit_kernels(function, binding, target), "") for target in bound_to
+            }
             unfit += [(entry, reason) for reason in reasons.values() if reason]
             suiting = [target for target in bound_to if not reasons[target]]
             if len(suiting) == len(targets):
@@ -337,6 +342,9 @@ def _tagging(linked: ReplaceList) -> mlir.Operation:
                 with mlir.InsertionPoint(calls[0]):
                     annotate(arguments[0], REPLACED_BY, number)
             pairs.append((matcher, mlir.FlatSymbolRefAttr.get(symbol_name(tagging) or "")))
+    for dag in collect(module, names.MATCH_DAG):
+        for generic in collect(dag, names.GENERIC):
+            _begin_with_constants(generic)
     main = copy.table.symbols[names.TRANSFORM_MAIN]
     del copy  # Its table has handles to the list.
     main.erase()
@@ -352,28 +360,65 @@ def _constants_in_bodies(program: mlir.Operation, linked: ReplaceList) -> Iterat
     """
     shown = collect(linked.module, names.MATCH_DAG)
     generics = [generic for dag in shown for generic in collect(dag, names.GENERIC)]
-    are_shown = any(collect(generic, names.CONSTANT) for generic in generics)
-    copies: dict[tuple[mlir.Operation, mlir.Operation], mlir.Operation] = {}
-    for generic in collect(program, names.GENERIC) if are_shown else ():
-        block = generic.regions[0].blocks[0]
-        operations = list(block.operations)
-        for operation in operations:
-            for position, operand in enumerate(operation.operands):
-                constant = defining_op(operand)
-                if constant is None or constant.name != names.CONSTANT:
-                    continue
-                if constant.parent == generic:
-                    continue
-                if (generic, constant) not in copies:
-                    with mlir.InsertionPoint(operations[0]):
-                        copies[generic, constant] = constant.clone().operation
-                operation.operation.operands[position] = copies[generic, constant].results[0]
+    if not any(collect(generic, names.CONSTANT) for generic in generics):
+        yield
+        return
+    for generic in collect(program, names.GENERIC):
+        _begin_with_constants(generic)
+    # An action may run passes, which erase ops: there are no handles in the meantime.
     try:
         yield
     finally:
-        for (_, constant), copy in copies.items():
-            copy.results[0].replace_all_uses_with(constant.results[0])
-            copy.erase()
+        for function in collect(program, names.UTIL_FUNCTION):
+            _end_constants(function)
+
+
+def _begin_with_constants(generic: mlir.Operation) -> None:
+    """Have the constants that a body uses at its beginning, each value once, in the order of their first use.
+
+    Those that were outside of the body have a location that marks them.
+    """
+    block = generic.regions[0].blocks[0]
+    first, *_ = operations = list(block.operations)
+    copies: dict[mlir.Attribute, mlir.Operation] = {}
+    for operation in operations:
+        for position, operand in enumerate(operation.operands):
+            constant = defining_op(operand)
+            if constant is None or constant.name != names.CONSTANT:
+                continue
+            value = constant.attributes["value"]
+            if value not in copies:
+                with mlir.InsertionPoint(first):
+                    copies[value] = constant.clone().operation
+                if constant.parent != generic:
+                    place = constant.location
+                    copies[value].location = mlir.Location.name(_MOVED, place, place.context)
+            operation.operation.operands[position] = copies[value].results[0]
+    for operation in operations:
+        if operation.name == names.CONSTANT and not [*operation.results[0].uses]:
+            operation.erase()
+
+
+def _end_constants(function: mlir.Operation) -> None:
+    """Move marked constants out of bodies, to equal ones before these, or to the beginning of a function."""
+    constants: dict[mlir.Attribute, mlir.Operation] = {}
+    for block in function.regions[0].blocks if function.regions else ():
+        for operation in list(block.operations):
+            if operation.name == names.CONSTANT and block == function.regions[0].blocks[0]:
+                constants.setdefault(operation.attributes["value"], operation.operation)
+            for copy in collect(operation, names.CONSTANT):
+                location = copy.location
+                if not (isinstance(location, mlir.NameLoc) and location.name_str == _MOVED):
+                    continue
+                copy.location = location.child_loc
+                if copy.parent is None or copy.parent.name != names.GENERIC:
+                    continue  # a pass has moved it
+                value = copy.attributes["value"]
+                if value not in constants:
+                    with mlir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
+                        constants[value] = copy.clone().operation
+                copy.results[0].replace_all_uses_with(constants[value].results[0])
+                copy.erase()
 
 
 def _run(program: mlir.Operation, spec: mlir.Operation) -> Sequence[Diagnostic]:

@@ -22,11 +22,16 @@ with lazy_imports(globals()):
         load_embedded_spec as load_embedded_spec,
         spec_attribute as spec_attribute,
     )
+    from tuninglink.specs.kernel_objects import (
+        PTX as PTX,
+        KernelDeclaration as KernelDeclaration,
+        KernelObject as KernelObject,
+        oldest_ptx as oldest_ptx,
+    )
     from tuninglink.specs.kernels import (
         KIB as KIB,
         SHARED_MEMORY as SHARED_MEMORY,
         Kernel as Kernel,
-        Ptx as Ptx,
         architecture_runs as architecture_runs,
         holds_code as holds_code,
         kernels_of as kernels_of,

@@ -1,7 +1,7 @@
 """Kernels of specs: code for a device, in the functions of replace entries.
 
-A kernel is a `hal.dispatch.extern` whose object is in the spec. Its architecture is that of the object, PTX; the target of
-an entry with another object is in the entry's binding.
+A kernel is a `hal.dispatch.extern` whose object is in the spec. Its architecture is that of the object, PTX; an entry with
+another object must be bound to targets that run it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Final, cast
 
 from iree.compiler import ir as mlir
@@ -23,6 +22,8 @@ from tuninglink.mlir import (
     names,
     parameters,
 )
+from tuninglink.specs.kernel_objects import PTX, KernelObject
+from tuninglink.specs.spec import Binding, covers
 
 SHARED_MEMORY: Final[Mapping[int, int]] = {
     **dict.fromkeys((75,), 64),
@@ -35,72 +36,7 @@ SHARED_MEMORY: Final[Mapping[int, int]] = {
 
 KIB: Final = 1024
 
-_COMMENT: Final = re.compile(r"//.*|/\*.*?\*/")
-_ENTRY: Final = re.compile(r"\.entry\s+([\w$%]+)\s*(?:\(([^)]*)\))?([^{;]*)[{;]")
-_TARGET: Final = re.compile(r"^\s*\.target\s+(\w+)", re.MULTILINE)
-_BLOCK: Final = re.compile(r"\.(reqntid|maxntid)\s+([\d\s,]+)")
-_SHARED: Final = re.compile(
-    r"^\s*\.shared\s+(?:\.align\s+\d+\s+)?\.b(\d+)\s+\S+?\[(\d+)\]", re.MULTILINE
-)
-_PARAMETER: Final = re.compile(
-    r"\.param\s+(?:\.align\s+\d+\s+)?\.\w*?(\d+)\b.*?\s([\w$%]+)\s*(\[\d+\])?\s*$"
-)
 _SM: Final = re.compile(r"sm_(\d+)([af]?)")
-
-
-@dataclass(frozen=True)
-class PtxEntry:
-    """The declaration of a kernel in PTX.
-
-    Attributes:
-        parameters: the widths of the parameters in bits, 0 for an array: 64 for a pointer.
-        block: the numbers of threads that `.reqntid` requires; empty without it.
-        most_threads: the number of threads that `.maxntid` allows; 0 without it.
-    """
-
-    name: str
-    parameters: tuple[int, ...]
-    block: tuple[int, ...] = ()
-    most_threads: int = 0
-
-
-@dataclass(frozen=True)
-class Ptx:
-    """What the text of PTX declares.
-
-    Attributes:
-        architecture: that of `.target`, such as `sm_90a`; empty without one.
-        shared: the bytes of shared memory that it declares with a size.
-    """
-
-    architecture: str
-    entries: tuple[PtxEntry, ...]
-    shared: int
-
-    @classmethod
-    def read(cls, content: bytes) -> Ptx | None:
-        """Read PTX; return None for another object."""
-        if b".version" not in content[:4096] or b"\0" in content.rstrip(b"\0"):
-            return None
-        text = _COMMENT.sub("", content.decode(errors="replace"))
-        entries = []
-        for name, listed, directives in _ENTRY.findall(text):
-            block: tuple[int, ...] = ()
-            most = 0
-            for directive, numbers in _BLOCK.findall(directives):
-                sizes = tuple(int(number) for number in numbers.split(","))
-                if directive == "reqntid":
-                    block = (*sizes, 1, 1)[:3]
-                else:
-                    most = prod(sizes)
-            widths = []
-            for parameter in filter(None, map(str.strip, listed.split(","))):
-                match = _PARAMETER.fullmatch(parameter)
-                widths.append(int(match[1]) if match and not match[3] else 0)
-            entries.append(PtxEntry(name, tuple(widths), block, most))
-        target = _TARGET.search(text)
-        shared = sum(int(width) // 8 * int(count) for width, count in _SHARED.findall(text))
-        return cls(target[1] if target else "", tuple(entries), shared)
 
 
 @dataclass(frozen=True)
@@ -110,7 +46,7 @@ class Kernel:
     Attributes:
         name: its name in its object.
         backends: the backends that it has objects for, as `#hal.executable.target` names them.
-        ptx: what its first object in the spec declares if that is PTX.
+        object: what its first object in the spec declares; None if that is not known.
         bindings: the number of buffers: operands, then results.
         constants: the number of 32-bit constants after the bindings.
         block: the numbers of threads of a block; empty if they are not declared.
@@ -120,7 +56,7 @@ class Kernel:
     operation: mlir.Operation
     name: str
     backends: tuple[str, ...]
-    ptx: Ptx | None
+    object: KernelObject | None
     bindings: int
     constants: int
     block: tuple[int, ...]
@@ -147,7 +83,7 @@ class Kernel:
             operation,
             mlir.StringAttr(attributes["export_name"]).value,
             backends,
-            Ptx.read(contents[0]) if contents else None,
+            KernelObject.read(contents[0]) if contents else None,
             layout.count("pipeline.binding<"),
             int(constants[1]) if constants else 0,
             tuple(integers_of(attributes.get("workgroup_size"))),
@@ -155,7 +91,7 @@ class Kernel:
         )
 
     def __str__(self) -> str:
-        machine = self.ptx.architecture if self.ptx else ", ".join(self.backends)
+        machine = self.object.architecture if self.object else ", ".join(self.backends)
         threads = "x".join(str(size) for size in self.block if size > 1) or "1"
         memory = f", {self.shared / KIB:.3g} KiB of shared memory" if self.shared else ""
         return f"kernel '{self.name}' for {machine}: blocks of {threads} threads{memory}"
@@ -191,13 +127,22 @@ def architecture_runs(architecture: str, target: Target) -> bool:
     return number >= least and (needed[2] != "f" or number // 10 == least // 10)
 
 
-def unfit_kernels(function: mlir.Operation | None, target: Target | None) -> Iterator[str]:
-    """Yield why kernels of a function do not run on a target; nothing without a function."""
+def unfit_kernels(
+    function: mlir.Operation | None, binding: Binding, target: Target | None
+) -> Iterator[str]:
+    """Yield why kernels of a function do not run on a target; nothing without a function.
+
+    Of an object that is not PTX, only the binding of its entry tells where it runs.
+    """
     for kernel in kernels_of(function) if function is not None else ():
         if target is None or target.backend not in kernel.backends:
             yield f"kernel '{kernel.name}' is for {', '.join(kernel.backends)}"
-        elif kernel.ptx and not architecture_runs(kernel.ptx.architecture, target):
-            architecture = kernel.ptx.architecture
-            machine = architecture.rstrip("af")
-            remedy = f"'--target {machine}' is for machines that run it"
-            yield f"kernel '{kernel.name}' is for {architecture} ({remedy})"
+        elif kernel.object and kernel.object.kind == PTX:
+            architecture = kernel.object.architecture
+            if not architecture_runs(architecture, target):
+                remedy = f"'--target {architecture.rstrip('af')}' is for machines that run it"
+                yield f"kernel '{kernel.name}' is for {architecture} ({remedy})"
+        elif binding is None:
+            yield f"kernel '{kernel.name}' is for unknown machines: its entry is bound to no target"
+        elif not covers(binding, target):
+            yield f"kernel '{kernel.name}' is for {', '.join(binding)}"

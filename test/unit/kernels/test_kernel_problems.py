@@ -26,7 +26,7 @@ from tuninglink.preprocessing import replace_ops
 from tuninglink.replacing import Attention, NoFormError, spec
 from tuninglink.specs import load_spec
 
-ALL = ("bias", "gelu", "residual", "scale", "relu", "truncation")
+ALL = ("bias", "gelu", "residual", "scale", "relu", "factor", "truncation")
 KERNEL = BuiltKernel("add", "sm_80", PTX.encode(), (1, 2, 1), 128, 1024)
 """A kernel that is not run."""
 
@@ -59,6 +59,7 @@ def test_a_product_with_steps_is_read_and_replaced(rhs: str, product: str) -> No
         (rhs, "f16"),
         ("n", "f32"),
         ("mn", "f32"),
+        ("", "f32"),  # a number, which the kernel reads from memory
         ("mn", "f16"),
     )
     # A kernel for one spelling takes the place of both, and of none that computes something else.

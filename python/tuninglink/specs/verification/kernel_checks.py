@@ -18,13 +18,16 @@ from tuninglink.mlir import error, integers_of, note, place_of
 from tuninglink.rules import Rule
 from tuninglink.specs import (
     KIB,
+    PTX,
     SHARED_MEMORY,
     Kernel,
-    Ptx,
+    KernelDeclaration,
+    KernelObject,
     ReplaceList,
     architecture_runs,
     entry_binding,
     kernels_of,
+    oldest_ptx,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +53,7 @@ def kernel_faults(
         for rule, message, remedy in (*declaration, *sizes):
             text = f"kernel '{kernel.name}' {message}"
             yield error(text, kernel.operation, [note(remedy)], rule)
-        if kernel.ptx is None and binding is not None:
+        if kernel.object is None and binding is not None:
             message = f"kernel '{kernel.name}' is not checked: its object is not PTX in the spec"
             place = place_of(kernel.operation.location)
             yield Diagnostic(Severity.REMARK, message, place, rule=Rule.UNDECIDED)
@@ -80,30 +83,26 @@ def _declaration(kernel: Kernel, binding: Binding) -> Iterator[tuple[str, str]]:
     elif prod(kernel.block) > _MOST_THREADS:
         threads = counted(prod(kernel.block), "thread")
         yield f"has blocks of {threads}", f"a block has at most {_MOST_THREADS} threads"
-    ptx = kernel.ptx
-    if ptx is None:
-        if binding is None:
-            message = (
-                "has an object that is not PTX in the spec, and its entry is bound to no target"
-            )
-            yield message, 'name its architecture: tuninglink.targets = ["gfx942"] on the matcher'
+    content = kernel.object
+    if (content is None or content.kind != PTX) and binding is None:
+        message = "has an object that is not PTX in the spec, and its entry is bound to no target"
+        yield message, 'name its architecture: tuninglink.targets = ["gfx942"] on the matcher'
+    if content is None:
         return
     # 2. The architecture.
-    if not ptx.architecture:
+    if not content.architecture:
         yield "has PTX without '.target'", "the architecture of a kernel is that of its object"
         return
     bound = [known_target_names()[name] for name in binding or () if name in known_target_names()]
-    for target in bound:
-        if not architecture_runs(ptx.architecture, target):
-            message = f"is for {ptx.architecture}, and its entry is bound to {target}"
-            yield message, "bind it to GPUs that run it, or to none: its object names them"
-    yield from _memory(kernel, ptx, bound)
-    # 3. The name, the parameters, and the size of a block.
-    entry = next((entry for entry in ptx.entries if entry.name == kernel.name), None)
+    yield from _architecture(content, bound)
+    # 3. The name, the parameters, the memory, and the size of a block.
+    entry = next((entry for entry in content.entries if entry.name == kernel.name), None)
     if entry is None:
-        listed = ", ".join(entry.name for entry in ptx.entries) or "none"
+        listed = ", ".join(entry.name for entry in content.entries) or "none"
         yield "is not in its object", f"the entries of the object: {listed}"
         return
+    words = [target.architecture or "" for target in bound] or [content.architecture]
+    yield from _memory(kernel, entry, words)
     expected = (_POINTER,) * kernel.bindings + (_WORD,) * kernel.constants
     if entry.parameters != expected:
         remedy = "operands, then results, each a pointer, then constants of 32 bits"
@@ -123,12 +122,26 @@ def _declaration(kernel: Kernel, binding: Binding) -> Iterator[tuple[str, str]]:
         yield f"has blocks of {threads}", f"its object allows {entry.most_threads}"
 
 
-def _memory(kernel: Kernel, ptx: Ptx, bound: Sequence[Target]) -> Iterator[tuple[str, str]]:
+def _architecture(content: KernelObject, bound: Sequence[Target]) -> Iterator[tuple[str, str]]:
+    """Yield that an object is for another architecture than its entry, or in a version of PTX without it."""
+    for target in bound:
+        if not architecture_runs(content.architecture, target):
+            message = f"is for {content.architecture}, and its entry is bound to {target}"
+            yield message, "bind it to GPUs that run it, or to none: its object names them"
+    oldest = oldest_ptx(content.architecture)
+    if oldest is not None and content.version < oldest:
+        written, needed = (f"{at // 10}.{at % 10}" for at in (content.version, oldest))
+        message = f"has PTX {written}; drivers refuse that for {content.architecture}"
+        yield message, f"write '.version {needed}' or later"
+
+
+def _memory(
+    kernel: Kernel, entry: KernelDeclaration, architectures: Sequence[str]
+) -> Iterator[tuple[str, str]]:
     """Yield that a kernel needs more shared memory than a target has."""
-    words = [target.architecture or "" for target in bound] or [ptx.architecture]
-    for name in dict.fromkeys(words):
+    for name in dict.fromkeys(architectures):
         limit = SHARED_MEMORY.get(int("0" + "".join(filter(str.isdigit, name))))
-        needed = kernel.shared + ptx.shared
+        needed = kernel.shared + entry.shared
         if limit is not None and needed > limit * KIB:
             message = (
                 f"needs {needed / KIB:.4g} KiB of shared memory; a block on {name} has {limit}"
