@@ -36,6 +36,7 @@ from tuninglink.devices import (
     BoardOptions,
     BoardUri,
     backend_of,
+    board_driver,
     default_device,
     duration,
     is_board,
@@ -57,7 +58,7 @@ from tuninglink.files import (
     write_file,
     write_output,
 )
-from tuninglink.llvm_flags import Flag, flags_of, read_name, switch
+from tuninglink.llvm_flags import Flag, flags_of, switch
 from tuninglink.mlir import DiagnosticSink, error, note
 from tuninglink.programs import CallOptions
 from tuninglink.solver import Verdict
@@ -121,13 +122,6 @@ TUNE_FLAGS: Final = {
         help="Tune the problems of this file, one a line: words as for --problem, commands of MIOpenDriver, BOO, "
         "Fusilli's benchmarks, rocblas-bench and hipblaslt-bench, or lines of PyTorch's TunableOp; - is standard input. "
         "Lines with problems that are not supported are skipped. May be repeated.",
-    ),
-    "emit-script": Flag(
-        "script",
-        read_name,
-        metavar="FILE",
-        help="Write a shell script that compiles the program with and without the result, runs both on a device and "
-        "compares them, with stock tools only: for a machine without Python. Its inputs are in a folder next to it.",
     ),
     "strict-problems": switch(
         "strict_problems", "Refuse files with lines that would be skipped, and name these."
@@ -193,12 +187,17 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
             stopping = "--dry-run" if values.get("dry_run") else "--stop-after"
             raise usage_error(f"flag '--only-flags' does not apply with '{stopping}'")
         values |= {"runs_model": False, "checks_defaults": False, "flag_sets": NONE}
-    if values.get("script"):
-        if values.get("dry_run") or "stop_after" in values:
-            needed = "a spec that is decided: not with '--dry-run' or '--stop-after'"
-            raise usage_error(f"flag '--emit-script' needs {needed}")
-        if values.get("output", STANDARD_STREAM) == STANDARD_STREAM:
-            raise usage_error("flag '--emit-script' needs a file for the spec, with '-o'")
+    if script := values.get("script"):
+        needs = {
+            "a file for the program, not standard input": reader.input == STANDARD_STREAM,
+            "a file, not standard output": script == STANDARD_STREAM,
+            "a file for the spec, with '-o'": values.get("output", STANDARD_STREAM)
+            == STANDARD_STREAM,
+            "a spec that is decided: not with '--dry-run' or '--stop-after'": values.get("dry_run")
+            or "stop_after" in values,
+        }
+        for need in (need for need, is_missing in needs.items() if is_missing):
+            raise usage_error(f"flag '--emit-script' needs {need}")
     files, given = values.get("problem_files", ()), values.get("problems", ())
     if given or files:
         # Check that neither a program nor flags for one accompany problems.
@@ -287,6 +286,9 @@ def _run(
     check_outputs(options)
     files = _Files(given, arguments)
     check_output(files.flags)
+    if given.script:
+        taken = (given.input, given.output, files.flags, given.database, given.report, *given.specs)
+        files.script((), "").check([Path(path) for path in taken if path])
     if options.report:
         check_directory(options.report)
     stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
@@ -429,7 +431,6 @@ class _Files:
         # The arguments of the user, without the response file.
         rest = [word for word in arguments if word[:1] != "@" or Path(word[1:]) != Path(path)]
         self.user_flags = user_flags(rest)
-        self.script = FlagReader({**TUNE_FLAGS, **PROJECT_FLAGS}, rest).values.get("script", "")
         try:
             flags = tuple(shlex.split(Path(path).read_text()))
         except (OSError, ValueError):
@@ -456,17 +457,15 @@ class _Files:
         )
         write_output(path, "".join(f"{line}\n" for line in lines).encode())
 
-    def write_script(self, flags: Sequence[str], spec: str) -> list[str]:
-        """Write the script for a device, if the user wants one, and return its path."""
+    def script(self, flags: Sequence[str], spec: str) -> BoardScript:
+        """Return the script for a device, with the flags and the spec that were found."""
         options, settings = self.options, self.options.settings
-        if not self.script:
-            return []
         own = tuple(flag for flag in options.flags if flag not in self.kept)
         uri, *_ = settings.devices or (default_device(backend_of(options.flags)),)
         # On another machine, the script runs there.
-        driver = (BoardUri.parse(uri).driver or THREADED_DRIVER) if is_board(uri) else uri
-        script = BoardScript(
-            Path(self.script),
+        driver = board_driver(BoardUri.parse(uri)) if is_board(uri) else uri
+        return BoardScript(
+            Path(options.script),
             Path(options.input),
             spec,
             own,
@@ -476,9 +475,15 @@ class _Files:
             options.sizes,
             options.compile_from,
         )
-        for reason in script.write():
-            process.shown_diagnostics().remark(f"'{self.script}' leaves out {reason}")
-        return [self.script]
+
+    def write_script(self, flags: Sequence[str], spec: str) -> list[str]:
+        """Write the script for a device, if the user wants one, and return its path."""
+        path = self.options.script
+        if not path:
+            return []
+        for reason in self.script(flags, spec).write():
+            process.shown_diagnostics().remark(f"'{path}' leaves out {reason}")
+        return [path]
 
 
 def save_result(path: str, write: Callable[[str], object]) -> TuninglinkError | None:

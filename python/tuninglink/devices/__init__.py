@@ -32,6 +32,7 @@ with lazy_imports(globals()):
         DeviceError as DeviceError,
         Sensors as Sensors,
         backend_of as backend_of,
+        board_driver as board_driver,
         compute_units as compute_units,
         default_device as default_device,
         describe as describe,

@@ -1,128 +1,42 @@
-"""Boards as devices: measurements by the runtime's tools on a machine that a command reaches.
+"""Boards as devices: machines that a command reaches, on which the runtime's tools measure.
 
-The URI is `run:COMMAND`, or `run[tools=DIR,dir=DIR,driver=DRIVER]:COMMAND`. What a measurement is, the batch sizes and the
-order in rounds are those of `Measurer`; a sample is a run of a tool, which starts anew and warms up.
+The URI is `run:COMMAND`, or `run[tools=DIR,dir=DIR,driver=DRIVER]:COMMAND`.
 """
 
 from __future__ import annotations
 
-import copy
-import json
-import math
-import random
-import re
 import shlex
 import struct
-import time
-from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from hashlib import blake2b
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-
+from tuninglink.devices.board_calls import BENCHMARK, RUN
+from tuninglink.devices.board_measurer import BoardMeasurer
 from tuninglink.devices.board_uri import BoardUri
 from tuninglink.devices.device import (
     LOCAL_DRIVERS,
-    SYNCHRONOUS_DRIVER,
     THREADED_DRIVER,
     DeviceDescription,
     DeviceError,
+    board_driver,
 )
 from tuninglink.devices.device_set import Answer, Device, DeviceLostError, Request
-from tuninglink.devices.measurement import (
-    COLD_FACTOR,
-    ENOUGH_SECONDS,
-    FEWEST_ROUNDS,
-    LARGEST_BATCH,
-    LARGEST_STEP,
-    LEAST_SAMPLES,
-    LONGEST,
-    MOST_SAMPLES,
-    SAMPLE_SECONDS,
-    OutputComparison,
-    weighted_mean,
-)
-from tuninglink.devices.numerics import (
-    Outputs,
-    buffer_length,
-    find_violation,
-    initial_bytes,
-    outputs_of,
-    patterns,
-)
-from tuninglink.devices.running import (
-    CallOutputs,
-    MeasurementError,
-    program_arguments,
-)
-from tuninglink.devices.times import Caches, DeviceReading, Rounds, Settings, Timing
+from tuninglink.devices.running import MeasurementError
+from tuninglink.devices.times import Settings
 from tuninglink.errors import Diagnostic
 from tuninglink.mlir import error, note
-from tuninglink.programs import (
-    Benchmark,
-    BufferLayout,
-    CompiledProgram,
-    Failure,
-    FailureKind,
-    SizedFunction,
-    element_type,
-)
-from tuninglink.runner import (
-    Board,
-    BoardError,
-    BoardFile,
-    BoardState,
-    Call,
-    CallResult,
-)
+from tuninglink.programs import Failure, FailureKind
+from tuninglink.runner import Board, BoardError, BoardState
 
-BENCHMARK: Final = "iree-benchmark-module"
-RUN: Final = "iree-run-module"
 _TOOLS: Final = (BENCHMARK, RUN)
 
 _TOGETHER: Final = 8
 """The number of candidates that travel together."""
 
-_PARTS: Final = 10
-"""A candidate runs this part of a batch before its samples: longer than the call, and short if it is slow."""
-
-_WARM_UP_SECONDS: Final = 0.001
-_CHUNK_SECONDS: Final = 10.0
-"""The time of the rounds that travel together."""
-
-_MOST_SETS_BYTES: Final = 64 << 20
-"""The maximum size of the sets of a benchmark, which each run of a tool reads from a file."""
-
-_CACHE_BYTES: Final = 32 << 20
-_KEPT_PATTERNS: Final = 8
-
-_UNITS: Final = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
-_BYTES: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-_THROTTLED: Final = 0.9
-"""The part of the highest clock below which a processor whose governor is `performance` is throttled."""
-
-_COOLING_SECONDS: Final = 10.0
-_COOLINGS: Final = 3
-
 _MACHINES: Final = {0x3E: "x86_64", 0xB7: "aarch64", 0x28: "arm", 0xF3: "riscv64", 0x03: "i386"}
 """The values of `e_machine` in the header of a program."""
-
-_STATUS: Final = re.compile(r"\b([A-Z_]{4,}); (.+?)(?::? Tried:|; while |;? \[|'?\n|$)")
-"""A status of the runtime: its code and its message, without attributes and the chain of its context."""
-
-_LOADING: Final = re.compile(r"loading bytecode module|no function `")
-"""The text of failures before anything runs."""
-
-_SIGNALED: Final = 128
-"""The offset of exit codes for signals."""
-
-_RESULT: Final = re.compile(r"^result\[(\d+)\]: (.*)$")
 
 
 def describe_board(uri: BoardUri, board: Board) -> DeviceDescription:
@@ -130,7 +44,7 @@ def describe_board(uri: BoardUri, board: Board) -> DeviceDescription:
     state, emulator = board.state, board.access.emulator
     if board.prefix:
         emulator = emulator or Path(board.prefix[0]).name
-    driver = uri.driver or THREADED_DRIVER
+    driver = board_driver(uri)
     parts = state.all("part")
     name = next(filter(None, map(state.first, ("model", "processor", "hardware"))), "")
     name = name or f"{state.first('machine')} {' '.join(parts)}".strip()
@@ -147,6 +61,8 @@ def describe_board(uri: BoardUri, board: Board) -> DeviceDescription:
         )
     if (state.number("others") or 0) > 0:
         warnings.append(f"another run uses {name}, or ended less than a minute ago")
+    if left := what_stays(board):
+        warnings.append(left)
     cores = (state.number("processors") or 1) if driver == THREADED_DRIVER else 1
     return DeviceDescription(
         uri.short,
@@ -175,6 +91,16 @@ def _machine_of(tools: str) -> str:
     )
 
 
+def what_stays(board: Board) -> str:
+    """Return what stays on a board if this process or the connection ends, in words; empty for nothing."""
+    if board.is_kept:
+        return ""
+    why = f"{shlex.quote(board.access.command[0])} ends all processes of a command with it"
+    return (
+        f"{why}: if this run is killed or the network lost, its files stay until the next one there"
+    )
+
+
 def missing_programs(state: BoardState) -> str:
     """Return what a board lacks for batches, in words; empty if nothing."""
     missing = sorted({"tar", "head", "df"} - set(state.all("program")))
@@ -183,7 +109,7 @@ def missing_programs(state: BoardState) -> str:
 
 def missing_tool(tool: str, uri: BoardUri, state: BoardState) -> str:
     """Return why a tool of the runtime cannot be used on a board; empty if it can."""
-    driver, output = uri.driver or THREADED_DRIVER, state.all(f"{tool}-output")
+    driver, output = board_driver(uri), state.all(f"{tool}-output")
     if state.first(tool) != "0":
         where = f"in '{uri.tools}'" if uri.tools else "in the search path"
         return (
@@ -192,9 +118,6 @@ def missing_tool(tool: str, uri: BoardUri, state: BoardState) -> str:
     if any(line.startswith(f"{driver}:") for line in output):
         return ""
     return f"'{tool}' has no driver '{driver}'"
-
-
-# --- The device -----------------------------------------------------------------------------------------------
 
 
 class BoardDevice(Device, ExitStack):
@@ -254,456 +177,3 @@ class BoardDevice(Device, ExitStack):
             self._lost = error(f"device '{self._name}': {failure}")
             raise DeviceLostError(self._lost) from None
         return answer
-
-
-class BoardMeasurer(OutputComparison):
-    """Measures on a board; the methods are those of `Measurer`.
-
-    Args:
-        board: the board.
-        driver: the driver of the runtime there.
-        settings: the settings of measurements.
-    """
-
-    def __init__(self, board: Board, driver: str, settings: Settings) -> None:
-        super().__init__()
-        self._board = board
-        self._driver = driver
-        self._settings = settings
-        self._seconds = 60.0
-        self._patterns = lru_cache(_KEPT_PATTERNS)(partial(patterns, seed=settings.seed))
-        self._buffer = lru_cache(_KEPT_PATTERNS)(self._new_buffer)
-        self._results: dict[tuple[str, int], list[str]] = {}
-        # Of each layout, the iterations of a sample, and the least time of one so far in microseconds.
-        self._batches: dict[BufferLayout, int] = {}
-        self._least: dict[BufferLayout, float] = {}
-        # Of each benchmark, the time of an iteration of its functions in microseconds.
-        self._iteration_times: dict[bytes, list[float]] = {}
-
-    def within(self, seconds: float) -> BoardMeasurer:
-        """Return a measurer on the same board whose calls have another time limit."""
-        limited = copy.copy(self)
-        limited._seconds = seconds  # noqa: SLF001 - of the same class
-        return limited
-
-    def measure(
-        self, benchmark: Benchmark, seconds: float, limit_microseconds: float | None = None
-    ) -> Timing:
-        """Measure one benchmark; see `Measurer.measure`."""
-        functions = _functions(benchmark)
-        weights = [function.weight for function in functions]
-        limit = math.inf if limit_microseconds is None else limit_microseconds
-        # Run a few iterations of a candidate, and of what has no batch size yet.
-        if limit_microseconds is not None or any(f.layout not in self._least for f in functions):
-            single, batch, readings = self._once(benchmark, functions)
-            if (once := weighted_mean(single, weights)) > limit:
-                return Timing((once,), batch, readings)
-            for function, microseconds in zip(functions, single, strict=True):
-                self._note(function.layout, microseconds)
-        # Sample with batches that are long enough, which later candidates share.
-        while True:
-            batches = [self._batch(function.layout) for function in functions]
-            calls = []
-            for function, batch in zip(functions, batches, strict=True):
-                taken = max(SAMPLE_SECONDS, self._least[function.layout] * batch / 1e6)
-                count = min(max(int(seconds / taken), LEAST_SAMPLES), MOST_SAMPLES)
-                repeats = count if taken * LEAST_SAMPLES < ENOUGH_SECONDS else 1
-                calls.append(self._benchmark(benchmark, function, batch, repeats))
-            results = self._run_cool(calls)
-            samples = [
-                [sample / batch for sample in times(result, self._driver)]
-                for result, batch in zip(results, batches, strict=True)
-            ]
-            for function, taken_us in zip(functions, samples, strict=True):
-                self._note(function.layout, min(taken_us))
-            if batches == [self._batch(function.layout) for function in functions]:
-                break
-        self._iteration_times[_key(benchmark)] = [min(taken_us) for taken_us in samples]
-        means = [weighted_mean(row, weights) for row in zip(*samples, strict=False)]
-        return Timing(tuple(means), batches[0], _readings(results))
-
-    def _once(
-        self, benchmark: Benchmark, functions: Sequence[SizedFunction]
-    ) -> tuple[list[float], int, tuple[DeviceReading, ...]]:
-        """Run a part of a batch of each function twice.
-
-        Returns:
-            The microseconds of an iteration of each, the iterations of the first, and the state of the board.
-        """
-        batches = [
-            max(self._sets(function.layout), self._batch(function.layout) // _PARTS)
-            for function in functions
-        ]
-        results = self._board.run(
-            [
-                self._benchmark(benchmark, function, count, runs=2)
-                for function, count in zip(functions, batches, strict=True)
-            ]
-        )
-        single = [
-            min(times(result, self._driver)) / count
-            for result, count in zip(results, batches, strict=True)
-        ]
-        self._iteration_times[_key(benchmark)] = single
-        return single, batches[0], _readings(results)
-
-    def _note(self, layout: BufferLayout, microseconds: float) -> None:
-        """Take the time of an iteration into account, for the number of iterations in a sample."""
-        self._least[layout] = min(microseconds, self._least.get(layout, math.inf))
-        batch = self._batches.get(layout, self._sets(layout))
-        taken = max(self._least[layout] * batch, 1e-3)
-        if taken < SAMPLE_SECONDS * 1e6 / 4:
-            step = min(SAMPLE_SECONDS * 1e6 / taken, LARGEST_STEP)
-            batch = min(math.ceil(batch * step), LARGEST_BATCH)
-        self._batches[layout] = batch
-
-    def _batch(self, layout: BufferLayout) -> int:
-        return self._batches.get(layout, self._sets(layout))
-
-    def rounds(
-        self, programs: Sequence[Benchmark | CompiledProgram], count: int, seed: int, seconds: float
-    ) -> Rounds:
-        """Measure benchmarks, or whole programs, against each other; see `Measurer.rounds`."""
-        chance = random.Random(seed)  # noqa: S311 - no secret
-        # The calls of a sample of each program, and how to read their times.
-        sampled: list[tuple[list[Call], Callable[[list[CallResult]], float]]] = []
-        batches: list[int] = []
-        # All benchmarks have equal batches, unless one is several times as slow as another.
-        counts_of = [
-            [math.ceil(SAMPLE_SECONDS * 1e6 / taken_us) for taken_us in self._times_of(program)]
-            for program in programs
-        ]
-        most = [max(counts) for counts in zip(*counts_of, strict=True)]
-        for position, program in enumerate(programs):
-            if isinstance(program, CompiledProgram):
-                call = self._program_call(program)
-                sampled.append(([call], lambda results: times(results[0], self._driver)[-1]))
-                batches.append(1)
-                continue
-            functions = _functions(program)
-            counts = [
-                max(min(fitting, int(LONGEST * count)), self._sets(function.layout))
-                for function, fitting, count in zip(
-                    functions, most, counts_of[position], strict=True
-                )
-            ]
-            calls = [
-                self._benchmark(program, function, batch)
-                for function, batch in zip(functions, counts, strict=True)
-            ]
-            weights = [function.weight for function in functions]
-            sampled.append((calls, partial(self._mean, counts, weights)))
-            batches.append(counts[0])
-        # Run a few rounds, then as many as the time allows.
-        rounds: list[tuple[float, ...]] = []
-        readings: list[DeviceReading] = []
-        began, chunk = time.monotonic(), FEWEST_ROUNDS
-        while len(rounds) < count:
-            orders = [
-                chance.sample(range(len(programs)), len(programs))
-                for _ in range(min(chunk, count - len(rounds)))
-            ]
-            places = [index for order in orders for index in order]
-            results = iter(self._run_cool([call for index in places for call in sampled[index][0]]))
-            for order in orders:
-                samples = [0.0] * len(programs)
-                for index in order:
-                    calls, read = sampled[index]
-                    taken = [next(results) for _ in calls]
-                    samples[index] = read(taken)
-                    readings += _readings(taken)
-                rounds.append(tuple(samples))
-            passed = time.monotonic() - began
-            left = min(seconds - passed, _CHUNK_SECONDS)
-            chunk = int(left * len(rounds) / passed)
-            if chunk < 1:
-                break
-        return Rounds(tuple(rounds), tuple(batches), tuple(readings))
-
-    def _times_of(self, program: Benchmark | CompiledProgram) -> list[float]:
-        """Return the microseconds of an iteration of each function of a benchmark; none for a whole program."""
-        if isinstance(program, CompiledProgram):
-            return []
-        if _key(program) not in self._iteration_times:
-            self.measure(program, SAMPLE_SECONDS)
-        return self._iteration_times[_key(program)]
-
-    def _mean(
-        self, batches: Sequence[int], weights: Sequence[int], results: Sequence[CallResult]
-    ) -> float:
-        samples = [
-            min(times(result, self._driver)) / batch
-            for result, batch in zip(results, batches, strict=True)
-        ]
-        return weighted_mean(samples, weights)
-
-    def outputs(self, benchmark: Benchmark, *, is_perturbed: bool = False) -> Outputs:
-        """Return the outputs of one iteration of a benchmark; see `Measurer.outputs`."""
-        layout = benchmark.layout
-        contents = self._patterns(layout)
-        buffer = self._buffer(layout, 1)
-        if is_perturbed:
-            contents = patterns(layout, self._settings.seed, perturbed=True)
-            buffer = buffer_file(layout, contents, 1)
-        module = BoardFile(benchmark.image)
-        arguments = (
-            *self._module(module, benchmark.function),
-            *_buffer_arguments(buffer, layout, 1, 1),
-            "--output=@buffer.bin",
-        )
-        (result,) = self._board.run([Call(RUN, arguments, (module, buffer), self._seconds)])
-        check(result)
-        after = np.frombuffer(result.files.get("buffer.bin", b""), np.uint8)
-        if len(after) != buffer_length(layout):
-            raise MeasurementError(FailureKind.RUN, f"'{RUN}' wrote {len(after)} bytes")
-        return Outputs(outputs_of(layout, after), find_violation(layout, contents, after))
-
-    def program_outputs(self, program: CompiledProgram) -> CallOutputs:
-        """Run a program once from its initial state; see `Measurer.program_outputs`."""
-        if any(argument.is_updated for argument in program.inputs):
-            message = "arguments that the program writes to are not read from a board"
-            raise MeasurementError(FailureKind.RUN, message)
-        arguments = board_arguments(program, self._settings.seed)
-        module = BoardFile(program.image)
-        words = (*self._module(module, program.function), *arguments.flags)
-        files = (module, *arguments.files)
-        # The types of the results, once for all variants of a program; the time, and the results.
-        key = program.function, hash(program.inputs)
-        timing = Call(BENCHMARK, (*words, *_ONCE), files, self._seconds)
-        if key not in self._results:
-            typing = Call(RUN, (*words, "--output_max_element_count=0"), files, self._seconds)
-            (result,) = self._board.run([typing])
-            check(result)
-            lines = result.stdout.splitlines()
-            self._results[key] = [
-                f"{match[2]} {lines[place + 1] if match[2].endswith('buffer_view') else ''}".strip()
-                for place, line in enumerate(lines)
-                if (match := _RESULT.match(line))
-            ]
-        types = self._results[key]
-        outputs = [f"--output=@{number}.bin" for number in range(len(types))]
-        running = Call(RUN, (*words, *outputs), files, self._seconds)
-        timed, result = self._board.run([timing, running])
-        check(result)
-        seconds = times(timed, self._driver)[-1] / 1e6
-        arrays = [
-            _array(kind, result.files.get(f"{number}.bin", b""))
-            for number, kind in enumerate(types)
-        ]
-        return CallOutputs(tuple(arrays), seconds)
-
-    # --- Calls of tools -----------------------------------------------------------------------------------------
-
-    def _module(self, module: BoardFile, function: str) -> tuple[str, ...]:
-        return (f"--module={module.path}", f"--device={self._driver}", f"--function={function}")
-
-    def _benchmark(
-        self,
-        benchmark: Benchmark,
-        function: SizedFunction,
-        batch: int,
-        repeats: int = 1,
-        runs: int = 0,
-    ) -> Call:
-        """Return the call that takes samples of a benchmark: of at least a duration, or as many runs as given."""
-        layout, module = function.layout, BoardFile(benchmark.image)
-        sets = self._sets(layout)
-        buffer = self._buffer(layout, layout.copies(sets))
-        arguments = (
-            *self._module(module, function.name),
-            *_buffer_arguments(buffer, layout, sets, batch),
-            *(_sampling(repeats) if not runs else (*_ONCE, f"--benchmark_repetitions={runs}")),
-        )
-        return Call(BENCHMARK, arguments, (module, buffer), self._seconds)
-
-    def _program_call(self, program: CompiledProgram) -> Call:
-        """Return the call that takes a sample of a program. Calls of a stateful one follow a single call."""
-        arguments = board_arguments(program, self._settings.seed)
-        module = BoardFile(program.image)
-        how = (*_ONCE, "--benchmark_repetitions=2") if program.is_stateful else _sampling(1)
-        words = (*self._module(module, program.function), *arguments.flags, *how)
-        return Call(BENCHMARK, words, (module, *arguments.files), self._seconds)
-
-    def _run_cool(self, calls: Sequence[Call]) -> list[CallResult]:
-        """Run calls, again after a pause if the board throttles its clock."""
-        results = self._board.run(calls)
-        if set(self._board.state.all("governor")) != {"performance"}:
-            return results
-        for pauses in range(_COOLINGS + 1):
-            # The clock that a processor names as its highest may be one that it never has, as with all cores in use.
-            clocks = [result.clock_mhz for result in results if result.clock_mhz is not None]
-            self._board.highest_mhz = max([self._board.highest_mhz, *clocks])
-            if not clocks or min(clocks) >= _THROTTLED * self._board.highest_mhz:
-                break
-            if pauses == _COOLINGS:
-                self._board.highest_mhz = max(clocks)  # pauses do not help
-                break
-            time.sleep(_COOLING_SECONDS)
-            results = self._board.run(calls)
-        return results
-
-    # --- Buffers ------------------------------------------------------------------------------------------------
-
-    def _new_buffer(self, layout: BufferLayout, sets: int) -> BoardFile:
-        return buffer_file(layout, self._patterns(layout), sets)
-
-    def _sets(self, layout: BufferLayout) -> int:
-        """Return the number of sets of a benchmark; see `Measurer`."""
-        most = max(1, _MOST_SETS_BYTES // layout.stride)
-        match self._settings.caches:
-            case Caches.WARM:
-                return 1
-            case Caches.PROGRAM:
-                return max(1, min(layout.program_sets, layout.variants * most))
-        sizes = self._board.state.all("cache")
-        cache_bytes = max((_cache_bytes(text) for text in sizes), default=0) or _CACHE_BYTES
-        copies = COLD_FACTOR * cache_bytes // layout.stride + 1
-        return layout.variants * max(2, min(copies, most))
-
-
-def _key(benchmark: Benchmark) -> bytes:
-    return blake2b(benchmark.image, digest_size=16).digest() + benchmark.function.encode()
-
-
-def _cache_bytes(text: str) -> int:
-    unit = _BYTES.get(text[-1:], 0)
-    return int(text[:-1]) * unit if unit and text[:-1].isdecimal() else 0
-
-
-def _functions(benchmark: Benchmark) -> tuple[SizedFunction, ...]:
-    return benchmark.measured or (SizedFunction(benchmark.function, benchmark.layout),)
-
-
-def _buffer_arguments(
-    buffer: BoardFile, layout: BufferLayout, sets: int, batch: int
-) -> tuple[str, ...]:
-    data = f"--input=&{buffer.size}xi8=@{buffer.path}"
-    return (data, f"--input={sets}", f"--input={layout.stride}", f"--input={batch}")
-
-
-_ONCE: Final = ("--benchmark_min_time=1x", "--benchmark_format=json")
-
-
-def _sampling(repeats: int) -> tuple[str, ...]:
-    return (
-        f"--benchmark_min_time={SAMPLE_SECONDS}s",
-        f"--benchmark_min_warmup_time={_WARM_UP_SECONDS}",
-        f"--benchmark_repetitions={repeats}",
-        "--benchmark_format=json",
-    )
-
-
-def buffer_file(layout: BufferLayout, contents: Sequence[Sequence[Any]], sets: int) -> BoardFile:
-    """Return the buffer of a benchmark as a file that the board assembles: a period of each pattern travels there."""
-
-    def literal(low: int, high: int) -> tuple[BoardFile, int]:
-        return BoardFile(initial_bytes(layout, contents, low, high).tobytes()), high - low
-
-    if any(len(parts) > 1 for parts in contents):
-        one, _ = literal(0, layout.stride)
-    else:
-        pieces, at = [], 0
-        for binding, (pattern,) in zip(layout.bindings, contents, strict=True):
-            pieces.append(literal(at, binding.offset))
-            at = binding.offset
-            if pattern.length:
-                pieces.append((BoardFile(pattern.content.tobytes()), pattern.length))
-                at += pattern.length
-        pieces.append(literal(at, layout.stride))
-        one = BoardFile(pieces=tuple(pieces))
-    guard = literal(layout.stride, buffer_length(layout))
-    return BoardFile(pieces=((one, sets * layout.stride), guard))
-
-
-@dataclass(frozen=True)
-class BoardArguments:
-    """The flags for the inputs and parameters of a program, and the files that they name."""
-
-    flags: tuple[str, ...]
-    files: tuple[BoardFile, ...]
-
-
-@lru_cache(_KEPT_PATTERNS)
-def board_arguments(program: CompiledProgram, seed: int) -> BoardArguments:
-    """Return the arguments of a program for the runtime's tools on a board."""
-    files: list[BoardFile] = []
-
-    def place(content: bytes | Path, suffix: str) -> str:
-        files.append(BoardFile(content, suffix=suffix))
-        return files[-1].path
-
-    flags = program_arguments(program, seed, place)
-    return BoardArguments(flags, tuple(files))
-
-
-def _array(kind: str, content: bytes) -> np.ndarray:
-    """Return a result, whose type was printed as `hal.buffer_view 2x3xf32=...` or `i32=4`."""
-    name, _, text = kind.partition("=") if not kind.startswith("hal.") else (kind, "", "")
-    if not kind.startswith("hal."):
-        return np.asarray(float(text) if name.startswith("f") else int(text))
-    *sizes, name = kind.split(" ", 1)[-1].partition("=")[0].split("x")
-    dtype = element_type(name)
-    data = np.frombuffer(content, np.uint8)
-    return data if dtype is None else data.view(dtype).reshape([int(size) for size in sizes])
-
-
-def _readings(results: Sequence[CallResult]) -> tuple[DeviceReading, ...]:
-    """Return the state of the board after the last of some calls, if it reports any."""
-    last = results[-1]
-    if last.clock_mhz is None and last.temperature_celsius is None:
-        return ()
-    return (DeviceReading(last.clock_mhz, None, last.temperature_celsius),)
-
-
-def check(result: CallResult) -> None:
-    """Raise a `MeasurementError` if a call failed."""
-    text = result.stderr + result.stdout
-    if result.is_lost:
-        message = f"the board or its connection failed each time that it ran: {result.stderr}"
-        raise MeasurementError(FailureKind.CRASH, message)
-    if result.is_full:
-        raise MeasurementError(FailureKind.LOAD, f"{result.stderr} on the board")
-    if result.is_timeout:
-        raise MeasurementError(FailureKind.TIMEOUT, "no answer within the time limit on the board")
-    if not result.status:
-        return
-    status = _STATUS.search(text)
-    if status is None and result.status > _SIGNALED:
-        message = f"the tool ended with signal {result.status - _SIGNALED}"
-        raise MeasurementError(FailureKind.CRASH, message)
-    kind = FailureKind.LOAD if _LOADING.search(text) else FailureKind.RUN
-    reason = (
-        f"{status[2]} ({status[1]})" if status else (text.strip().splitlines() or ["no output"])[-1]
-    )
-    raise MeasurementError(kind, reason)
-
-
-def times(result: CallResult, driver: str) -> list[float]:
-    """Return the microseconds of a call of the function in each repetition of a benchmark.
-
-    With the driver of one thread, it is the processor time.
-
-    Raises:
-        MeasurementError: the call failed.
-    """
-    check(result)
-    try:
-        report = json.loads(result.stdout[result.stdout.index("{") :])
-        entries: list[Mapping[str, Any]] = report["benchmarks"]
-    except (ValueError, KeyError):
-        message = f"'{BENCHMARK}' did not write times: {result.stderr.strip()[:200]}"
-        raise MeasurementError(FailureKind.RUN, message) from None
-    for entry in entries:
-        if entry.get("error_occurred"):
-            status = _STATUS.search(str(entry.get("error_message")) + result.stderr)
-            reason = f"{status[2]} ({status[1]})" if status else str(entry.get("error_message"))
-            raise MeasurementError(FailureKind.RUN, reason)
-    clock = "cpu_time" if driver == SYNCHRONOUS_DRIVER else "real_time"
-    taken = [
-        float(entry[clock]) * _UNITS[entry["time_unit"]]
-        for entry in entries
-        if entry.get("run_type", "iteration") == "iteration"
-    ]
-    if not taken:
-        raise MeasurementError(FailureKind.RUN, f"'{BENCHMARK}' wrote no times")
-    return [max(microseconds, 1e-3) for microseconds in taken]

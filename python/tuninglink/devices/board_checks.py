@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tuninglink.compiler import compile as compile_program
-from tuninglink.devices.board import (
-    BENCHMARK,
-    RUN,
-    check,
-    describe_board,
-    missing_programs,
-    missing_tool,
-)
+from tuninglink.devices.board import describe_board, missing_programs, missing_tool, what_stays
+from tuninglink.devices.board_calls import BENCHMARK, RUN, check
 from tuninglink.devices.board_uri import BoardUri
 from tuninglink.devices.running import MeasurementError
 from tuninglink.errors import TuninglinkError
@@ -70,8 +64,11 @@ def board_checks(uri: str) -> Iterator[BoardCheck]:
         if not any(missing) and device.is_processor:
             reason = _failing_code(board, device.machine, device.driver)
             yield BoardCheck(f"code of this compiler for {device.machine} runs", reason)
+        left = what_stays(board)
+        yield BoardCheck("the board removes the files of a run that is lost", left, is_warning=True)
         for warning in device.warnings:
-            yield BoardCheck("times are reliable", warning, is_warning=True)
+            if warning != left:
+                yield BoardCheck("times are reliable", warning, is_warning=True)
 
 
 def _failing_code(board: Board, machine: str, driver: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import iree.runtime as rt
 
-from tuninglink.devices.board_uri import BOARD, is_board
+from tuninglink.devices.board_uri import BOARD, BoardUri, is_board
 from tuninglink.devices.times import DeviceReading
 from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.iree import Target
@@ -119,6 +119,11 @@ _FAMILIES: Final = frozenset({"x86_64", "aarch64", "riscv64"})
 def driver_of(uri: str) -> str:
     """Return the name of the driver in the URI of a device."""
     return BOARD if is_board(uri) else uri.partition("://")[0]
+
+
+def board_driver(uri: BoardUri) -> str:
+    """Return the driver of the runtime on a board: by default, the one that runs code for processors."""
+    return uri.driver or THREADED_DRIVER
 
 
 def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:

@@ -15,3 +15,4 @@ with lazy_imports(globals()):
         BoardError as BoardError,
         BoardState as BoardState,
     )
+    from tuninglink.runner.connection import SharedConnection as SharedConnection

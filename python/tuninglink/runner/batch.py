@@ -93,10 +93,11 @@ class CallResult:
     """The result of a call.
 
     Attributes:
-        status: the exit code; 124 or 137 beyond the time limit, other codes above 128 for a signal.
+        status: the exit code; codes above 128 for a signal.
         files: the contents of the files that the tool wrote.
         clock_mhz: the highest clock of a processor right after the call; None if unknown.
         temperature_celsius: the highest temperature right after the call; None if unknown.
+        is_timeout: whether the time limit ended it.
         is_lost: whether the board or the connection failed each time that this call ran.
         is_full: whether its files or what it writes do not fit on the board; the reason is in `stderr`.
     """
@@ -107,16 +108,9 @@ class CallResult:
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     clock_mhz: int | None = None
     temperature_celsius: float | None = None
+    is_timeout: bool = False
     is_lost: bool = False
     is_full: bool = False
-
-    @property
-    def is_timeout(self) -> bool:
-        """Whether the time limit ended the call."""
-        return self.status in _TIMED_OUT
-
-
-_TIMED_OUT: Final = (124, 137)
 
 
 class IncompleteError(Exception):
@@ -192,7 +186,8 @@ def read_results(archive: bytes, count: int) -> list[CallResult]:
     results = []
     for position in range(count):
         files = contents.get(position, {})
-        if not files.get("status", b"").strip():
+        status, _, end = files.pop("status", b"").strip().partition(b" ")
+        if not status:
             raise IncompleteError(f"no status of call {position}")
         # The state after the call: clocks in kHz, temperatures in thousandths of a degree.
         state: dict[str, list[int]] = {}
@@ -203,7 +198,7 @@ def read_results(archive: bytes, count: int) -> list[CallResult]:
         stdout, stderr = (files.pop(name, b"").decode(errors="replace") for name in _STREAMS)
         results.append(
             CallResult(
-                int(files.pop("status")),
+                int(status),
                 stdout,
                 stderr,
                 files,
@@ -211,6 +206,7 @@ def read_results(archive: bytes, count: int) -> list[CallResult]:
                 temperature_celsius=max(state["temperature"]) / 1000
                 if "temperature" in state
                 else None,
+                is_timeout=end == b"late",
             )
         )
     return results

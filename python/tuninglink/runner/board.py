@@ -23,13 +23,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from tuninglink.runner.batch import (
-    Call,
-    CallResult,
-    IncompleteError,
-    read_results,
-    write_batch,
-)
+from tuninglink.runner.batch import Call, CallResult, IncompleteError, read_results, write_batch
+from tuninglink.runner.connection import SharedConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +45,10 @@ _MARGIN_SECONDS: Final = 30.0
 _SLOWEST: Final = 1e6
 """The least rate of a connection, in bytes per second."""
 
-_MOST_KEPT: Final = 1 << 30
+_MEMORY_PART: Final = 4
+"""A directory in memory is filled up to this part of what is available, as programs need memory, too."""
+
+_USUAL_MEMORY_KB: Final = 4 << 20
 _PLAIN: Final = re.compile(r"[\w./+@%:=-]*")
 """Paths that no shell changes."""
 
@@ -149,6 +147,7 @@ class Board(ExitStack):
 
     Attributes:
         state: the properties of the board.
+        is_kept: whether the board can end the session by itself: the keeper ran after the command that started it had ended.
         highest_mhz: the highest clock after a call; its users keep it, as the board does not know which calls count.
         prefix: the command in front of the tools if it does not run a shell, as an emulator; else empty.
 
@@ -166,8 +165,9 @@ class Board(ExitStack):
         super().__init__()
         self.access = access
         self.prefix: tuple[str, ...] = ()
-        self.highest_mhz = 0
+        self.highest_mhz, self.is_kept = 0, True
         self._lease_seconds = access.lease_seconds
+        self._connection = SharedConnection(access.command)
         self._pauses = tuple(pauses)
         self._during = during
         self._tools = f"{access.tools.rstrip('/')}/" if access.tools else ""
@@ -181,8 +181,11 @@ class Board(ExitStack):
         try:
             self.state = self._open()
         except (_LostError, _FullError) as failure:
+            self._connection.close()
             raise BoardError(str(failure)) from None
         self.callback(self._close)
+        with suppress(_LostError, _FullError):
+            self._exchange([])  # shows whether there is a keeper
         threading.Thread(target=self._renew, daemon=True).start()
 
     # --- Batches ---------------------------------------------------------------------------------------------
@@ -228,6 +231,7 @@ class Board(ExitStack):
                 return self._exchange(calls)
             except _FullError as failure:
                 is_new, reason = not self._present, str(failure)
+                self._present.clear()
                 if len(calls) == 1 and is_new:
                     self._is_usable = False
                     return [CallResult(_FAILED, stderr=reason, is_full=True)]
@@ -247,7 +251,7 @@ class Board(ExitStack):
 
     def _exchange(self, calls: Sequence[Call]) -> list[CallResult]:
         """Send a batch to the board, and return the results."""
-        # Keep files while there is room for twice as many bytes.
+        # Remove files if there are too many.
         needed = {part.name: part.size for call in calls for f in call.files for part in f.parts()}
         total, evicted = sum(({**self._present, **needed}).values()), list[str]()
         for name in [name for name in self._present if name not in needed]:
@@ -267,7 +271,8 @@ class Board(ExitStack):
         line, _, content = rest.partition(b"\n")
         if not mark:
             raise _LostError(errors or "it ended without an answer")
-        free, _, message = line.decode(errors="replace").partition(" ")
+        keeper, free, message = [*line.decode(errors="replace").split(" ", 2), "", ""][:3]
+        self.is_kept = keeper == "yes"
         try:
             results = read_results(content, len(calls))
         except IncompleteError as failure:
@@ -286,8 +291,7 @@ class Board(ExitStack):
     # --- The session ---------------------------------------------------------------------------------------
 
     def _open(self) -> BoardState:
-        """Open a session, in place of the last one if there was one."""
-        self._present.clear()
+        """Open a session, in place of the last one if there was one; it keeps the files of that."""
         session = uuid.uuid4().hex[:12]
         script = resources.files(__package__).joinpath("open.sh").read_text()
         for name in ("serve", "keeper", "close"):
@@ -295,7 +299,8 @@ class Board(ExitStack):
             script = script.replace(f"@{name}@\n", text)
         failures = []
         is_local_tool = Path(f"{self._tools}iree-run-module").is_file()
-        is_first = not hasattr(self, "_session")
+        if not (is_first := not hasattr(self, "_session")):
+            self._connection.renew()
         for prefix in ((), self.access.command) if is_first else (self.prefix,):
             if prefix and not is_local_tool:
                 continue
@@ -304,6 +309,7 @@ class Board(ExitStack):
                 "base": self.access.directory,
                 "session": session,
                 "replaced": getattr(self, "_session", ""),
+                "kept": " ".join(self._present),
                 "limit": str(self._lease_seconds),
                 "tools": self._tools,
                 "prefix": shlex.join(prefix),
@@ -326,8 +332,15 @@ class Board(ExitStack):
             if "tuninglink-opened" in state and _PLAIN.fullmatch(state["tuninglink-session"][0]):
                 self._session, self._directory = session, state["tuninglink-session"][0]
                 self._is_usable = True
-                self._most_kept = min(_MOST_KEPT, int(next(iter(state.get("space", ())), 0)) << 9)
-                return BoardState(state)
+                kept = state.get("kept", ())
+                self._present = OrderedDict((n, s) for n, s in self._present.items() if n in kept)
+                opened = BoardState(state)
+                # Keep files while there is room for twice as many bytes.
+                self._most_kept = (opened.number("space") or 0) << 9
+                if opened.first("in-memory"):
+                    most = (opened.number("memory") or _USUAL_MEMORY_KB) * 1024 // _MEMORY_PART
+                    self._most_kept = min(self._most_kept, most)
+                return opened
             failures.append(errors or "it ended without an answer")
         if is_first:
             self.prefix = ()
@@ -352,7 +365,7 @@ class Board(ExitStack):
 
     def _started(self, words: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
         """Start a command on the board."""
-        command = [*(() if self.prefix else self.access.command), *words]
+        command = [*(() if self.prefix else self._connection.command), *words]
         try:
             # Without a terminal, as one that asks for a password would wait.
             return subprocess.Popen(command, start_new_session=True, **streams)  # noqa: S603
@@ -389,6 +402,7 @@ class Board(ExitStack):
             with TemporaryFile() as nothing, suppress(_LostError):
                 words = ("sh", f"{self._directory}/close.sh")
                 self._command(words, nothing, _MARGIN_SECONDS)
+        self._connection.close()
 
 
 def _is_full(free_kilobytes: str) -> bool:

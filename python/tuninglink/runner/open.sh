@@ -1,5 +1,5 @@
 # Opens a session on a board: a directory with the scripts of this package, and the state of the board.
-# The lines before this one set the variables `base`, `session`, `replaced`, `limit`, `tools` and `prefix`.
+# The lines before this one set the variables `base`, `session`, `replaced`, `kept`, `limit`, `tools` and `prefix`.
 LC_ALL=C
 umask 077
 fail() {
@@ -8,34 +8,51 @@ fail() {
 }
 if [ -n "$base" ]; then mkdir -p "$base"; fi 2>/dev/null
 for place in ${base:-"$TMPDIR" /tmp /data/local/tmp "$HOME"}; do
-  [ -d "$place" ] && [ -w "$place" ] && break
-  place=
-done
+  # A shell on the way changes other characters.
+  place=$([ -w "$place" ] && cd "$place" && pwd)
+  case $place in
+  '' | *[!A-Za-z0-9_./+@%:=-]*) place= ;;
+  *) break ;;
+  esac
+done 2>/dev/null
 [ -n "$place" ] || fail "no directory to write to${base:+: '$base'}"
-place=$(cd "$place" && pwd)
 boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)
+is_of_this_boot() { [ "$(cat "$1/boot")" = "$boot" ]; }
+# Whether a session has a keeper or, where the command that runs this ends all processes with it, a lease that is not over.
+is_in_use() {
+  is_of_this_boot "$1" || return
+  case $(tr '\0' ' ' <"/proc/$(cat "$1/keeper")/cmdline") in
+  *"$1/keeper.sh"*) return ;;
+  esac
+  heard=$(date -r "$1/lease" +%s) || return
+  [ $(($(date +%s) - heard)) -lt "$(cat "$1/limit")" ]
+}
 
-# Remove sessions of an earlier boot, of ended keepers, and the one that this one replaces.
+# Remove sessions of an earlier boot and those that are not in use. The one that this one replaces may have files to keep.
 others=0
-for old in "$place"/tuninglink-*; do
+replaced=$place/tuninglink-session-$replaced
+for old in "$place"/tuninglink-session-*; do
   [ -d "$old" ] || continue
-  if [ "$old" = "$place/tuninglink-$replaced" ] || [ "$(cat "$old/boot")" != "$boot" ] ||
-    ! kill -0 "$(cat "$old/keeper")"; then
-    # After a reboot, the number may be that of another process.
-    [ "$(cat "$old/boot")" = "$boot" ] && kill "$(cat "$old/running")"
-    rm -rf "$old"
-  else
+  if [ "$old" != "$replaced" ] && is_in_use "$old"; then
     others=$((others + 1))
+    continue
   fi
+  # After a reboot, the numbers may be those of other processes.
+  is_of_this_boot "$old" && kill $(cat "$old/batch" "$old/running")
+  [ "$old" = "$replaced" ] && is_of_this_boot "$old" && [ -n "$kept" ] || rm -rf "$old"
 done 2>/dev/null
 
-dir=$place/tuninglink-$session
+dir=$place/tuninglink-session-$session
 mkdir "$dir" "$dir/files" && touch "$dir/lease" || fail "cannot write to '$place'"
 full() {
   rm -rf "$dir"
   fail "no space left in '$place'"
 }
-echo "$boot" >"$dir/boot" || full
+for name in $kept; do
+  mv "$replaced/files/$name" "$dir/files" && echo "kept $name"
+done 2>/dev/null
+rm -rf "$replaced"
+echo "$boot" >"$dir/boot" && echo "$limit" >"$dir/limit" || full
 cat >"$dir/close.sh" <<'END'
 @close@
 END
@@ -45,7 +62,8 @@ END
 cat >"$dir/keeper.sh" <<'END'
 @keeper@
 END
-sh "$dir/keeper.sh" "$dir" "$limit" </dev/null >/dev/null 2>&1 &
+# A command that ends the group of its processes leaves one of another group.
+$(command -v setsid) sh "$dir/keeper.sh" "$dir" "$limit" </dev/null >/dev/null 2>&1 &
 echo $! >"$dir/keeper" || full
 
 # Describe the board: a key and a value in each line.
@@ -67,7 +85,8 @@ echo "processors $(nproc 2>/dev/null || grep -c ^processor /proc/cpuinfo)"
   cat "$cpu"/cpu[0-9]*/cpufreq/scaling_governor | sort -u | say governor
   cat "$cpu"/cpu[0-9]*/cpufreq/cpuinfo_max_freq | sort -n | tail -n 1 | say clock
   cat "$cpu"/cpu0/cache/index*/size | say cache
-  df -k "$place" | tail -n 1 | sed 's/.* \([0-9][0-9]*\)  *[0-9][0-9]*%.*/\1/' | say space
+  df -Pk "$place" | tail -n 1 | sed 's/.* \([0-9][0-9]*\)  *[0-9][0-9]*%.*/\1/' | say space
+  df -Pk "$place" | sed -n 's/^\(tmpfs\|ramfs\|none\) .*/\1/p' | say in-memory
 } 2>/dev/null
 for tool in iree-benchmark-module iree-run-module; do
   output=$(eval "$prefix $tools$tool --list_drivers" 2>&1 </dev/null)

@@ -4,7 +4,13 @@ dir=${0%/*}
 cd "$dir" || exit 3
 touch lease
 echo $$ >batch
+# A process that was killed may wait for its parent to notice, or another one may have its number.
+case $(tr '\0' ' ' <"/proc/$(cat keeper)/cmdline") in
+*"$dir/keeper.sh"*) kept=yes ;;
+*) kept=no ;;
+esac 2>/dev/null
 rm -rf calls batch.sh
+mkdir calls
 unpacked=$(tar xf - 2>&1) || unpacked=${unpacked:-failed}
 
 # State of the board after a call: clocks in kHz, temperatures in millidegrees.
@@ -19,12 +25,21 @@ state() {
   done
 } 2>/dev/null
 
+# Sets `up` to the seconds since some time in the past, which go on evenly when the clock is set.
+now() {
+  { read -r up rest </proc/uptime; } 2>/dev/null || up=$(date +%s)
+  up=${up%%.*}
+}
+
 # Runs a command within a number of seconds, in its own directory.
 call() {
   number=$1 seconds=$2
   shift 2
   touch "$dir/lease" # commands may come one after the other, so that the client cannot renew it meanwhile
-  mkdir -p "$dir/calls/$number" && cd "$dir/calls/$number" || exit 3
+  # Not its parents, which are gone when the session was ended.
+  mkdir "$dir/calls/$number" && cd "$dir/calls/$number" || exit 3
+  now
+  began=$up
   if command -v timeout >/dev/null 2>&1; then
     timeout -s KILL "$seconds" "$@" >stdout 2>stderr </dev/null &
     echo $! >"$dir/running"
@@ -46,7 +61,9 @@ call() {
     wait $own
     code=$?
   fi
-  echo $code >status
+  # A process may also be killed by a kernel without memory, before its time.
+  [ "$code" -gt 123 ] && now && [ $((up - began)) -ge "$seconds" ] && code="$code late"
+  echo "$code" >status
   rm -f "$dir/running"
   state >state
   cd "$dir" || exit 3
@@ -72,7 +89,7 @@ error=$unpacked
 [ -n "$error" ] || error=$(. ./batch.sh 2>&1)
 rm -f batch batch.sh
 touch lease
-free=$(df -k . | tail -n 1 | sed 's/.* \([0-9][0-9]*\)  *[0-9][0-9]*%.*/\1/')
-echo "tuninglink-answer $free $(echo "$error" | sed -n 1p)"
+free=$(df -Pk . | tail -n 1 | sed 's/.* \([0-9][0-9]*\)  *[0-9][0-9]*%.*/\1/')
+echo "tuninglink-answer $kept $free $(echo "$error" | sed -n 1p)"
 [ -d calls ] && tar cf - calls
 rm -rf calls

@@ -18,13 +18,14 @@ import numpy as np
 from tuninglink.compiler import Phase
 from tuninglink.devices import backend_of, input_bytes
 from tuninglink.errors import TuninglinkError, escaped
-from tuninglink.files import write_file
+from tuninglink.files import check_output, write_file
 from tuninglink.iree import RANGES, GivenSizes
-from tuninglink.mlir import error, to_text
+from tuninglink.mlir import error, note, to_text
 from tuninglink.programs import (
     PLAIN_INTEGERS,
     CallOptions,
     FunctionCall,
+    ProgramCalls,
     ProgramInput,
     element_type,
     program_calls,
@@ -63,14 +64,30 @@ class BoardScript:
     sizes: tuple[GivenSizes, ...] = ()
     first: Phase = Phase.START
 
-    def write(self) -> list[str]:
-        """Write the script and the files that it needs, and return the reasons for functions that it does not call.
+    @property
+    def folder(self) -> Path:
+        """The folder of the inputs and of what the script compiles."""
+        return self.path.with_suffix(".run")
+
+    def check(self, taken: Sequence[Path]) -> None:
+        """Check that the script can be written, and takes the place of none of some other files.
 
         Raises:
-            TuninglinkError: a file cannot be written, or no function of the program can be called.
+            TuninglinkError: it cannot, or no function of the program can be called.
         """
-        folder = self.path.with_suffix(".run")
-        folder.mkdir(parents=True, exist_ok=True)
+        check_output(str(self.path))
+        if self.folder.exists() and not self.folder.is_dir():
+            message = f"cannot write to '{self.folder}': it is not a directory"
+            raise TuninglinkError(error(message))
+        for place, what in ((self.folder, "folder of its inputs"), (self.path, "script")):
+            others = [*taken, *([self.path] if what != "script" else [])]
+            if other := next((o for o in others if o.resolve() == place.resolve()), None):
+                message = f"'{other}' is also the {what} of '--emit-script {self.path}'"
+                raise TuninglinkError(error(message, notes=[note("name another file")]))
+        self._calls()
+
+    def _calls(self) -> tuple[ProgramCalls, list[FunctionCall], list[str]]:
+        """Return the calls of the program, those of the script, and the reasons for leaving out others."""
         program = program_calls(
             str(self.program), first=self.first, sizes=self.sizes, options=self.calls
         )
@@ -80,6 +97,17 @@ class BoardScript:
         if program is None or not called:
             reason = "; ".join(reasons) or "the functions of the program cannot be read"
             raise TuninglinkError(error(f"no function can be called in '{self.path}': {reason}"))
+        return program, called, reasons
+
+    def write(self) -> list[str]:
+        """Write the script and the files that it needs, and return the reasons for functions that it does not call.
+
+        Raises:
+            TuninglinkError: a file cannot be written, or no function of the program can be called.
+        """
+        folder = self.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        program, called, reasons = self._calls()
         parameters = [
             f"--parameters={f'{file.scope}=' if file.scope else ''}{file.path}"
             for file in program.parameters.files

@@ -102,6 +102,8 @@ USAGE_ERRORS = {
     "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --top 0": "error: invalid value '0' for flag '--top': expected a number above 0",
     f"tune program.mlir {HOST} --emit-script tuned.sh": "error: flag '--emit-script' needs a file for the spec, with '-o'",
     f"tune program.mlir {HOST} --emit-script tuned.sh -o tuned.mlir --dry-run": "error: flag '--emit-script' needs a spec that is decided",
+    f"tune - {HOST} --emit-script tuned.sh -o tuned.mlir": "error: flag '--emit-script' needs a file for the program",
+    f"tune program.mlir {HOST} --emit-script - -o tuned.mlir": "error: flag '--emit-script' needs a file, not standard output",
     "init program.mlir --all --top 2": "error: flags '--all' and '--top' exclude each other",
     "init program.mlir --spec mine.mlir": "error: flag '--spec' needs '--all'",
     **{
@@ -114,6 +116,15 @@ USAGE_ERRORS = {
 }
 
 FAILURES = {
+    **{
+        f"tune program.mlir {HOST} -o tuned.mlir --emit-script {name}": f"error: .*'{message}"
+        for name, message in {
+            "tuned.mlir": "tuned.mlir' is also the script of '--emit-script tuned.mlir'",
+            "program.mlir": "program.mlir' is also the script of ",
+            "tuned.run": "tuned.run' is also the folder of its inputs of ",
+            "nowhere/tuned.sh": "nowhere/tuned.sh': the directory '.*/nowhere' does not exist",
+        }.items()
+    },
     "compile program.mlir @garbage": "error: cannot read the response file 'garbage': it is not text in UTF-8\n$",
     "compile program.mlir @speck.mlir": r"error: cannot read the response file 'speck.mlir': .*; did you mean 'spec.mlir'\?",
     "compile a b c d e f": r"error: expected one input, found 6: 'a', 'b', 'c', 'd', 'e', \.\.\.\n$",

@@ -17,7 +17,7 @@ from boards import connection, small_directory
 from places import ROOT
 from processes import eventually
 
-from tuninglink.runner import Board, BoardAccess, BoardError, BoardFile, Call
+from tuninglink.runner import Board, BoardAccess, BoardError, BoardFile, Call, SharedConnection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,18 +66,19 @@ def test_files_travel_once(tmp_path: Path) -> None:
                 board.run([Call("wc", ("-c", file.path), (file,))])[0].stdout.split()[0]
                 == "1048576"
             )
-        first, second = [int(line) for line in log.read_text().split()[1:3]]
+        first, second = [int(line) for line in log.read_text().split()[-2:]]
     assert first > 1 << 20
     assert second < 1 << 14
 
 
 def test_calls_of_several_threads_travel_together(tmp_path: Path) -> None:
     held, log = tmp_path / "held", tmp_path / "log"
-    held.touch()
     command = connection(
         f'case $2 in *serve.sh) echo batch >>"{log}"; while [ -e "{held}" ]; do sleep 0.05; done;; esac'
     )
     with Board(access(tmp_path / "board", *command)) as board:
+        held.touch()
+        log.unlink()
         outputs: list[str] = []
         threads = [
             threading.Thread(
@@ -98,19 +99,38 @@ def test_calls_of_several_threads_travel_together(tmp_path: Path) -> None:
 
 
 def test_a_time_limit_ends_a_call(tmp_path: Path) -> None:
+    killed = BoardFile(b"kill -9 $$")
     with Board(access(tmp_path)) as board:
-        slow, other = board.run([Call("sleep", ("60",), seconds=1), Call("echo", ("done",))])
+        slow, ended, other = board.run(
+            [
+                Call("sleep", ("60",), seconds=1),
+                Call("sh", (killed.path,), (killed,)),
+                Call("echo", ("done",)),
+            ]
+        )
     assert slow.is_timeout
+    assert ended.status == slow.status
+    assert not ended.is_timeout
     assert other.stdout == "done\n"
 
 
-def test_a_broken_connection_is_retried_in_a_new_session(tmp_path: Path) -> None:
-    broken = tmp_path / "broken"
-    command = connection(f'case $2 in *serve.sh) rm "{broken}" 2>/dev/null && exit 255;; esac')
+def test_a_broken_connection_is_retried_in_a_new_session_with_its_files(tmp_path: Path) -> None:
+    broken, log = tmp_path / "broken", tmp_path / "log"
+    command = connection(
+        f'case $2 in *serve.sh) cat >"{log}"; rm "{broken}" 2>/dev/null && exit 255; exec "$@" <"{log}";; esac'
+    )
+    file = BoardFile(os.urandom(1 << 20))
     with Board(access(tmp_path / "board", *command), pauses=NO_PAUSES) as board:
+        assert board.run([Call("wc", ("-c", file.path), (file,))])[0].status == 0
+        assert log.stat().st_size > 1 << 20
+        (first,) = (tmp_path / "board").iterdir()
         broken.touch()
-        assert board.run([Call("echo", ("a",)), Call("echo", ("b",))])[1].stdout == "b\n"
-        assert len(list((tmp_path / "board").iterdir())) == 1
+        again, other = board.run([Call("wc", ("-c", file.path), (file,)), Call("echo", ("b",))])
+        assert again.stdout.split()[0] == "1048576"
+        assert other.stdout == "b\n"
+        assert log.stat().st_size < 1 << 14
+        (second,) = (tmp_path / "board").iterdir()
+        assert second != first
 
 
 def test_a_board_that_stays_away_ends_the_work(tmp_path: Path) -> None:
@@ -190,19 +210,43 @@ def test_nothing_is_left_when_the_command_is_killed(tmp_path: Path, call_seconds
 
 
 def test_sessions_of_another_boot_are_removed(tmp_path: Path) -> None:
-    old = tmp_path / "tuninglink-old"
+    old = tmp_path / "tuninglink-session-old"
     old.mkdir()
     (old / "boot").write_text("an earlier one\n")
     (old / "keeper").write_text(f"{os.getpid()}\n")
+    # A directory for temporary files of another command on the same machine.
+    (tmp_path / "tuninglink-x1y2z3").mkdir()
     with Board(access(tmp_path)) as board:
         assert not old.exists()
+        assert (tmp_path / "tuninglink-x1y2z3").exists()
         assert board.state.first("others") == "0"
         with Board(access(tmp_path)) as other:
             assert other.state.first("others") == "1"
 
 
+def test_a_session_outlives_the_group_of_the_command_that_opened_it(tmp_path: Path) -> None:
+    command = ("sh", "-c", '"$@"; kill -9 0', "launcher")
+    with Board(access(tmp_path, *command)) as board:
+        assert board.is_kept
+
+
+def test_a_command_that_ends_all_processes_leaves_sessions_to_later_runs(tmp_path: Path) -> None:
+    command = ("sh", "-c", f'"$@"; kill -9 $(cat "{tmp_path}"/*/keeper)', "launcher")
+    with Board(access(tmp_path, *command)) as board:
+        assert not board.is_kept
+        (session,) = tmp_path.iterdir()
+        with Board(access(tmp_path)) as other:
+            assert other.is_kept
+            assert other.state.first("others") == "1"
+        assert board.run([Call("echo", ("a",))])[0].stdout == "a\n"
+        os.utime(session / "lease", (0, 0))  # long ago
+        with Board(access(tmp_path)) as other:
+            assert other.state.first("others") == "0"
+            assert not session.exists()
+
+
 def test_a_process_of_this_boot_is_not_ended_for_a_session_of_another(tmp_path: Path) -> None:
-    old = tmp_path / "tuninglink-old"
+    old = tmp_path / "tuninglink-session-old"
     old.mkdir()
     with subprocess.Popen(["sleep", "60"]) as other:
         (old / "boot").write_text("an earlier one\n")
@@ -236,13 +280,41 @@ def test_relative_tools_are_those_of_an_emulator_here(
         BoardAccess(HERE, "others")
 
 
-def test_directories_with_special_characters_are_refused(tmp_path: Path) -> None:
+def test_ssh_keeps_a_connection_unless_its_configuration_does(tmp_path: Path) -> None:
+    if shutil.which("ssh") is None:
+        pytest.skip("no ssh is installed")
+    own, plain = tmp_path / "own", tmp_path / "plain"
+    own.write_text("Host board\n  ControlPath ~/.ssh/%C\n")
+    plain.write_text("Host board\n  ServerAliveInterval 7\n")
+    words = ("ssh", "-F", str(own), "board", "env")
+    assert SharedConnection(words).command == words
+    words = ("ssh", "-F", str(plain), "board", "env")
+    connection = SharedConnection(words)
+    first = connection.command
+    assert (first[0], *first[-len(words) + 1 :]) == words
+    shown = subprocess.run([first[0], "-G", *first[1:]], capture_output=True, text=True, check=True)
+    assert {"controlmaster auto", "serveraliveinterval 7"} <= set(shown.stdout.splitlines())
+    connection.renew()
+    assert connection.command != first
+    connection.close()
+    assert connection.command == words
+
+
+def test_directories_with_special_characters_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(BoardError, match="other characters than"):
         BoardAccess(HERE, directory="/tmp/$HOME")
     with pytest.raises(BoardError, match=r"cannot|no directory"):
         Board(access(Path("/proc/nothing")))
     with pytest.raises(BoardError, match="does not start"):
         Board(access(tmp_path, "/no/such/command"))
+    strange = tmp_path / "a 'strange' $place"
+    strange.mkdir()
+    monkeypatch.setenv("TMPDIR", str(strange))
+    with Board(BoardAccess(HERE, SYSTEM)) as board:
+        assert board.state.first("tuninglink-session").startswith("/tmp/tuninglink-")
+    assert list(strange.iterdir()) == []
 
 
 def test_the_scripts_of_the_guide_make_a_board_of_a_queue(tmp_path: Path) -> None:

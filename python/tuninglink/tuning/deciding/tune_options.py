@@ -18,6 +18,7 @@ from tuninglink.llvm_flags import (
     option,
     read_count,
     read_fraction,
+    read_name,
     read_number,
     read_positive_duration,
     toggle,
@@ -279,6 +280,14 @@ class TuneOptions(MeasuringOptions):
     )
     default_specs: bool = toggle("Try no default specs.", name="no-default-specs", default=True)
     report: str = option("", metavar="DIR", help="Write a report to DIR, as JSON and as a page.")
+    script: str = option(
+        "",
+        name="emit-script",
+        read=read_name,
+        metavar="FILE",
+        help="Write a shell script that compiles the program with and without the result, runs both on a device and "
+        "compares them, with stock tools only: for a machine without Python. Its inputs are in a folder next to it.",
+    )
     compile_from: Phase = option(Phase.START, COMPILE_FLAGS["compile-from"])
 
     @property
