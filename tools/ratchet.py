@@ -42,29 +42,29 @@ LIMITS: Final = {
     "programs": (2087, 81),
     "explaining": (1790, 73),
     "tuning.candidates": (1226, 58),
-    "devices": (4144, 202),
+    "devices": (4188, 204),
     "tuning.references": (1871, 93),
     "tuning.search": (850, 46),
-    "tuning.deciding": (3318, 161),
+    "tuning.deciding": (3327, 161),
     "tuning.database": (1891, 81),
     "tuning.flag_sets": (1625, 76),
     "tuning.scheduling": (2220, 148),
-    "tuning": (4068, 155),
+    "tuning": (4096, 158),
     "forms": (1320, 72),
     "replacing": (674, 41),
     "preprocessing": (436, 13),
     "pinning": (519, 27),
     "scaffolding": (860, 27),
-    "runner": (632, 25),
+    "runner": (720, 28),
     "kernels": (1071, 53),
     "files": (0, 0),
     "doctor": (244, 9),
-    "cli": (5397, 194),
+    "cli": (5402, 195),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 267
+MOST_FILES: Final = 270
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
