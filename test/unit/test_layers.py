@@ -37,7 +37,7 @@ LAYERS = (
     ("checking", "dag_to_named", "forms", "kernels", "passes", "tuning.problems"),
     ("opt", "scaffolding", "programs"),
     ("explaining", "tuning.candidates"),
-    ("devices",),
+    ("devices", "predicting"),
     ("tuning.references", "tuning.search"),
     ("tuning.deciding",),
     ("tuning.database", "tuning.flag_sets"),

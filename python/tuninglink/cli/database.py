@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
@@ -32,6 +33,7 @@ from tuninglink.plain_data import to_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tuninglink.predicting import GainModel, Selection
     from tuninglink.tuning.database import (
         Database,
         History,
@@ -150,6 +152,25 @@ USAGES: Final = {
         ),
         flags={},
         examples=("tuninglink database import tuning.db trials.json",),
+    ),
+    "train": Usage(
+        name="database train",
+        positionals=(
+            Positional(
+                "DATABASE",
+                "Databases. Of several, each is left out in turn for the calibration, so give one for each model.",
+                repeats=True,
+            ),
+        ),
+        flags={
+            "output": replace(
+                COMPILE_FLAGS["output"],
+                metavar="MODEL.json",
+                help="The file to write. Default: standard output.",
+            ),
+        },
+        main_flags=("output",),
+        examples=("tuninglink database train bert.db resnet.db llama.db -o model.json",),
     ),
 }
 """The usages of the commands, by their last words."""
@@ -312,6 +333,40 @@ def import_command(arguments: Sequence[str]) -> int:
     return process.SUCCESS
 
 
+def train_command(arguments: Sequence[str]) -> int:
+    values, paths = USAGES["train"].parse(arguments)
+    output = values.get("output", STANDARD_STREAM)
+    check_output(output)
+    from tuninglink.predicting import Provenance, train  # noqa: PLC0415
+    from tuninglink.tuning.database import gains_among  # noqa: PLC0415
+    from tuninglink.tuning.search import lacking_scikit_learn  # noqa: PLC0415
+
+    measured = []
+    provenances = set()
+    for path in paths:
+        with open_database(path, read_only=True) as opened:
+            trials = list(opened.all_trials())
+        measured += gains_among(trials, Path(path).stem if len(paths) > 1 else "")
+        places = {trial.environment for trial in trials}
+        provenances |= {(one.target, one.device, one.compiler) for one in places}
+    if len(provenances) != 1:
+        which = "; ".join(sorted(" ".join(one) for one in provenances)) or "no trials"
+        remedy = note("a model is for one target, device and compiler; export and import selects")
+        raise TuninglinkError(error(f"the databases have {which}", notes=[remedy]))
+    if len({one.group for one in measured}) < 2:  # noqa: PLR2004 - one is left out
+        message = "the databases have fewer than two groups of problems with eight candidates"
+        raise TuninglinkError(error(message))
+    selected: list[Selection] = []
+    provenance = Provenance(*provenances.pop(), date=datetime.now(UTC).date().isoformat())
+    try:
+        model = train(measured, provenance, lambda fold: selected.extend(fold.selected))
+    except ImportError as failure:
+        raise lacking_scikit_learn("'database train'", str(failure)) from None
+    write_output(output, model.dump())
+    sys.stderr.write(selection_table(model, selected, sys.stderr))
+    return process.SUCCESS
+
+
 def _figure(microseconds: float | None) -> str:
     return "" if microseconds is None else f"{microseconds:.2f}"
 
@@ -354,6 +409,28 @@ def insights_table(insights: Insights, stream: TextIO) -> str:
         headings = ("candidates", "fail if", "failures", "successes", "problems", "reason")
         parts.append(render_table(headings, failures, "", stream))
     return "\n".join(parts)
+
+
+def selection_table(model: GainModel, selected: Sequence[Selection], stream: TextIO) -> str:
+    """Return a table of what models select for problems left out, by kind of operation."""
+    rows = []
+    for kind in sorted({one.kind for one in selected}):
+        own = [one for one in selected if one.kind == kind]
+        margin = model.margins.get(kind, model.margins[""])
+        taken = [one for one in own if one.low > margin]
+        won, possible = sum(one.gain for one in taken), sum(one.best for one in own)
+        rows.append(
+            (
+                *(kind, str(len(own)), f"{margin:.2f}", str(len(taken))),
+                f"{won / possible:.0%}" if possible else "",
+                str(sum(one.is_loss for one in taken)),
+                f"{2 ** min((one.gain for one in taken), default=0.0):.2f}",
+            )
+        )
+    what = f"{model.provenance.problems} problems, {model.provenance.trials} candidates"
+    title = f"{what}; predictions for problems of a group that was left out"
+    headings = ("kind", "problems", "margin", "predicted", "of the gain", "slower", "slowest")
+    return render_table(headings, rows, title, stream)
 
 
 def history_table(history: History, stream: TextIO, why_hidden: str) -> str:

@@ -42,6 +42,7 @@ SUMMARIES: Final = {
     "database insights": "Show what fast candidates, and what failures, have in common.",
     "database history": "Show times over compilers and drivers, and which changed.",
     "database import": "Add the trials of recorded tables and of exports.",
+    "database train": "Train a model of gains, which predicts fast configurations.",
     "doctor": "Show versions, drivers, devices and caches; check the compiler.",
 }
 """The first word is the module of a command, the last one its function. A summary fits on a line of 80 columns."""

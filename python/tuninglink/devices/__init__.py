@@ -23,11 +23,9 @@ with lazy_imports(globals()):
     )
     from tuninglink.devices.device import (
         COMPILING_DRIVERS as COMPILING_DRIVERS,
-        COMPUTE_UNITS as COMPUTE_UNITS,
         LOCAL_DRIVERS as LOCAL_DRIVERS,
         SYNCHRONOUS_DRIVER as SYNCHRONOUS_DRIVER,
         THREADED_DRIVER as THREADED_DRIVER,
-        TYPICAL as TYPICAL,
         DeviceDescription as DeviceDescription,
         DeviceError as DeviceError,
         Sensors as Sensors,

@@ -20,7 +20,7 @@ import iree.runtime as rt
 from tuninglink.devices.board_uri import BOARD, BoardUri, is_board
 from tuninglink.devices.times import DeviceReading
 from tuninglink.errors import TuninglinkError, did_you_mean
-from tuninglink.iree import Target
+from tuninglink.iree import COMPUTE_UNITS, TYPICAL, Target
 from tuninglink.mlir import error, note
 from tuninglink.programs import FatalError
 
@@ -333,12 +333,6 @@ Blackwell) and the product pages. AMD: compute units of a device, which is half 
 specifications" of the ROCm documentation; a work group processor of RDNA, which the compiler counts, has two.
 `test/compiler/test_targets.py` compares them with the numbers that the compiler writes into its named targets.
 """
-
-COMPUTE_UNITS: Final = "compute_units"
-"""The name of the number of compute units among the limits of a problem."""
-
-TYPICAL: Final = 132
-"""The number that is assumed of unknown devices."""
 
 
 def known_compute_units(device: str) -> int | None:

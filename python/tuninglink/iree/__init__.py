@@ -85,8 +85,10 @@ with lazy_imports(globals()):
         uses_igemm as uses_igemm,
     )
     from tuninglink.iree.processors import (
+        COMPUTE_UNITS as COMPUTE_UNITS,
         CPU_VECTORS as CPU_VECTORS,
         LARGEST_FRAME_BYTES as LARGEST_FRAME_BYTES,
+        TYPICAL as TYPICAL,
         WORKER_STACK_BYTES as WORKER_STACK_BYTES,
         PeakRates as PeakRates,
         Rates as Rates,

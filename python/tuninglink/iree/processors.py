@@ -35,6 +35,12 @@ _BY_TYPE: Final[Mapping[str, frozenset[str]]] = {
 FEATURES: Final = _BASE.union(*_BY_TYPE.values())
 """All features to compare."""
 
+COMPUTE_UNITS: Final = "compute_units"
+"""The name of the number of compute units of a GPU among the limits of a problem."""
+
+TYPICAL: Final = 132
+"""The number of compute units that is assumed of unknown GPUs."""
+
 
 @dataclass(frozen=True)
 class CpuVectors:

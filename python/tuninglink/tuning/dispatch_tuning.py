@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.devices import (
-    TYPICAL,
     DeviceDescription,
     Devices,
     DeviceSet,
@@ -25,6 +24,7 @@ from tuninglink.devices import (
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.explaining import read_profile
 from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.iree import TYPICAL
 from tuninglink.mlir import DiagnosticSink, error, note, thread_context
 from tuninglink.preprocessing import replacing_flags, with_entries
 from tuninglink.programs import (

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 from recorded_pool import RecordedPool
 
-from tuninglink.devices import TYPICAL, DeviceDescription, compute_units, known_compute_units
+from tuninglink.devices import DeviceDescription, compute_units, known_compute_units
 from tuninglink.errors import TuninglinkError
-from tuninglink.iree import Spills
+from tuninglink.iree import TYPICAL, Spills
+from tuninglink.predicting import features
 from tuninglink.tuning import unknown_device_remarks
 from tuninglink.tuning.candidates import SearchProblem, distance
 from tuninglink.tuning.database import recorded_candidate
@@ -26,7 +27,6 @@ from tuninglink.tuning.search import (
     MOST_CANDIDATES,
     MeasuredProblem,
     RandomSearch,
-    features,
     load_trees,
     model_search as searches,
     search_named,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree import OpKind, Role
+from tuninglink.iree import OpKind, Role, StructuredOp, function_ops
 from tuninglink.mlir import names, thread_context
 from tuninglink.plain_data import HIDDEN
 from tuninglink.solver import AssignmentError, Limits, UndecidedError, Verdict
@@ -39,7 +39,7 @@ from tuninglink.spaces.model import Configuration, MismatchError, OneOfKnob, Spa
 
 if TYPE_CHECKING:
     from tuninglink.spaces import ProviderRegistry
-    from tuninglink.spaces.model import Problem, Workload
+    from tuninglink.spaces.model import Workload
 
 
 class CandidateOrigin(Enum):
@@ -116,6 +116,11 @@ class SearchProblem:
         roles: the role of each loop in the operation, such as `m`.
         element_types: the element types of the operands, in MLIR syntax.
         limits: the limits of the target, under the compiler's names, and of the device.
+        operand_loops: the loop that indexes each dimension of each operand, None for other expressions; empty if unknown.
+        operation: the name of the root op.
+        body: the number of operations in its body.
+        beside: the number of other operations that the dispatch computes.
+        steps: the strides of a convolution's image.
     """
 
     kind: str
@@ -123,16 +128,31 @@ class SearchProblem:
     roles: tuple[str, ...]
     element_types: tuple[str, ...]
     limits: Mapping[str, int]
+    operand_loops: tuple[tuple[int | None, ...], ...] = ()
+    operation: str = ""
+    body: int = 0
+    beside: int = 0
+    steps: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, problem: Problem, limits: Mapping[str, int]) -> SearchProblem:
-        """Return a constraint problem as plain data, with limits of the device in addition to the target's."""
+    def of(cls, dispatch: Workload, limits: Mapping[str, int]) -> SearchProblem:
+        """Return the problem of a dispatch, with limits of the device in addition to the target's."""
+        problem, op = dispatch.problem, StructuredOp(dispatch.root)
+        body = [
+            len(block.operations) for region in dispatch.root.regions for block in region.blocks
+        ]
+        computing = function_ops(dispatch.function).computing
         return cls(
             problem.kind.value,
             tuple(dimension.size for dimension in problem.dimensions),
             tuple(dimension.role.value for dimension in problem.dimensions),
             problem.element_types,
             {**problem.limits, **limits},
+            op.operand_loops,
+            dispatch.root.name,
+            sum(body),
+            len(computing) - 1,
+            tuple(op.steps.get("strides", ())),
         )
 
     @property
@@ -254,7 +274,7 @@ class CandidateSpaces:
         *,
         selection: SpaceSelection = EVERYTHING,
     ) -> None:
-        self.problem = SearchProblem.of(dispatch.problem, limits)
+        self.problem = SearchProblem.of(dispatch, limits)
         function = dispatch.function.clone().operation
         if dispatch.target is not None:
             function.attributes[names.EXECUTABLE_TARGET] = dispatch.target

@@ -26,6 +26,7 @@ with lazy_imports(globals()):
         to_t4 as to_t4,
         write_tables as write_tables,
     )
+    from tuninglink.tuning.database.gains import gains_among as gains_among
     from tuninglink.tuning.database.insights import (
         History as History,
         HistoryFilter as HistoryFilter,

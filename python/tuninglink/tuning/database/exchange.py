@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.devices import COMPUTE_UNITS, compute_units
+from tuninglink.devices import compute_units
 from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.files import load_json, make_directory, write_file
-from tuninglink.iree import find_root_ops
+from tuninglink.iree import COMPUTE_UNITS, find_root_ops
 from tuninglink.mlir import error, first_error
 from tuninglink.plain_data import plain, to_json
 from tuninglink.programs import Failure, FailureKind
@@ -69,8 +69,7 @@ def problem_of_program(program: str, device: str) -> SearchProblem:
     result = [(root, op.function) for op in find_root_ops(module.operation) for root in op.roots]
     if not result:
         raise TuninglinkError(error("the recorded program computes nothing"))
-    problem = read_workload(*result[0]).problem
-    return SearchProblem.of(problem, {COMPUTE_UNITS: compute_units(device)})
+    return SearchProblem.of(read_workload(*result[0]), {COMPUTE_UNITS: compute_units(device)})
 
 
 # --- Reading -------------------------------------------------------------------------------------

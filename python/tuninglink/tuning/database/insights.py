@@ -21,6 +21,7 @@ from tuninglink.comparing import LEAST_CHANGE, ChangeKind, Estimate, time_change
 from tuninglink.errors import TuninglinkError
 from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, plain, written
+from tuninglink.predicting import features
 from tuninglink.tuning.database.database import (
     RIGHT,
     Trial,
@@ -30,7 +31,6 @@ from tuninglink.tuning.database.database import (
 )
 from tuninglink.tuning.database.exchange import problem_of_program, recorded_candidate
 from tuninglink.tuning.deciding import interval
-from tuninglink.tuning.search import features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

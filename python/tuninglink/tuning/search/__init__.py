@@ -6,7 +6,6 @@ with lazy_imports(globals()):
     from tuninglink.tuning.search.model_search import (
         begin_loading as begin_loading,
         fastest_first as fastest_first,
-        features as features,
         lacking_scikit_learn as lacking_scikit_learn,
         load_trees as load_trees,
         search_named as search_named,

@@ -1,12 +1,7 @@
-"""The default search, with a model: features of candidates, their estimated and expected times; searches by name.
-
-A tiled loop nest is treated as a batch of matrix products: the role of a loop determines its side of the product.
-"""
+"""The default search, with a model: estimated and expected times of candidates; searches by name."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, partial
@@ -17,19 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from tuninglink.devices import COMPUTE_UNITS, TYPICAL
 from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
-from tuninglink.iree import (
-    MMA_KIND,
-    PARTIAL_REDUCTION,
-    REDUCTION_LEVEL,
-    SUBGROUP_BASIS,
-    SUBGROUP_SIZE,
-    WORKGROUP_SIZE,
-)
 from tuninglink.mlir import error, note
+from tuninglink.predicting import features
 from tuninglink.specs import plug_ins
-from tuninglink.tuning.candidates import Candidate, SearchProblem, logarithm, operand_bytes, side_of
+from tuninglink.tuning.candidates import Candidate, SearchProblem
 from tuninglink.tuning.search.search import (
     FIRST_CANDIDATES,
     MOST_CANDIDATES,
@@ -43,45 +30,6 @@ if TYPE_CHECKING:
 
     Table = NDArray[np.float32]
     Values = NDArray[np.float64]
-
-_LEVELS: Final = {
-    **dict.fromkeys(("workgroup", "distribution"), "workgroup"),
-    **dict.fromkeys(("reduction", "partial_reduction", "cache_reduction"), "step"),
-    **dict.fromkeys(("thread", "vector_common_parallel", "vector_inner_parallel"), "inner"),
-    "cache_parallel": "cache",
-    "subgroup": "subgroup",
-    "vector_reduction": "inner_step",
-}
-"""The levels that the knobs of tiles describe, by the part of their name before the loop."""
-
-_TILE: Final = re.compile(r"(.+)\[(\d+)\]")
-
-
-def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
-    """Return the features of a candidate: its knobs, its tiles by side, and derived quantities.
-
-    One of them may be the estimate: the logarithm of its time, up to a constant of the problem. It only has to identify
-    the candidates that are worth a trial.
-    """
-    knobs = candidate.knobs
-    result = {f"pipeline {candidate.pipeline}": 1.0}
-    result |= {f"knob {name}": logarithm(value) for name, value in knobs.items()}
-    for name, value in knobs.items():
-        matched = _TILE.fullmatch(name)
-        level = _LEVELS.get(matched[1]) if matched else None
-        if matched is None or level is None or int(matched[2]) >= len(problem.roles):
-            continue
-        side = side_of(problem.roles[int(matched[2])])
-        extent = problem.sizes[int(matched[2])] or 1
-        key = f"{level} {side}"
-        result[key] = result.get(key, 0.0) + logarithm(value or extent)
-    sizes = [size for name, size in knobs.items() if name.startswith(WORKGROUP_SIZE)]
-    if sizes and math.prod(sizes) > 0 and None not in problem.sizes:
-        result |= _gpu_features(problem, candidate, math.prod(sizes))
-    elif any(name.startswith("vector_common_parallel[") for name in knobs):
-        result |= _cpu_features(problem, knobs)
-    return result
-
 
 _ESTIMATED_KINDS: Final = frozenset({"contraction", "convolution", "attention"})
 """Kinds of operations that the estimate was made for. For others, it does not compare pipelines with each other."""
@@ -100,141 +48,6 @@ def fastest_first(problem: SearchProblem, candidates: Sequence[Candidate]) -> li
         by_pipeline.setdefault(candidate.pipeline, []).append(candidate)
     rounds = zip_longest(*by_pipeline.values())
     return [candidate for turn in rounds for candidate in turn if candidate is not None]
-
-
-# --- Quantities derived from the tiles of threads on CPUs and of workgroups on GPUs, in elements of the matrix product
-
-
-def _cpu_features(problem: SearchProblem, knobs: Mapping[str, int]) -> dict[str, float]:
-    size, task, vector = ({"m": 1, "n": 1, "k": 1} for _ in range(3))
-    block = 1
-    for loop, (extent, role) in enumerate(zip(problem.sizes, problem.roles, strict=True)):
-        result = side_of(role)
-        side = "m" if result == "b" else result
-        whole = extent or 1
-        level = "vector_reduction" if side == "k" else "vector_common_parallel"
-        size[side] *= whole
-        task[side] *= min(knobs.get(f"distribution[{loop}]", 0) or whole, whole)
-        if side == "k":
-            block *= min(knobs.get(f"cache_reduction[{loop}]", 0) or whole, whole)
-        vector[side] *= min(knobs.get(f"{level}[{loop}]", 0) or 1, whole)
-    rows, columns, steps = vector.values()
-    # The widest vectors of x86-64 have 64 bytes; where they are narrower, one is two, and the order is the same.
-    lanes = max(1.0, 64 / operand_bytes(problem))
-    accumulators = rows * math.ceil(columns / lanes)
-    tasks = math.prod(-(-size[side] // task[side]) for side in "mn")
-    # Estimate the time: steps that load operands for few multiply-adds, keep sums for few steps, or spill, because more
-    # than 28 of 32 registers hold sums,
-    loads = rows + math.ceil(columns / lanes)
-    sums = 2 * accumulators / steps
-    spilled = 3 if accumulators > _CPU_REGISTERS else 1
-    per_step = (accumulators + 0.5 * loads + 0.25 * sums + 1) * spilled
-    # and workgroups that are too small to be worth starting, which takes as long as 20,000 multiply-adds, about a
-    # microsecond, or too few for the threads, whose number is not known: below 16 workgroups, most machines idle.
-    work = math.prod(size.values()) * per_step / (rows * columns) * lanes
-    idle = max(1.0, 16 / tasks) ** 0.5
-    return {
-        "estimate": math.log2((work + tasks * 20_000) * idle),
-        "accumulators": logarithm(accumulators),
-        "lanes in use": columns / lanes / math.ceil(columns / lanes),
-        "unrolled": logarithm(accumulators * steps),
-        "inner intensity": logarithm(rows * columns / (rows + columns)),
-        "block": logarithm(block),
-        "tasks": logarithm(tasks),
-        "task elements": logarithm(task["m"] * task["n"]),
-        "task intensity": logarithm(task["m"] * task["n"] / (task["m"] + task["n"])),
-        "tiles of a task": logarithm(task["m"] * task["n"] / (rows * columns)),
-    }
-
-
-_CPU_REGISTERS: Final = 28
-_WARP: Final = 32
-
-
-def _gpu_features(problem: SearchProblem, candidate: Candidate, threads: int) -> dict[str, float]:
-    knobs = candidate.knobs
-    lanes = max(1, knobs.get(SUBGROUP_SIZE, _WARP))
-    subgroups = -(-threads // lanes)
-    # Multiply sizes and tiles of all loops on each side of the product.
-    size, tile, thread, subgroup = (dict.fromkeys("bmnk", 1) for _ in range(4))
-    workgroups, counts, has_tiles = 1, [], False
-    has_intrinsics = any(name.endswith((MMA_KIND, "matrix")) for name in knobs)
-    # TileAndFuse counts its steps in intrinsics, most of which reduce 16 operands of 16 bits.
-    step_unit = 16 if "TileAndFuse" in candidate.pipeline and MMA_KIND in knobs else 1
-    for loop, (extent, role) in enumerate(zip(problem.sizes, problem.roles, strict=True)):
-        side = side_of(role)
-        size[side] *= extent or 1
-        if side == "m":
-            counts.append(knobs.get(f"{SUBGROUP_BASIS}[{loop}]"))
-        if side in "mn" and f"subgroup[{loop}]" in knobs:
-            subgroup[side] *= max(1, knobs[f"subgroup[{loop}]"])
-            has_tiles = True
-        if role == "k1":
-            continue  # is never tiled: the scores of an attention are computed at once
-        if side == "k":
-            steps = (knobs.get(f"{e}[{loop}]", 0) for e in (REDUCTION_LEVEL, PARTIAL_REDUCTION))
-            step = max(steps) * step_unit or (1 if role == "filter" else extent)
-            tile["k"] *= min(step or 1, extent or 1)
-        else:
-            part = max(1, knobs.get(f"workgroup[{loop}]", 1))
-            tile[side] *= part
-            thread[side] *= max(1, knobs.get(f"thread[{loop}]", 1))
-            workgroups *= -(-(extent or 1) // part)
-    batch, m, n, k = tile.values()
-    # Find the rows and columns of a subgroup by the knobs that divide the tile, else by the aspect of the intrinsic:
-    # those of a warp have twice as many rows as columns, those of a wavefront as many.
-    per_subgroup = max(1.0, m * n / subgroups)
-    aspect = m / n
-    if has_tiles:
-        aspect = subgroup["m"] / subgroup["n"] * (2 if knobs.get(SUBGROUP_SIZE) == _WARP else 1)
-    rows = math.sqrt(per_subgroup * aspect)
-    if has_intrinsics and any(counts):
-        rows = max(1.0, m / math.prod(filter(None, counts)))
-    rows = min(rows, m)
-    columns = per_subgroup / rows
-    # Count what a thread and a compute unit hold: 40 registers of a thread hold neither operands nor results but addresses,
-    # indices and loads in flight. An A100 has 164 KiB of shared memory.
-    scores = batch * m * k if problem.kind == "attention" else 0
-    accumulators = (batch * m * n + scores) / threads
-    shared_bytes = batch * (m + n) * k * operand_bytes(problem)
-    registers = min(255, accumulators + (rows + columns) / 4 + 40)
-    by_registers = (1 << 16) / (registers * 32) // subgroups
-    resident = int(max(1, min(32, by_registers, (164 << 10) // max(shared_bytes, 1))))
-    # Estimate the time by a rough roofline: the padded work, made slower by operands that are read again by each
-    # subgroup, or each thread without intrinsics (8 to 16 times as slow in data sheets), and each workgroup, and by lanes
-    # without a thread and short steps,
-    if has_intrinsics:
-        per_element = 1 + 24 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 8 / k
-    else:
-        reads = 1 / thread["m"] + 1 / thread["n"]
-        per_element = 1 + 4 * reads + 16 * (1 / m + 1 / n) + 32 / k
-        per_element *= 8 * (subgroups * lanes / threads)
-    # by a last wave that is not full, which is not quite lost,
-    waves = workgroups / problem.limits.get(COMPUTE_UNITS, TYPICAL)
-    rounds = max(1.0, (waves + math.ceil(waves)) / 2)
-    # by less than the 8 warps that hide the latency of tensor cores and of most memory, and by accumulators that leave
-    # no room for operands: more than 130 of a thread are spilled, at a heavy price.
-    warps = min(resident, max(1.0, waves)) * subgroups
-    throughput = min(1.0, warps / 8) ** 0.5
-    spilled = max(1.0, accumulators / 130) ** 3
-    work = batch * m * n * size["k"] * per_element
-    return {
-        "estimate": math.log2(work * rounds / throughput * spilled),
-        "threads": logarithm(threads),
-        "workgroups": logarithm(workgroups),
-        "tail": waves / math.ceil(waves),
-        "waves": logarithm(math.ceil(waves / resident)),
-        "occupancy": logarithm(resident * subgroups),
-        "accumulators": logarithm(accumulators),
-        "shared": logarithm(shared_bytes),
-        "intensity": logarithm(m * n / (m + n)),
-        "subgroup intensity": logarithm(rows * columns / (rows + columns)),
-        "aspect": logarithm(m / n),
-        "subgroup aspect": logarithm(rows / columns),
-        "steps": logarithm(size["k"] / k),
-        "flops per thread": logarithm(accumulators * size["k"]),
-        "bytes per thread": logarithm(shared_bytes / threads),
-    }
 
 
 def load_trees() -> Any:

@@ -1,0 +1,203 @@
+"""Models of gains: training, their arrays against scikit-learn's predictions, files, and calibrated bounds."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.iree import Target
+from tuninglink.predicting import GainModel, MeasuredGains, Provenance, Selection, model_for, train
+from tuninglink.predicting.candidate_features import prediction_features
+from tuninglink.predicting.model import feature_table, trees_of
+from tuninglink.predicting.training import Table, exported, fit, margins_of
+from tuninglink.tuning.candidates import Candidate, SearchProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PIPELINE = "#iree_cpu.pipeline<DoubleTilingExpert>"
+
+
+def candidate(rows: int, columns: int, tile: int = 64) -> Candidate:
+    knobs = {
+        **{f"distribution[{loop}]": size for loop, size in enumerate((tile, tile, 0))},
+        **{f"vector_common_parallel[{loop}]": size for loop, size in enumerate((rows, columns, 0))},
+        "vector_reduction[2]": 8,
+    }
+    return Candidate(PIPELINE, knobs, json.dumps(knobs))
+
+
+def matmul(m: int, n: int, k: int) -> SearchProblem:
+    loops = ((0, 2), (2, 1), (0, 1))
+    types = ("f32", "f32", "f32")
+    return SearchProblem("contraction", (m, n, k), ("m", "n", "k"), types, {}, loops)
+
+
+def measured(count: int, groups: int) -> list[MeasuredGains]:
+    """Return problems for which vectors of four rows and 32 columns are the fastest, with noise."""
+    chance = random.Random(0)
+    result = []
+    for number in range(count):
+        problem = matmul(64 << number % 3, 128 << number % 2, 96 + 32 * (number % 5))
+        default = candidate(1, 16)
+        candidates = tuple(
+            candidate(rows, columns, tile)
+            for rows, columns, tile in itertools.product((1, 2, 4, 8), (8, 32, 64), (32, 64))
+        )
+        gains = tuple(
+            1.5
+            - 0.5 * abs(math.log2(one.knobs["vector_common_parallel[0]"] / 4))
+            - abs(math.log2(one.knobs["vector_common_parallel[1]"] / 32))
+            + chance.gauss(0, 0.02)
+            for one in candidates
+        )
+        result.append(
+            MeasuredGains(problem, default, candidates, gains, f"model {number % groups}")
+        )
+    return result
+
+
+@pytest.fixture(scope="module")
+def trained() -> GainModel:
+    return train(measured(12, 2), Provenance("znver4", "a processor", "3.13.0"))
+
+
+def test_arrays_predict_what_scikit_learn_predicts() -> None:
+    table = Table.of(measured(6, 2))
+    for quantile in (None, 0.2):
+        regressor = fit(table, np.ones(len(table.gains), np.bool_), quantile)
+        values = exported(regressor).values(table.rows)
+        assert np.allclose(values, regressor.predict(table.rows), atol=2e-3)
+        assert values.std() > 0.1
+
+
+def test_a_model_survives_its_file(trained: GainModel) -> None:
+    again = GainModel.load(trained.dump())
+    problem, default = matmul(100, 200, 300), candidate(1, 16)
+    candidates = [candidate(4, 32), candidate(1, 8), default]
+    before, after = (one.gains(problem, default, candidates) for one in (trained, again))
+    assert np.allclose(before.expected, after.expected, atol=1e-4)
+    assert np.allclose(before.lower, after.lower, atol=1e-4)
+    assert again.provenance == trained.provenance
+    assert again.provenance.problems == 12
+    assert again.provenance.groups == 2
+
+
+def test_the_fastest_candidate_is_expected_to_be_fast(trained: GainModel) -> None:
+    problem, default = matmul(128, 256, 192), candidate(1, 16)
+    candidates = [default, candidate(8, 64), candidate(4, 32), candidate(1, 8)]
+    gains = trained.gains(problem, default, candidates)
+    assert gains.expected.argmax() == 2
+    assert gains.expected[2] > 1
+    assert (gains.lower <= gains.expected).all()
+    # The default is a candidate like any other, and gains nothing over itself.
+    assert gains.expected[0] == gains.lower[0] == 0
+
+
+def test_no_candidates_have_no_gains(trained: GainModel) -> None:
+    gains = trained.gains(matmul(8, 8, 8), candidate(1, 16), [])
+    assert len(gains.expected) == len(gains.lower) == 0
+
+
+def test_trees_are_read_in_depth_first_order() -> None:
+    # x <= 1: (y <= 5: 10, else 20), else 30; and a tree that is a leaf.
+    trees = trees_of([0, 1, -1, -1, -1, -1], [1.0, 5.0, 10.0, 20.0, 30.0, 0.5], 100.0)
+    table = np.array([[0.0, 0.0], [1.0, 9.0], [2.0, 0.0]])
+    assert trees.values(table).tolist() == [110.5, 120.5, 130.5]
+
+
+@pytest.mark.parametrize(
+    ("columns", "thresholds"), [([0, -1], [1.0, 2.0]), ([-1], []), ([0, -1, 0], [1.0, 2.0, 3.0])]
+)
+def test_incomplete_trees_are_refused(columns: Sequence[int], thresholds: Sequence[float]) -> None:
+    with pytest.raises(ValueError, match=r"complete|length"):
+        trees_of(columns, thresholds, 0.0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 2},
+        {"format": "another"},
+        {"names": []},
+        {"margins": {"": "much"}},
+        {"low columns": [0]},
+        {"provenance": {"color": "red"}},
+    ],
+)
+def test_a_file_that_is_no_model_is_refused(trained: GainModel, change: dict[str, object]) -> None:
+    document = json.loads(trained.dump())
+    with pytest.raises(TuninglinkError, match="not a model of gains"):
+        GainModel.load(json.dumps(document | change).encode())
+    with pytest.raises(TuninglinkError, match="not a model of gains"):
+        GainModel.load(trained.dump()[:-100])
+
+
+def chosen(low: float, gain: float, kind: str = "contraction") -> Selection:
+    return Selection(0, kind, low, low, gain, max(gain, 0.0))
+
+
+def test_a_margin_leaves_few_losses() -> None:
+    selected = [chosen(0.1 * number, 0.2 if number > 3 else -0.5) for number in range(20)]
+    margin = margins_of(selected)[""]
+    left = [one for one in selected if one.low > margin]
+    assert len(left) == 16
+    assert not any(one.is_loss for one in left)
+    assert margins_of([chosen(0.1, 0.2)])[""] == 0
+
+
+def test_a_loss_within_the_noise_of_a_measurement_is_none() -> None:
+    assert not chosen(1.0, -0.01).is_loss
+    assert chosen(1.0, -0.1).is_loss
+
+
+def test_kinds_with_many_problems_have_margins_of_their_own() -> None:
+    contractions = [chosen(0.5, 0.5) for _ in range(30)]
+    others = [chosen(0.5 + 0.01 * number, -1.0, "reduction") for number in range(30)]
+    margins = margins_of(contractions + others)
+    assert margins["contraction"] == 0
+    assert margins["reduction"] >= 0.79
+    assert set(margins) == {"", "contraction", "reduction"}
+
+
+def test_features_do_not_depend_on_the_order_of_loops() -> None:
+    """A product whose loops are listed in another order has the same features."""
+    problem = matmul(64, 128, 256)
+    order = (2, 0, 1)  # k, m, n
+    place = {loop: position for position, loop in enumerate(order)}
+    turned = replace(
+        problem,
+        sizes=tuple(problem.sizes[loop] for loop in order),
+        roles=tuple(problem.roles[loop] for loop in order),
+        operand_loops=tuple(
+            tuple(place[loop or 0] for loop in own) for own in ((0, 2), (2, 1), (0, 1))
+        ),
+    )
+
+    def renamed(one: Candidate) -> Candidate:
+        knobs = {}
+        for name, value in one.knobs.items():
+            level, _, loop = name.removesuffix("]").partition("[")
+            knobs[f"{level}[{place[int(loop)]}]"] = value
+        return Candidate(one.pipeline, knobs, json.dumps(knobs))
+
+    default, other = candidate(1, 16), candidate(4, 32)
+    expected = prediction_features(problem, default, [other])[0]
+    found = prediction_features(turned, renamed(default), [renamed(other)])[0]
+    assert found.keys() == expected.keys()
+    assert all(math.isclose(found[name], expected[name], abs_tol=1e-9) for name in expected)
+    table = feature_table([found], ["nest tasks", "missing"])
+    assert table.tolist() == [[math.log2(4 * 2 // 4), -1.0]]
+
+
+def test_targets_without_a_model_have_none() -> None:
+    assert model_for(Target.parse("gfx942")) is None
+    assert model_for(Target.parse("neoverse-v2")) is None
