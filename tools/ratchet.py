@@ -22,7 +22,7 @@ LIMITS: Final = {
     "workers": (673, 37),
     "mlir": (1499, 82),
     "solver": (2457, 121),
-    "iree": (2987, 134),
+    "iree": (2995, 134),
     "spaces.model": (1337, 90),
     "upgrading": (3660, 137),
     "spaces.cpu": (1449, 45),
@@ -41,12 +41,12 @@ LIMITS: Final = {
     "opt": (2091, 87),
     "programs": (2087, 81),
     "explaining": (1790, 73),
-    "tuning.candidates": (1226, 58),
-    "devices": (4188, 204),
+    "tuning.candidates": (1246, 58),
+    "devices": (4180, 204),
     "tuning.references": (1871, 93),
-    "tuning.search": (850, 46),
+    "tuning.search": (662, 43),
     "tuning.deciding": (3327, 161),
-    "tuning.database": (1891, 81),
+    "tuning.database": (1998, 85),
     "tuning.flag_sets": (1625, 76),
     "tuning.scheduling": (2220, 148),
     "tuning": (4096, 158),
@@ -58,13 +58,14 @@ LIMITS: Final = {
     "runner": (720, 28),
     "kernels": (1071, 53),
     "files": (0, 0),
+    "predicting": (931, 28),
     "doctor": (244, 9),
-    "cli": (5402, 195),
+    "cli": (5480, 197),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 270
+MOST_FILES: Final = 275
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
