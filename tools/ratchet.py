@@ -57,8 +57,8 @@ LIMITS: Final = {
     "scaffolding": (860, 27),
     "runner": (720, 28),
     "kernels": (1071, 53),
-    "files": (0, 0),
     "predicting": (931, 28),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5480, 197),
 }
