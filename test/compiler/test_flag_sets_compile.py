@@ -66,8 +66,15 @@ func.func @main(%image: tensor<2x64x14x14xf16>, %narrow: tensor<128x64x1x1xf16>,
 """
 
 
-def _lowered(flag_set: FlagSet, source: str, phase: str = "executable-sources") -> str:
-    flags = (*flags_for("znver4"), *flag_set.flags, f"--compile-to={phase}")
+def _stock_flags(flag_set: FlagSet, directory: Path) -> list[str]:
+    """Return the flags of a set for `iree-compile`, with a file of its forms."""
+    path = directory / "forms.mlir"
+    path.write_text(flag_set.forms)
+    return [*flag_set.flags, f"--iree-preprocessing-transform-spec-filename={path}"]
+
+
+def _lowered(flag_set: FlagSet, source: str, phase: str = "executable-sources", *more: str) -> str:
+    flags = (*flags_for("znver4"), *flag_set.flags, *more, f"--compile-to={phase}")
     return run("iree-compile", *flags, source=source)
 
 
@@ -122,7 +129,7 @@ def test_attention_is_padded_for_intrinsics(tmp_path: Path, queries: int) -> Non
     with SetCompiler(TuneOptions(input=str(path), flags=cuda)) as compiler:
         default = compiler.submit(DEFAULT)
         assert compiler.backends(60.0) == ("cuda",)
-        sets = compiler.form_sets(tmp_path)
+        sets = compiler.form_sets()
         jobs = [compiler.submit(flag_set) for flag_set in sets]
         images = [job.result() for job in (default, *jobs)]
     padded = "257 to 288 queries, 257 to 288 keys" if queries == 257 else "257 to 288 keys"
@@ -134,7 +141,9 @@ def test_attention_is_padded_for_intrinsics(tmp_path: Path, queries: int) -> Non
     # The file of the entries is not a flag that a user needs.
     assert [flag_set.shown_flags for flag_set in sets] == [()] * len(sets)
     dispatches = run(
-        "iree-compile", *cuda, *sets[0].flags, "--compile-to=executable-sources", source=text
+        "iree-compile",
+        *(*cuda, *_stock_flags(sets[0], tmp_path), "--compile-to=executable-sources"),
+        source=text,
     )
     assert "tensor<2x288x64xf16>" in dispatches
 
@@ -155,7 +164,7 @@ def test_programs_have_no_forms_beside_an_own_spec_or_if_not_requested(
     with SetCompiler(TuneOptions(input=str(path), flags=flags, forms=forms)) as compiler:
         compiler.submit(DEFAULT)
         compiler.backends(60.0)
-        assert not compiler.form_sets(tmp_path)
+        assert not compiler.form_sets()
 
 
 def test_attention_has_sets_with_its_form_for_a_cpu_with_data_tiling_and_without(
@@ -166,13 +175,16 @@ def test_attention_has_sets_with_its_form_for_a_cpu_with_data_tiling_and_without
     with SetCompiler(TuneOptions(input=str(path), flags=tuple(flags_for("znver4")))) as compiler:
         compiler.submit(DEFAULT)
         compiler.backends(60.0)
-        sets = compiler.form_sets(tmp_path)
+        sets = compiler.form_sets()
         tiling = "--iree-opt-data-tiling"
         assert [tiling in flag_set.shown_flags for flag_set in sets] == [True, False]
         for flag_set in sets:
             assert flag_set.name.startswith("attention as products")
             assert not any("spec-filename" in flag for flag in flag_set.shown_flags)
-            assert "iree_linalg_ext.attention" not in _lowered(flag_set, ATTENTION)
+            more = _stock_flags(flag_set, tmp_path)[-1]
+            assert "iree_linalg_ext.attention" not in _lowered(
+                flag_set, ATTENTION, "executable-sources", more
+            )
 
 
 def compiled(

@@ -84,7 +84,7 @@ from tuninglink.tuning.problems import program_of, read_problem_file
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tuninglink.tuning import TuningReport
     from tuninglink.tuning.deciding import ModelComparison
@@ -152,7 +152,7 @@ USAGE: Final[Usage] = Usage(
             "Scope",
             ("only", "top", "spec"),
             (
-                *("min-share", "profile", "flag-sets", "only-flags", "no-forms"),
+                *("min-share", "profile", "flag-sets", "only-flags", "no-forms", "kernels"),
                 *("pipeline", "knob", "fix", "search", "seed", "caches"),
                 *("spec-dir", "no-default-specs", "no-upgrade"),
             ),
@@ -183,9 +183,9 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
     values = reader.values
     # A run that ends before winners are decided compares no sets of flags.
     if values.get("dry_run") or "stop_after" in values:
-        if values.get("only_flags"):
+        if needless := _asked_for(values):
             stopping = "--dry-run" if values.get("dry_run") else "--stop-after"
-            raise usage_error(f"flag '--only-flags' does not apply with '{stopping}'")
+            raise usage_error(f"flag '{needless}' does not apply with '{stopping}'")
         values |= {"runs_model": False, "checks_defaults": False, "flag_sets": NONE}
     if script := values.get("script"):
         needs = {
@@ -218,15 +218,21 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
                 process.shown_diagnostics().warning(message, notes=reasons)
         values["problems"] = tuple(dict.fromkeys(problems))
         values |= {"runs_model": False, "flag_sets": NONE}
-        return measuring_options(TuneOptions, reader, input="")
+        return measuring_options(TuneOptions, reader, input="", target=reader.target)
     if reader.input is None:
         message = "no input; name a program, - for standard input, or a problem with --problem"
         raise usage_error(message)
-    if values.get("only_flags") and values.get("flag_sets") == NONE:
-        message = "flag '--only-flags' has nothing to compare with '--flag-sets none'"
+    if (needless := _asked_for(values)) and values.get("flag_sets") == NONE:
+        message = f"flag '{needless}' has nothing to compare with '--flag-sets none'"
         remedy = "'--flag-sets FILE' names sets; without it, those for the backend are compared"
         raise usage_error(message, remedy)
-    return measuring_options(TuneOptions, reader, input=reader.input)
+    return measuring_options(TuneOptions, reader, input=reader.input, target=reader.target)
+
+
+def _asked_for(values: Mapping[str, object]) -> str:
+    """Return a flag among values that needs a comparison of sets of flags; empty if there is none."""
+    flags = {"only_flags": "--only-flags", "kernels": "--kernels"}
+    return next((flag for name, flag in flags.items() if values.get(name)), "")
 
 
 def user_flags(arguments: Sequence[str]) -> tuple[str, ...]:

@@ -9,12 +9,15 @@ with lazy_imports(globals()):
         KernelCall as KernelCall,
         KernelError as KernelError,
         KernelProvider as KernelProvider,
+        kernel_architecture as kernel_architecture,
     )
     from tuninglink.kernels.problems import (
         KernelProblem as KernelProblem,
         ProductProblem as ProductProblem,
         ScaledAttention as ScaledAttention,
         kernel_problem as kernel_problem,
+        problems_of as problems_of,
+        repeated_program as repeated_program,
     )
     from tuninglink.kernels.providers import GROUP as GROUP, kernel_providers as kernel_providers
     from tuninglink.kernels.steps import Instruction as Instruction, Step as Step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -11,15 +12,35 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir import names
+from tuninglink.iree import Target
+from tuninglink.mlir import collect, names, symbols
 from tuninglink.payloads import Value, build, constant
+from tuninglink.specs import OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.kernels.problems import KernelProblem
 
-_EXTERN_TARGET: Final = '#hal.executable.target<"cuda", "cuda-nvptx-fb">'
+_TARGETS: Final = {
+    "ptx": '"cuda", "cuda-nvptx-fb"',
+    "hsaco": '"rocm", "rocm-hsaco-fb"',
+}
+"""The targets whose executables hold objects, by their formats."""
+
+_CPUS: Final = {"x86_64": "x86_64", "aarch64": "arm_64", "riscv64": "riscv_64"}
+"""The families of CPUs in the names of formats of the compiler's own linker."""
+
+
+_DIGITS: Final = 8
+_HOPPER: Final = 90
+
+
+def kernel_architecture(target: Target) -> str:
+    """Return what kernels for a machine are made for: for GPUs of NVIDIA from sm_90 on, its very architecture, `sm_90a`."""
+    name = target.architecture or target.family
+    match = re.fullmatch(r"sm_(\d+)", name)
+    return f"{name}a" if match and int(match[1]) >= _HOPPER else name
 
 
 class KernelError(TuninglinkError):
@@ -52,15 +73,17 @@ class Candidate:
 class BuiltKernel:
     """A kernel, and how it is launched.
 
-    Parameters are pointers to the operands of the problem, the result, and the scratch memory if there is any.
+    Parameters are pointers to the operands of the problem, the result, and the scratch memory if there is any. A function for
+    a CPU also gets the three numbers of the block, of 64 bits.
 
     Attributes:
         name: its name in the object.
-        content: the object, as PTX.
+        content: the object.
         grid: the numbers of blocks in three dimensions.
-        threads: the number of threads of a block.
+        threads: the number of threads of a block; 1 on a CPU.
         shared: the bytes of shared memory of a block.
         scratch: the bytes of memory that each block needs besides.
+        format: the format of the object: `ptx`, `hsaco` for AMD GPUs, or `bc`, LLVM's bitcode, for a CPU.
     """
 
     name: str
@@ -70,6 +93,7 @@ class BuiltKernel:
     threads: int
     shared: int
     scratch: int = 0
+    format: str = "ptx"
 
 
 class KernelProvider(ABC):
@@ -119,6 +143,21 @@ class KernelCall:
         """The positions of the values that the function takes: all of the graph."""
         return range(len(self.problem.tensors()))
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The targets that the entry is bound to; none for PTX, which names them."""
+        return () if self.kernel.format == "ptx" else (self.kernel.architecture,)
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """The symbols of the module that the function refers to."""
+        return (self._executable,) if self.kernel.format == "bc" else ()
+
+    @property
+    def _executable(self) -> str:
+        digest = hashlib.sha256(repr((self.problem, self.kernel)).encode()).hexdigest()
+        return f"{self.kernel.name}_{digest[:_DIGITS]}"
+
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the call at the current insertion point."""
         kernel = self.kernel
@@ -128,19 +167,19 @@ class KernelCall:
             blocks = kernel.grid[0] * kernel.grid[1] * kernel.grid[2]
             byte = mlir.IntegerType.get_signless(8)
             results.append(mlir.RankedTensorType.get([blocks * kernel.scratch], byte))
+        if kernel.format == "bc":
+            return self._dispatched(inputs, results)
         binding = "#hal.pipeline.binding<storage_buffer{}>"
         bindings = [binding.format(", ReadOnly")] * len(inputs) + [binding.format("")] * len(
             results
         )
-        data = f'dense<"0x{kernel.content.hex()}"> : vector<{len(kernel.content)}xi8>'
-        named = f'path = "{kernel.name}.ptx", data = {data}'
         attributes = {
             "export_name": f'"{kernel.name}"',
             "layout": f"#hal.pipeline.layout<bindings = [{', '.join(bindings)}]>",
             "operandSegmentSizes": f"array<i32: 0, {len(inputs)}, 0, 0>",
-            "targets": f"[{_EXTERN_TARGET}]",
+            "targets": f"[#hal.executable.target<{_TARGETS[kernel.format]}>]",
             "target_ordinals": "[0 : index]",
-            "target_objects": f"[[#hal.executable.object<{{{named}}}>]]",
+            "target_objects": f"[[{self._object}]]",
             "tied_operands": f"[{', '.join(['-1 : index'] * len(results))}]",
             "workgroup_size": f"[{kernel.threads} : index, 1 : index, 1 : index]",
             "workgroup_local_memory": f"{kernel.shared} : index",
@@ -154,6 +193,73 @@ class KernelCall:
             index = mlir.IndexType.get()
             sizes = [constant(index, size) for size in kernel.grid]
             mlir.Operation.create("hal.return", operands=sizes)
+        result: Value = operation.results[0]
+        return result
+
+    @property
+    def _object(self) -> str:
+        content = self.kernel.content
+        data = f'dense<"0x{content.hex()}"> : vector<{len(content)}xi8>'
+        path = f"{self.kernel.name}.{self.kernel.format}"
+        return f'#hal.executable.object<{{path = "{path}", data = {data}}}>'
+
+    def _dispatched(self, inputs: Sequence[Value], results: Sequence[mlir.Type]) -> Value:
+        """Build the dispatch of an executable that calls a function, and the executable in the module.
+
+        The compiler links bitcode with its own code, and takes no `hal.dispatch.extern` for a CPU.
+        """
+        kernel, kinds = self.kernel, [*(value.type for value in inputs), *results]
+        buffers = [str(kind).replace("tensor<", "memref<", 1) for kind in kinds]
+        cpu = _CPUS[Target.parse(kernel.architecture).family]
+        listed = f'#hal.executable.target<"llvm-cpu", "embedded-elf-{cpu}"> = [{self._object}]'
+        arguments = ", ".join(f"%b{at}: !stream.binding" for at in range(len(kinds)))
+        parts = "".join(
+            f"%m{at} = stream.binding.subspan %b{at}[%zero] : !stream.binding -> {kind}\n"
+            for at, kind in enumerate(buffers)
+        )
+        numbers = "".join(
+            f"%g{at} = stream.dispatch.workgroup.id[{at}] : index\n"
+            f"%i{at} = arith.index_castui %g{at} : index to i64\n"
+            for at in range(3)
+        )
+        passed = [*(f"%m{at}" for at in range(len(kinds))), "%i0", "%i1", "%i2"]
+        signature = ", ".join([*buffers, "i64", "i64", "i64"])
+        grid = "".join(
+            f"%c{at} = arith.constant {size} : index\n" for at, size in enumerate(kernel.grid)
+        )
+        executable = f"""
+stream.executable private @{self._executable} attributes {{{OBJECTS} = #hal.executable.objects<{{{listed}}}>}} {{
+  stream.executable.export public @call workgroups() -> (index, index, index) {{
+    {grid} stream.return %c0, %c1, %c2 : index, index, index
+  }}
+  builtin.module {{
+    func.func private @{kernel.name}({signature}) attributes {{hal.import.static, llvm.bareptr = [true]}}
+    func.func @call({arguments}) {{
+      %zero = arith.constant 0 : index
+      {parts} {numbers} call @{kernel.name}({", ".join(passed)}) : ({signature}) -> ()
+      return
+    }}
+  }}
+}}"""
+        function = mlir.InsertionPoint.current.block.owner.operation
+        assert function.parent is not None, "functions are in a module"
+        if self._executable not in symbols(function.parent):
+            parsed = mlir.Module.parse(executable).operation
+            (own,) = collect(parsed, names.STREAM_EXECUTABLE)
+            own.move_before(function)
+        called = mlir.Attribute.parse(f"[@{self._executable}::@call]")
+        untied = mlir.Attribute.parse(f"[{', '.join(['-1 : index'] * len(results))}]")
+        segments = mlir.DenseI32ArrayAttr.get([0, len(inputs), 0, 0])
+        operation = mlir.Operation.create(
+            "flow.dispatch",
+            results=[*results],
+            operands=[*inputs],
+            attributes={
+                "entry_points": called,
+                "operandSegmentSizes": segments,
+                "tied_operands": untied,
+            },
+        )
         result: Value = operation.results[0]
         return result
 

@@ -6,6 +6,8 @@ attention with its scale. Destinations may be anything, since nothing reads them
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -13,14 +15,15 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.kernels.steps import Step
-from tuninglink.mlir import defining_op, names
-from tuninglink.payloads import Value, constant, filled
+from tuninglink.mlir import collect, defining_op, names, thread_context, to_text
+from tuninglink.payloads import Value, build, constant, filled
 from tuninglink.replacing import Attention, Contraction, NoFormError, Spelled, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _SCALE: Final = 3
+_DIALECTS: Final = ("linalg.", "iree_linalg_ext.")
 
 
 @dataclass(frozen=True)
@@ -37,27 +40,8 @@ class ProductProblem(Spelled):
         Raises:
             NoFormError: it is something else, or no kernel computes it.
         """
-        following: list[tuple[mlir.Operation, int]] = []
-        while True:
-            try:
-                contraction = Contraction.of(operation)
-                break
-            except NoFormError:
-                producers = (
-                    [(at, defining_op(value)) for at, value in enumerate(operation.operands[:-1])]
-                    if operation.name == names.GENERIC
-                    else []
-                )
-                chained = [
-                    (at, op) for at, op in producers if op is not None and _is_structured(op)
-                ]
-                if len(chained) != 1:
-                    raise
-                position, producer = chained[0]
-                following.insert(0, (operation, position))
-                if sum(1 for _ in producer.results[0].uses) != 1:
-                    raise NoFormError("its result is used several times") from None
-                operation = producer
+        operation, following = _chain(operation)
+        contraction = Contraction.of(operation)
         fill = defining_op(operation.operands[-1])
         start = _constant_of(fill.operands[0]) if fill and fill.name == names.FILL else None
         if start is None or not str(start).startswith("0.0"):
@@ -202,6 +186,78 @@ def kernel_problem(operation: mlir.Operation) -> KernelProblem:
     if operation.name == names.ATTENTION:
         return ScaledAttention.of(operation)
     return ProductProblem.of(operation)
+
+
+def _chain(operation: mlir.Operation) -> tuple[mlir.Operation, list[tuple[mlir.Operation, int]]]:
+    """Return the product that a graph begins with, and the ops after it with the positions of their chained inputs.
+
+    Raises:
+        NoFormError: the graph has none, or other ops use one of its values.
+    """
+    following: list[tuple[mlir.Operation, int]] = []
+    while True:
+        try:
+            Contraction.of(operation)
+        except NoFormError:
+            producers = (
+                [(at, defining_op(value)) for at, value in enumerate(operation.operands[:-1])]
+                if operation.name == names.GENERIC
+                else []
+            )
+            chained = [(at, op) for at, op in producers if op is not None and _is_structured(op)]
+            if len(chained) != 1:
+                raise
+            position, producer = chained[0]
+            following.insert(0, (operation, position))
+            if sum(1 for _ in producer.results[0].uses) != 1:
+                raise NoFormError("its result is used several times") from None
+            operation = producer
+        else:
+            return operation, following
+
+
+def problems_of(module: mlir.Operation) -> dict[KernelProblem, int]:
+    """Return the problems of a program at the preprocessing stage for kernels, the largest graphs, with their numbers."""
+    problems: Counter[KernelProblem] = Counter()
+    covered: set[mlir.Operation] = set()
+    for operation in reversed(collect(module)):
+        if operation in covered or not operation.name.startswith(_DIALECTS):
+            continue
+        with suppress(NoFormError):
+            problems[kernel_problem(operation)] += 1
+            if operation.name != names.ATTENTION:
+                first, following = _chain(operation)
+                covered |= {first, *(op for op, _ in following)}
+    return dict(problems)
+
+
+def repeated_program(problem: KernelProblem, count: int) -> str:
+    """Return a program that computes a problem several times, from operands of which the first one differs."""
+    with thread_context(), mlir.Location.unknown():
+        module = mlir.Module.create().operation
+        kinds = problem.tensors()
+        first, *shared = problem.taken
+        inputs = [kinds[first]] * count + [kinds[at] for at in shared]
+        function_type = mlir.FunctionType.get(inputs, [kinds[-1]] * count)
+        attributes: dict[str, mlir.Attribute] = {
+            names.SYMBOL_NAME: mlir.StringAttr.get("main"),
+            "function_type": mlir.TypeAttr.get(function_type),
+        }
+        with mlir.InsertionPoint(module.regions[0].blocks[0]):
+            function = mlir.Operation.create(names.FUNCTION, attributes=attributes, regions=1)
+        block = function.regions[0].blocks.append(*inputs)
+        with mlir.InsertionPoint(block):
+            results = []
+            for own in block.arguments[:count]:
+                given = dict(zip(problem.taken, [own, *block.arguments[count:]], strict=True))
+                operands = [
+                    given[at] if at in given else build("tensor.empty", kind)
+                    for at, kind in enumerate(kinds)
+                ]
+                results.append(problem.build(operands))
+            mlir.Operation.create("func.return", operands=results)
+        module.verify()
+        return to_text(module)
 
 
 def _is_structured(operation: mlir.Operation) -> bool:

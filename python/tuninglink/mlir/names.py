@@ -57,6 +57,7 @@ SHOWING: Final = frozenset({MATCH_DAG, MATCH_REGIONS})
 # Operations around a dispatch.
 MODULE: Final = "builtin.module"
 EXECUTABLE: Final = "hal.executable"
+STREAM_EXECUTABLE: Final = "stream.executable"
 EXECUTABLE_VARIANT: Final = "hal.executable.variant"
 EXECUTABLE_EXPORT: Final = "hal.executable.export"
 FUNCTION: Final = "func.func"

@@ -20,7 +20,7 @@ from tuninglink.compiler import (
     refuse_spec,
 )
 from tuninglink.errors import CompileError, TuninglinkError, did_you_mean
-from tuninglink.iree import GivenSizes, combinations
+from tuninglink.iree import GivenSizes, Target, combinations
 from tuninglink.mlir import body, error, names, note
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.plain_data import named, written
@@ -406,8 +406,9 @@ def form_replaced(
     first: Phase,
     sizes: Sequence[GivenSizes],
     options: CallOptions,
+    machine: Target | None = None,
 ) -> tuple[ProgramCalls | None, SavedProgram, SavedProgram]:
-    """Take a program to `executable-sources`, with ops replaced by the entries of specs.
+    """Take a program to `executable-sources`, with ops replaced by the entries of specs; see `replace_ops`.
 
     Returns:
         What `form_dispatches` returns, and the program without replaced ops.
@@ -421,7 +422,8 @@ def form_replaced(
     if first is Phase.ABI and any(spec.replacing for spec in specs):
         run.advance(first, first := Phase.PREPROCESSING)
         original = run.save(first)
-        replace_ops(run.module, program_targets(run.module), specs, None, lambda _: None)
+        targets = program_targets(run.module)
+        replace_ops(run.module, targets, specs, None, lambda _: None, machine=machine)
     if first < Phase.FLOW:
         run.advance(first, first := Phase.FLOW)
     formed = run.save(first) if first is Phase.FLOW else None

@@ -186,6 +186,7 @@ class DispatchedProgram:
 
 _DYNAMIC: Final = "sizes are known only when the program runs"
 
+_KERNEL: Final = "its code is that of a kernel"
 _NOT_GIVEN: Final = (
     "its sizes do not follow from those that --dim gives; "
     "sizes without an argument and a dimension are for all dynamic dimensions"
@@ -200,6 +201,7 @@ def read_program(
     sizes: Sequence[GivenSizes] = (),
     options: CallOptions = ALL_CALLS,
     specs: Sequence[Spec] = (),
+    machine: Target | None = None,
 ) -> DispatchedProgram:
     """Compile a program up to `executable-sources` and find its problems.
 
@@ -211,6 +213,7 @@ def read_program(
         sizes: the sizes of dynamic dimensions of its arguments, at which dynamic dispatches are tuned.
         options: the functions that count, and their arguments.
         specs: specs whose replace entries apply to the program.
+        machine: the target that the user named, on which their kernels must run.
 
     Raises:
         CompileError: it cannot be read, does not compile, has no dispatch, no such dynamic dimension or function, or
@@ -218,7 +221,7 @@ def read_program(
     """
     with compiler_run(path, flags) as run:
         calls, saved, original = form_replaced(
-            run, specs, first=first, sizes=sizes, options=options
+            run, specs, first=first, sizes=sizes, options=options, machine=machine
         )
         materialize_encodings(run.module)
         dispatched = without_weights(run.module)
@@ -236,6 +239,9 @@ def read_program(
         (variant,) = collect(module, names.EXECUTABLE_VARIANT)
         name = dispatch_name(variant)
         seen.add(name)
+        if not collect(variant, names.FUNCTION):
+            omissions.append(Omission((name,), _KERNEL))
+            continue
         is_on_cpu = Target.from_attribute(variant.attributes["target"]).backend == CPU
         try:
             passed = () if is_on_cpu else arguments.get(name, ())

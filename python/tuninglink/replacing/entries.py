@@ -11,13 +11,13 @@ already has.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir import names, thread_context, to_text
+from tuninglink.mlir import names, symbols, thread_context, to_text
 from tuninglink.payloads import Value, constant
-from tuninglink.specs import add_main, any_op, create, named_sequence, yield_
+from tuninglink.specs import add_main, any_op, bind, create, named_sequence, yield_
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -50,6 +50,19 @@ class Form(Protocol):
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the form from the operands that it needs at the current insertion point."""
+
+
+@runtime_checkable
+class CallsCode(Form, Protocol):
+    """A form whose function calls code that is not in the function."""
+
+    @property
+    def targets(self) -> Sequence[str]:
+        """The targets that its entry is bound to; none for all."""
+
+    @property
+    def imports(self) -> Sequence[str]:
+        """The symbols that its function refers to, which `build` adds to the module."""
 
 
 def entry(form: Form) -> str:
@@ -102,11 +115,14 @@ def _library(forms: Sequence[Form], *, has_main: bool) -> str:
                 if function not in replacing:
                     replacing[function] = f"replace_{function}"
                     count = len(spelled.problem.tensors())
-                    _add_replacing(module, replacing[function], function, spelled.passed, count)
+                    imports = [*(form.imports if isinstance(form, CallsCode) else ()), function]
+                    _add_replacing(module, replacing[function], imports, spelled.passed, count)
                 matcher = f"match_{function}_{len(pairs)}"
                 _add_matcher(module, matcher, spelled.problem)
-                symbols = (matcher, replacing[function])
-                matching, action = (mlir.FlatSymbolRefAttr.get(symbol) for symbol in symbols)
+                if isinstance(form, CallsCode) and form.targets:
+                    bind(symbols(module)[matcher], form.targets)
+                named = (matcher, replacing[function])
+                matching, action = (mlir.FlatSymbolRefAttr.get(symbol) for symbol in named)
                 pairs.append((matching, action))
         if has_main:
             add_main(module, pairs)
@@ -184,9 +200,9 @@ def _add_matcher(module: mlir.Operation, name: str, problem: Spelled) -> None:
 
 
 def _add_replacing(
-    module: mlir.Operation, name: str, function: str, passed: Sequence[int], count: int
+    module: mlir.Operation, name: str, imports: Sequence[str], passed: Sequence[int], count: int
 ) -> None:
-    """Add a sequence that replaces the results of an op by those of a call.
+    """Add a sequence that imports symbols, the last of which is a function, and replaces results of an op by those of a call.
 
     The function takes the operands at the positions `passed` of the `count` that the problem has; only an op without
     producers in its problem has operands that are not passed.
@@ -200,13 +216,14 @@ def _add_replacing(
             positions = mlir.DenseI64ArrayAttr.get([*passed])
             (inputs,) = create(names.GET_OPERAND, [root], [_ANY_VALUE], raw_position_list=positions)
         (table,) = create(names.NEAREST_SYMBOL_TABLE, [root], [any_op()])
-        (imported,) = create(
-            names.IMPORT_SYMBOL,
-            [table],
-            [any_op()],
-            symbol=mlir.FlatSymbolRefAttr.get(function),
-            if_undefined=mlir.UnitAttr.get(),
-        )
+        for symbol in imports:
+            (imported,) = create(
+                names.IMPORT_SYMBOL,
+                [table],
+                [any_op()],
+                symbol=mlir.FlatSymbolRefAttr.get(symbol),
+                if_undefined=mlir.UnitAttr.get(),
+            )
         call = mlir.Operation.create(
             "transform.util.cast_and_call",
             operands=[root, inputs, outputs, imported],

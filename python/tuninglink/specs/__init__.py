@@ -30,6 +30,7 @@ with lazy_imports(globals()):
     )
     from tuninglink.specs.kernels import (
         KIB as KIB,
+        OBJECTS as OBJECTS,
         SHARED_MEMORY as SHARED_MEMORY,
         Kernel as Kernel,
         architecture_runs as architecture_runs,

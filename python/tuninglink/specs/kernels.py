@@ -102,13 +102,13 @@ def kernels_of(function: mlir.Operation) -> tuple[Kernel, ...]:
     return tuple(map(Kernel.read, collect(function, names.DISPATCH_EXTERN)))
 
 
-_OBJECTS: Final = "hal.executable.objects"
+OBJECTS: Final = "hal.executable.objects"
 
 
 def holds_code(module: mlir.Operation) -> bool:
     """Return whether a module has operations that run code of the device, or that name objects with such code."""
     return any(
-        operation.name.startswith(("hal.", "llvm.")) or _OBJECTS in operation.attributes
+        operation.name.startswith(("hal.", "llvm.")) or OBJECTS in operation.attributes
         for operation in collect(module)
     )
 

@@ -42,6 +42,7 @@ from tuninglink.specs import (
     DefaultLibrary,
     Spec,
     SpecFiles,
+    load_spec,
     read_specs,
 )
 from tuninglink.tuning.candidates import (
@@ -173,6 +174,8 @@ class DispatchTuning:
             first=options.compile_from,
             sizes=options.sizes,
             options=options.calls,
+            specs=[load_spec(self.forms.encode())] if self.forms else (),
+            machine=options.machine,
         )
         if not options.profile:
             return program

@@ -96,7 +96,7 @@ class ProgramGuard:
         is_wanted = settings.checks_defaults and not all(expected)
         if is_wanted and self._context.references is not None:
             reference = ProgramReference(
-                self._program.saved,
+                self._program.original,
                 self._program.tasks[0].target.backend,
                 settings.seed,
                 min(_MOST_REFERENCE_SECONDS, self._ledger.limit(Account.REFERENCE)),

@@ -152,16 +152,35 @@ def report_of(
     )
 
 
+def report_without_dispatches(program: str, reason: str) -> TuningReport:
+    """Return a report on a program none of whose dispatches can be tuned, such as one of kernels only."""
+    return TuningReport(
+        program=program,
+        device="",
+        driver="",
+        compiler=metadata.version("iree-base-compiler"),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=0.0,
+        stages={},
+        dispatches=(),
+        omissions=(),
+        model=None,
+        is_guarded=False,
+        notes=(reason,),
+        spec="",
+    )
+
+
 def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
     """Return a report with the comparison of sets of flags, alone and with their specs."""
     compared = (*flags.results, *flags.pairs)
     # The last one with the flags; without flags, only a set with its spec is taken.
     taken, best = None, flags.best.flag_set if flags.best is not None else DEFAULT
     for candidate in compared:
-        if candidate.flag_set == best and (best.flags or candidate in flags.pairs):
+        if candidate.flag_set == best and (not best.is_default or candidate in flags.pairs):
             taken = candidate
     sets = tuple(FlagSetReport(set_result, set_result is taken) for set_result in compared)
-    whole = flags.whole if flags.pairs else None if best.flags else report.model
+    whole = flags.whole if flags.pairs or best.forms else None if best.flags else report.model
     return replace(report, flag_sets=sets, whole=whole, noise=flags.noise or report.noise)
 
 

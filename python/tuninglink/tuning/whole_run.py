@@ -38,7 +38,7 @@ from tuninglink.tuning.flag_sets import (
     choose_flags,
     obstacle,
 )
-from tuninglink.tuning.report import TuningReport, with_flag_sets
+from tuninglink.tuning.report import TuningReport, report_without_dispatches, with_flag_sets
 from tuninglink.tuning.search import search_named
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
@@ -92,6 +92,7 @@ def tune(
     sizes: str | Iterable[str] = (),
     calls: CallOptions = ALL_CALLS,
     flag_sets: str | os.PathLike[str] = "",
+    kernels: bool = False,
     listener: Listener | None = None,
     database: str | os.PathLike[str] = "",
 ) -> Tuned:
@@ -110,6 +111,7 @@ def tune(
         calls: the functions of the program to call, and their arguments.
         flag_sets: a file with sets of flags to compare, `none`, or empty for those of the backend, which are compared in a
             tenth of a limited time.
+        kernels: whether to try kernels; the spec holds those that make the whole program faster, which run on the device.
         listener: receives progress events, in the process that they belong to.
         database: the file that keeps all results; its contents are not measured again. Empty for none.
 
@@ -117,7 +119,7 @@ def tune(
         ValueError: a text gives no sizes.
         TuninglinkError: the program does not compile, or none of its dispatches can be tuned on the device.
     """
-    words = read_options(flags, target, is_process_wide=True).flags
+    compiling = read_options(flags, target, is_process_wide=True)
     given = tuple(map(GivenSizes.parse, several(sizes, "sizes")))
     loaded, _ = load_specs(specs)
     with temporary_directory() as directory, program_path(program) as path:
@@ -125,12 +127,14 @@ def tune(
             (directory / f"{number}.mlirbc").write_bytes(spec.bytecode())
         options = TuneOptions(
             input=path,
-            flags=words,
+            flags=compiling.flags,
+            target=compiling.target,
             settings=settings or TuningSettings(),
             specs=tuple(str(directory / f"{number}.mlirbc") for number in range(len(loaded))),
             sizes=given,
             calls=calls,
             flag_sets=os.fspath(flag_sets),
+            kernels=kernels,
             database=os.fspath(database),
         )
         with with_replaced_ops(options, listener or Listener()) as replacing:
@@ -178,7 +182,7 @@ def _tune_bases(
     """Tune the dispatches under the best sets; return the fastest pair of flags and spec."""
     # Tune under one set after the other, each with its share of the time.
     bases = choice.bases
-    has_flags = any(base.flags for base in bases)
+    has_flags = not all(base.is_default for base in bases)
     end = deadline - choice.final_seconds
     tuned: dict[FlagSet, Tuned] = {}
     failures: list[TuninglinkError] = []
@@ -194,6 +198,11 @@ def _tune_bases(
             )
         except TuninglinkError as failure:
             failures.append(failure)
+            if base.forms:
+                # Perhaps all dispatches are kernels. The set was faster without entries for them.
+                reason = failure.diagnostics[0].message
+                report = report_without_dispatches(choice.options.title, reason)
+                tuned[base] = Tuned(write_spec("tuned", []), 0, report)
             continue
         if outcome is not None:
             tuned[base] = outcome
@@ -260,7 +269,7 @@ def tune_in_process(
         TuninglinkError: the program cannot be tuned, or the compiler crashed.
     """
     settings = replace(options.settings, seconds=seconds)
-    options = replace(options, flags=(*options.flags, *base.flags), settings=settings)
+    options = replace(options, flags=(*options.flags, *base.shown_flags), settings=settings)
     deadline = time.monotonic() + seconds
     with Pool(1, prepare_worker, (options.flags, True), shows_errors=True) as pool:
         tuning = DispatchTuning(options, listener, base.shown_flags, compiled, base.forms)

@@ -10,7 +10,7 @@ from typing import Final
 from tuninglink.compiler import COMPILE_FLAGS, DIM_FLAG, Phase
 from tuninglink.devices import BoardOptions, Caches
 from tuninglink.files import STANDARD_STREAM
-from tuninglink.iree import GivenSizes
+from tuninglink.iree import GivenSizes, Target, known_target_names
 from tuninglink.llvm_flags import (
     JOBS_FLAG,
     choice,
@@ -257,6 +257,10 @@ class TuneOptions(MeasuringOptions):
         name="no-forms",
         default=True,
     )
+    kernels: bool = toggle(
+        "Also try kernels: code for the device that the compiler does not generate, from Triton (extra 'kernels') and other "
+        "providers. The spec holds those that make the whole program faster, and a program with it runs them.",
+    )
     profile: str = option(
         "",
         metavar="FILE",
@@ -289,6 +293,12 @@ class TuneOptions(MeasuringOptions):
         "compares them, with stock tools only: for a machine without Python. Its inputs are in a folder next to it.",
     )
     compile_from: Phase = option(Phase.START, COMPILE_FLAGS["compile-from"])
+    target: str = ""
+
+    @property
+    def machine(self) -> Target | None:
+        """The target that was named, unless it is this processor; None if flags name it."""
+        return known_target_names().get(self.target.strip().lower())
 
     @property
     def is_partial(self) -> bool:

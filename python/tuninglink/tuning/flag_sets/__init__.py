@@ -16,6 +16,10 @@ with lazy_imports(globals()):
         FlagsResult as FlagsResult,
         SetResult as SetResult,
     )
+    from tuninglink.tuning.flag_sets.kernel_sets import (
+        ChosenKernel as ChosenKernel,
+        KernelChoice as KernelChoice,
+    )
     from tuninglink.tuning.flag_sets.sets import (
         CHANNELS_LAST as CHANNELS_LAST,
         DEFAULT as DEFAULT,

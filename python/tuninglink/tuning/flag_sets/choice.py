@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -23,11 +23,10 @@ from tuninglink.devices import (
     driver_of,
     opened_device,
 )
-from tuninglink.files import STANDARD_STREAM, temporary_directory
+from tuninglink.files import STANDARD_STREAM
 from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.deciding import (
     ConfidenceInterval,
-    Numerics,
     OutputJudge,
     TuneOptions,
     load_ahead,
@@ -38,7 +37,9 @@ from tuninglink.tuning.flag_sets.comparison import (
     FlagsResult,
     SetResult,
     compiled_by,
+    program_reference,
 )
+from tuninglink.tuning.flag_sets.kernel_sets import KernelChoice, KernelChooser
 from tuninglink.tuning.flag_sets.sets import (
     DEFAULT,
     NONE,
@@ -48,7 +49,6 @@ from tuninglink.tuning.flag_sets.sets import (
     SetCompiler,
     flag_sets,
 )
-from tuninglink.tuning.references import ProgramReference
 from tuninglink.workers import finished
 
 if TYPE_CHECKING:
@@ -80,6 +80,9 @@ on a CPU if no set compiles in that time. There, sets gain most, and nothing com
 _AWAITED_PART: Final = 0.25
 """The fraction of the budget by which the program has been called once, and forms, and sets that avoid wrong defaults, are
 compiled for the first comparison, on a GPU."""
+
+_KERNEL_PART: Final = 0.2
+"""The fraction of the budget for choosing kernels."""
 
 _LOADERS: Final = 4
 """The number of programs that are loaded at the same time."""
@@ -289,7 +292,7 @@ class FlagChoice:
             for flag_set in self.late
             if isinstance(self._program(flag_set), CompiledSource)
         ]
-        bases, alone = [base for base in self.bases if base.flags], late
+        bases, alone = [base for base in self.bases if not base.is_default], late
         if not self.result.reason:
             alone = [*self.finalists, *late]
         if not alone and (self.result.reason or not bases):
@@ -413,7 +416,7 @@ def _compare(
         reason = reason or f"there is no set {source} whose flags are not given already"
         return FlagChoice(options, listener, FlagsResult(reason=reason))
 
-    if backend and not sets:
+    if backend and not (sets or options.kernels):
         return unable()
     # Compile the sets for the named backend along with the default. A program may name another one.
     compiler = opened.enter_context(SetCompiler(options))
@@ -426,10 +429,14 @@ def _compare(
     if backends and backends[0] != backend:
         (backend, *_), sets = backends, _sets(backends[0], options)
         jobs = {DEFAULT: jobs[DEFAULT]}
-    if backends and options.forms and not options.only_flags:
-        # Forms change most: they are compared first.
-        forms = compiler.form_sets(opened.enter_context(temporary_directory()))
-        sets = [*forms, *sets]
+    # Forms change most: they are compared first.
+    forms = compiler.form_sets() if backends and not options.only_flags else []
+    kernels = _choose_kernels(compiler, options, backend, listener, _KERNEL_PART * left)
+    kernels = replace(kernels, others=forms[0].forms if forms else "")
+    sets = [*kernels.sets, *forms, *sets]
+    if options.kernels:  # The sets have a part of what is left.
+        left -= time.monotonic() - began
+        began, seconds = time.monotonic(), seconds if options.only_flags else _PART * left
     jobs |= {flag_set: compiler.submit(flag_set) for flag_set in sets if flag_set not in jobs}
     jobs = {flag_set: jobs[flag_set] for flag_set in (DEFAULT, *sets)}
     uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
@@ -449,18 +456,17 @@ def _compare(
                 _load_ahead([*jobs.values()], uri, options, opened)
             end = began + seconds
             default = compiled_by(jobs[DEFAULT], max(end, latest))
-            is_checked = settings.checks_defaults and settings.numerics is Numerics.ROUNDING
-            if is_checked and isinstance(default, CompiledSource) and default.saved is not None:
-                limit = max(_LEAST_REFERENCE, _REFERENCE_PART * seconds)
-                limit = max(0.0, min(_MOST_REFERENCE, limit, max(end, latest) - time.monotonic()))
-                reference = ProgramReference(default.saved, backend, settings.seed, limit)
-                judge.reference = opened.enter_context(reference)
-                if not is_local:
-                    reference.begin()
+            limit = max(_LEAST_REFERENCE, _REFERENCE_PART * seconds)
+            limit = max(0.0, min(_MOST_REFERENCE, limit, max(end, latest) - time.monotonic()))
+            reference = program_reference(default, backend, settings, limit)
+            judge.reference = opened.enter_context(reference) if reference else None
+            if reference and not is_local:
+                reference.begin()
             compiled = max(time.monotonic(), began + _COMPILING * seconds)
             comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
             awaited = partial(compiler.awaited, jobs)
             result = comparison.run(jobs, awaited, 0.0 if is_local else latest)
+            result = _refined(kernels, compiler, comparison, result, jobs, seconds=seconds)
     except DeviceError as failure:
         return unable(failure.diagnostics[0].message)
     # Other devices are measured while sets compile on.
@@ -472,6 +478,45 @@ def _compare(
     )
     result = replace(result, results=results)
     return FlagChoice(options, listener, result, math.inf, jobs, uri, judge, late)
+
+
+def _choose_kernels(
+    compiler: SetCompiler, options: TuneOptions, backend: str, listener: Listener, seconds: float
+) -> KernelChoice:
+    """Choose kernels for the problems of a program whose dispatches are formed, on the first device."""
+    target, problems = compiler.kernel_problems()
+    if target is None or not problems or options.only_flags:
+        return KernelChoice()
+    devices = options.settings.devices
+    with suppress(DeviceError), ExitStack() as opened:  # others report it
+        opened.enter_context(listener.during("choosing kernels"))
+        chooser = opened.enter_context(KernelChooser(options, problems, target, listener.noticed))
+        device = _device(devices[0] if devices else default_device(backend), options)
+        opened.enter_context(device)
+        return KernelChoice(tuple(chooser.choose(device, seconds)), target)
+    return KernelChoice()
+
+
+def _refined(
+    kernels: KernelChoice,
+    compiler: SetCompiler,
+    comparison: FlagComparison,
+    result: FlagsResult,
+    jobs: dict[FlagSet, Job],
+    *,
+    seconds: float,
+) -> FlagsResult:
+    """Compare the set without several kernels that lose with the best one, and return the result for all sets."""
+    for another in kernels.refined(result.results):
+        jobs[another] = compiler.submit(another)
+        best = result.best.flag_set if result.best is not None else DEFAULT
+        compared = {own: jobs[own] for own in dict.fromkeys((DEFAULT, best, another))}
+        wait(compared.values(), seconds)
+        now = time.monotonic()
+        again = replace(comparison, deadline=now + seconds, compiled_by=now).run(compared)
+        rest = (other for other in result.results if other.flag_set not in compared)
+        result = replace(again, results=(*again.results, *rest))
+    return result
 
 
 def _load_ahead(jobs: Sequence[Job], uri: str, options: TuneOptions, opened: ExitStack) -> None:
@@ -519,6 +564,7 @@ def obstacle(options: TuneOptions) -> str:
         return "standard input can be read once only"
     if options.cluster:
         return "sets of flags are compared on this machine only"
-    if math.isinf(options.settings.seconds) and not (options.flag_sets or options.only_flags):
+    is_asked = options.flag_sets or options.only_flags or options.kernels
+    if math.isinf(options.settings.seconds) and not is_asked:
         return "there is no --budget to take a tenth of"
     return ""

@@ -18,11 +18,13 @@ from tuninglink.tuning.deciding import (
     ConfidenceInterval,
     ModelComparison,
     ModelRunError,
+    Numerics,
     OutputJudge,
     ProgramVariants,
     Standings,
 )
 from tuninglink.tuning.flag_sets.sets import DEFAULT, NOT_COMPILED, CompiledSource, FlagSet
+from tuninglink.tuning.references import ProgramReference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -496,6 +498,16 @@ class FlagComparison:
         return "; ".join(
             f"{sizes}: {speedup}" for sizes, speedup in speedups.items() if speedup.high < 1.0
         )
+
+
+def program_reference(
+    default: CompiledSource | str, backend: str, settings: TuningSettings, seconds: float
+) -> ProgramReference | None:
+    """Return the reference of a program that was compiled by default; None if it was not, or none is wanted."""
+    is_checked = settings.checks_defaults and settings.numerics is Numerics.ROUNDING
+    if not is_checked or isinstance(default, str) or default.saved is None:
+        return None
+    return ProgramReference(default.saved, backend, settings.seed, seconds)
 
 
 def compiled_by(job: Job, deadline: float) -> CompiledSource | str:

@@ -21,9 +21,10 @@ from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import cannot
 from tuninglink.forms import FormProblem, problems_in, promising_forms
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
+from tuninglink.kernels import problems_of
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN, written
-from tuninglink.programs import ProgramCalls, advance_to_abi, form_dispatches
+from tuninglink.programs import ProgramCalls, advance_to_abi, form_replaced
 from tuninglink.replacing import spec as spec_of
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
@@ -40,6 +41,7 @@ from tuninglink.workers import (
 if TYPE_CHECKING:
     from tuninglink.compiler import Invocation
     from tuninglink.iree import Target
+    from tuninglink.kernels import KernelProblem
     from tuninglink.replacing import Form
     from tuninglink.tuning.deciding import TuneOptions
 
@@ -61,8 +63,7 @@ class FlagSet:
         name: the name in reports.
         flags: the flags, each `--name` or `--name=value`.
         word: a word that occurs in the programs that the flags apply to; empty for any program.
-        forms: a spec whose entries replace ops of the program by forms, which a spec joins instead of the flag that names
-            its file; empty for none.
+        forms: a spec whose entries replace ops of the program by forms or kernels; empty for none.
     """
 
     name: str
@@ -73,9 +74,14 @@ class FlagSet:
     @property
     @written("flags")
     def shown_flags(self) -> tuple[str, ...]:
-        """The flags that a user gives: without that for the file of forms."""
+        """The flags that a user gives: without that for a file with the forms."""
         own = _flag_name(PREPROCESSING_FLAG) if self.forms else ""
         return tuple(flag for flag in self.flags if _flag_name(flag) != own)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the set changes nothing."""
+        return not (self.flags or self.forms)
 
     def conflicts(self, flags: Sequence[str]) -> bool:
         """Return whether one of the flags is already given, with any value."""
@@ -85,7 +91,7 @@ class FlagSet:
     @property
     def title(self) -> str:
         """The name in sentences."""
-        return f"'{self.name}'" if self.flags else "the default"
+        return "the default" if self.is_default else f"'{self.name}'"
 
     def late_flags(self, backends: Sequence[str]) -> tuple[str, ...]:
         """Return the flags that may act after dispatches were formed."""
@@ -288,12 +294,16 @@ class FormedSource:
         backends: the backends that compile its dispatches.
         wrong_defaults: the number of dispatches whose default is known to be miscompiled.
         forms: names and texts of specs that replace ops by forms, one for each way to do so, with further flags.
+        target: the target of its first dispatch, if it is known.
+        problems: the problems for kernels, with their numbers.
     """
 
     code: str
     backends: tuple[str, ...]
     wrong_defaults: int = 0
     forms: tuple[tuple[str, str, tuple[str, ...]], ...] = field(default=(), compare=False)
+    target: Target | None = field(default=None, compare=False)
+    problems: Mapping[KernelProblem, int] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
@@ -375,15 +385,22 @@ class SetCompiler(ExitStack):
         formed = _formed_in(self._formed[0][1], seconds)
         return None if formed is None else formed.backends
 
-    def form_sets(self, directory: Path) -> list[FlagSet]:
-        """Return sets with the forms of the first program's ops, once its dispatches are formed, as files in a directory."""
-        sets = []
+    def form_sets(self) -> list[FlagSet]:
+        """Return sets with the forms of the first program's ops, once its dispatches are formed; none beside an own spec."""
+        formed, given = _formed_in(self._formed[0][1], 0.0), self._options.flags
+        if formed is None or any(flag.startswith(PREPROCESSING_FLAG) for flag in given):
+            return []
+        sets = [FlagSet(name, flags, forms=text) for name, text, flags in formed.forms]
+        return [flag_set for flag_set in sets if not flag_set.conflicts(given)]
+
+    def kernel_problems(self) -> tuple[Target | None, Mapping[KernelProblem, int]]:
+        """Return the machine and the first program's problems for kernels, once its dispatches are formed."""
         formed = _formed_in(self._formed[0][1], 0.0)
-        for number, (name, text, flags) in enumerate(formed.forms if formed else ()):
-            path = directory / f"forms-{number}.mlir"
-            path.write_text(text, encoding="utf-8")
-            sets.append(FlagSet(name, (f"{PREPROCESSING_FLAG}={path}", *flags), forms=text))
-        return [flag_set for flag_set in sets if not flag_set.conflicts(self._options.flags)]
+        if formed is None or any(at.startswith(PREPROCESSING_FLAG) for at in self._options.flags):
+            return None, {}
+        machine = self._options.machine
+        is_same = machine and formed.target and machine.backend == formed.target.backend
+        return (machine if is_same else formed.target), formed.problems
 
     def awaited(self, jobs: Mapping[FlagSet, Job]) -> list[Job]:
         """Return compilations to wait for: of forms, and of sets with fewer defaults that are known to be miscompiled."""
@@ -408,11 +425,11 @@ class SetCompiler(ExitStack):
         formed: Future[FormedSource],
         earlier: Sequence[tuple[FlagSet, Future[FormedSource]]],
     ) -> CompiledSource | str:
-        flags = (*self._options.flags, *flag_set.flags)
+        flags = (*self._options.flags, *flag_set.shown_flags)
         # The first sets are the most promising ones, and are compiled first.
         rank = 0 if flag_set.forms else len(earlier)
         niceness = min(_MOST_NICENESS, _NICENESS + _NICER * rank) if earlier else 0
-        is_default = not (flag_set.flags or spec)
+        is_default = flag_set.is_default and not spec
         pool = Pool(1, prepare_worker, (flags, True))
         with self._lock:
             if self._is_stopped:
@@ -426,7 +443,12 @@ class SetCompiler(ExitStack):
             # Form the dispatches, and compare them with those of the earlier sets.
             began = time.monotonic()
             source = pool.submit(
-                form_source, self._options, niceness, is_default, seconds=_MOST_SECONDS
+                form_source,
+                self._options,
+                flag_set.forms,
+                niceness,
+                is_default,
+                seconds=_MOST_SECONDS,
             ).result()
             if isinstance(source, str):
                 return source
@@ -473,20 +495,30 @@ _CUDA: Final = "cuda"
 
 def form_source(
     options: TuneOptions,
+    replacing: str,
     niceness: int,
     is_default: bool,  # noqa: FBT001 - pickled
 ) -> FormedSource | str:
-    """Form the dispatches of a program in this process; return what they are, or the first error."""
+    """Form the dispatches of a program with a spec of forms in this process; return what they are, or the first error."""
     global _formed  # noqa: PLW0603 - what the process is for
     os.nice(niceness)
     began = time.monotonic()
     try:
         run = _opened.enter_context(compiler_run(options.input, ()))
         first, problems = options.compile_from, dict[FormProblem, float]()
-        if is_default and options.forms and first < Phase.PREPROCESSING:
+        for_kernels: Mapping[KernelProblem, int] = {}
+        if is_default and first < Phase.PREPROCESSING and (options.forms or options.kernels):
             first = advance_to_abi(run, first)
-            problems = problems_in(run.module)
-        calls, saved = form_dispatches(run, first=first, sizes=options.sizes, options=options.calls)
+            problems = problems_in(run.module) if options.forms else problems
+            for_kernels = problems_of(run.module) if options.kernels else for_kernels
+        calls, saved, _ = form_replaced(
+            run,
+            [load_spec(replacing.encode())] if replacing else (),
+            first=first,
+            sizes=options.sizes,
+            options=options.calls,
+            machine=options.machine,
+        )
     except CompileError as failure:
         return failure.diagnostics[0].message
     targets = [dispatch.target for dispatch in find_dispatches(run.module)]
@@ -511,8 +543,9 @@ def form_source(
     formed = CompiledSource(b"", calls, 0.0, is_tiled, wrong_defaults)
     _formed = began, run, phase, saved, formed
     code = hashlib.sha256(str(text).encode()).hexdigest()
-    forms = _specs_of_forms(problems, targets[0]) if targets and targets[0] else ()
-    return FormedSource(code, backends, wrong_defaults, forms)
+    target = targets[0] if targets else None
+    forms = _specs_of_forms(problems, target) if target else ()
+    return FormedSource(code, backends, wrong_defaults, forms, target, for_kernels)
 
 
 def _specs_of_forms(

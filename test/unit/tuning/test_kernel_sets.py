@@ -1,0 +1,71 @@
+"""Sets with kernels: all of a program, all but one, and without those that lose in the whole program."""
+
+from __future__ import annotations
+
+from contraction_programs import contraction
+from kernel_specs import PTX
+
+from tuninglink.iree import Target
+from tuninglink.kernels import BuiltKernel, KernelCall, ProductProblem
+from tuninglink.replacing import spec
+from tuninglink.specs import load_spec
+from tuninglink.tuning.deciding import ConfidenceInterval
+from tuninglink.tuning.flag_sets import ChosenKernel, FlagSet, KernelChoice, SetResult
+
+HOPPER = Target.parse("h200")
+
+
+def kernel(size: int, speedup: float, work: float) -> ChosenKernel:
+    """Return a kernel, which is not run, for a product of some size."""
+    built = BuiltKernel(f"add{size}", "sm_80", PTX.encode(), (1, 1, 1), 128, 0)
+    return ChosenKernel(KernelCall(ProductProblem(contraction(size, 8, 24)), built), speedup, work)
+
+
+SMALL, MEDIUM, LARGE, SLOW = (
+    *(kernel(16, 4.0, 10), kernel(32, 2.0, 100), kernel(64, 2.0, 1000)),
+    kernel(128, 1.01, 1000),
+)
+
+
+def names(flag_set: FlagSet) -> list[str]:
+    """Return the kernels that a set has in its spec, in order."""
+    replacing = load_spec(flag_set.forms.encode()).replacing
+    assert replacing is not None
+    return list(dict.fromkeys(entry.form.split("'")[1] for entry in replacing.entries))
+
+
+def result(flag_set: FlagSet, speedup: float) -> SetResult:
+    return SetResult(flag_set, speedup=ConfidenceInterval(speedup, speedup, speedup))
+
+
+def test_sets_lack_one_of_the_kernels_that_gain_least() -> None:
+    choice = KernelChoice((LARGE, SMALL, MEDIUM, SLOW), HOPPER)
+    every, *without = choice.sets
+    assert names(every) == ["add64", "add16", "add32", "add128"]
+    assert every.name == f"4 kernels of {4 * len(PTX) / 1024:.3g} KiB"
+    # Gains are shares of the work: 1 - 1 / speedup.
+    left_out = [{*names(every)} - {*names(flag_set)} for flag_set in without]
+    assert left_out == [{"add16"}, {"add128"}, {"add32"}]
+    assert without[0].name.endswith(", without product_16x8x24_f16_f32")
+    assert not any(flag_set.is_default or flag_set.flags for flag_set in choice.sets)
+    assert len(KernelChoice((LARGE,), HOPPER).sets) == 1
+    assert not KernelChoice().sets
+
+
+def test_entries_are_bound_to_the_machine_and_come_before_forms() -> None:
+    forms = spec([kernel(256, 1.0, 1.0).call])
+    (flag_set,) = KernelChoice((LARGE,), HOPPER, forms).sets
+    assert names(flag_set) == ["add64", "add256"]
+    assert 'tuninglink.targets = ["sm_90"]' in flag_set.forms
+    assert f"0x{PTX.encode().hex().upper()}" in flag_set.forms
+
+
+def test_several_kernels_that_lose_are_left_out_together() -> None:
+    choice = KernelChoice((LARGE, SMALL, MEDIUM, SLOW), HOPPER)
+    every, small, slow, medium = choice.sets
+    results = [result(every, 2.0), result(small, 2.1), result(slow, 2.2), result(medium, 1.5)]
+    (refined,) = choice.refined(results)
+    assert names(refined) == ["add64", "add32"]
+    # One is left out by a set that was compared, and none if all gain.
+    assert not choice.refined([*results[:2], result(slow, 1.9), results[3]])
+    assert not choice.refined([result(every, 3.0), *results[1:]])
