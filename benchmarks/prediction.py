@@ -93,6 +93,15 @@ WORDS: Final = {
         "conv 1x64x28x28 64x3x3 i8 padding=1",
         "conv 1x128x14x14 256x1x1 i8",
     ),
+    "grouped": (
+        "conv 1x64x28x28 64x3x3 f32 padding=1 groups=8",
+        "conv 1x96x14x14 96x3x3 f32 padding=1 groups=3",
+        "conv 1x48x32x32 96x3x3 f32 padding=1 stride=2 groups=4",
+        "conv 1x120x20x20 120x3x3 f32 padding=1 groups=5",
+        "conv 1x160x16x16 160x5x5 f32 padding=2 groups=10",
+        "conv 2x40x24x24 80x3x3 f32 padding=1 groups=2",
+        "conv 1x256x8x8 256x3x3 f32 padding=1 groups=32",
+    ),
     "kernels": (
         "matmul 33x1000x257 f32",
         "matmul 250x90x700 f32 transpose_b",
@@ -641,17 +650,14 @@ def train_models(arguments: argparse.Namespace) -> None:
     model = train(measured, provenance, keep)
     arguments.output.write_bytes(model.dump())
     if folds is not None:
+        (folds / "all.json").write_bytes(model.dump())
+        names.update(dict.fromkeys(HELD_OUT, "all.json"))
         (folds / "folds.json").write_text(json.dumps(names))
     size = arguments.output.stat().st_size
     print(f"{provenance}: {len(measured)} problems, {size} bytes")
-    figures = [
-        Figures(
-            one.kind, one.best, one.gain, one.low - model.margins.get(one.kind, model.margins[""])
-        )
-        for one in selected
-    ]
+    figures = [Figures(one.kind, one.best, one.gain, one.low - model.margin) for one in selected]
     print_figures("left out in the calibration", figures)
-    print({kind: round(margin, 3) for kind, margin in model.margins.items()})
+    print(f"margin {model.margin:.3f}")
 
 
 @dataclass(frozen=True)

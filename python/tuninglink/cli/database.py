@@ -416,20 +416,19 @@ def selection_table(model: GainModel, selected: Sequence[Selection], stream: Tex
     rows = []
     for kind in sorted({one.kind for one in selected}):
         own = [one for one in selected if one.kind == kind]
-        margin = model.margins.get(kind, model.margins[""])
-        taken = [one for one in own if one.low > margin]
+        taken = [one for one in own if one.low > model.margin]
         won, possible = sum(one.gain for one in taken), sum(one.best for one in own)
         rows.append(
             (
-                *(kind, str(len(own)), f"{margin:.2f}", str(len(taken))),
+                *(kind, str(len(own)), str(len(taken))),
                 f"{won / possible:.0%}" if possible else "",
                 str(sum(one.is_loss for one in taken)),
                 f"{2 ** min((one.gain for one in taken), default=0.0):.2f}",
             )
         )
     what = f"{model.provenance.problems} problems, {model.provenance.trials} candidates"
-    title = f"{what}; predictions for problems of a group that was left out"
-    headings = ("kind", "problems", "margin", "predicted", "of the gain", "slower", "slowest")
+    title = f"{what}, margin {model.margin:.2f}; predictions for groups that were left out"
+    headings = ("kind", "problems", "predicted", "of the gain", "slower", "slowest")
     return render_table(headings, rows, title, stream)
 
 

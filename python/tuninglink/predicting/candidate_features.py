@@ -210,6 +210,9 @@ _REGISTERS: Final = 32
 _MOST_OPERANDS: Final = 4
 _UNKNOWN: Final = -1.0
 
+_PEELING: Final = "enable_loop_peeling"
+"""The knob of CPUs that peels the rest of a loop that its tile does not divide."""
+
 
 def problem_features(problem: SearchProblem) -> dict[str, float]:
     """Return the features that all candidates of a problem share."""
@@ -256,8 +259,44 @@ def schedule_features(problem: SearchProblem, candidate: Candidate) -> dict[str,
     if None not in problem.sizes and problem.operand_loops:
         tiles = _tiles(problem, tuple(candidate.knobs.items()))
         if tiles is not None:
-            result |= _nest_features(problem, *tiles)
+            is_peeled = bool(candidate.knobs.get(_PEELING))
+            result |= _nest_features(problem, *tiles) | _masks(problem, *tiles, is_peeled=is_peeled)
     return result
+
+
+def _masks(
+    problem: SearchProblem,
+    outer: list[int],
+    block: list[int],
+    inner: list[int],
+    *,
+    is_peeled: bool,
+) -> dict[str, float]:
+    """Return which loops have tiles that do not divide them, whose vectors are masked unless the rest is peeled off."""
+    output = problem.operand_loops[-1]
+    last = output[-1] if output else None
+    result = dict.fromkeys(("masked last", "masked rows", "masked steps"), 0.0)
+    vectors = []
+    for loop, size in enumerate(problem.sizes):
+        whole = size or 1
+        is_divided = not (whole % outer[loop] or outer[loop] % block[loop])
+        is_divided = is_divided and not block[loop] % inner[loop]
+        side = "steps" if loop not in output else "last" if loop == last else "rows"
+        vectors += [inner[loop]] if side == "rows" and inner[loop] > 1 else []
+        if not is_divided and inner[loop] > 1:
+            result[f"masked {side}"] += 1.0
+    masked = sum(result.values())
+    rows = sorted(vectors, reverse=True)
+    return result | {
+        "masked": masked,
+        "masked whole": 0.0 if is_peeled else masked,
+        "vector loops": float(len(rows)),
+        "vector rows": logarithm(rows[0] if rows else 1),
+        "vector steps": logarithm(
+            math.prod(inner[loop] for loop in range(len(inner)) if loop not in output)
+        ),
+        "vector last odd": float(last is not None and inner[last] & (inner[last] - 1) > 0),
+    }
 
 
 def _widths(problem: SearchProblem) -> list[float]:
@@ -362,9 +401,8 @@ def prediction_features(
 ) -> list[dict[str, float]]:
     """Return the features from which the gain of each candidate over the default is predicted."""
     shared = problem_features(problem)
-    own = schedule_features(problem, default)
     shared["default known"] = float(bool(default.knobs))
-    shared |= {f"default {name}": value for name, value in own.items()}
+    own = schedule_features(problem, default)
     result = []
     for candidate in candidates:
         schedule = schedule_features(problem, candidate)

@@ -1,4 +1,4 @@
-"""The model that predicts gains over the compiler's choice: boosted trees as plain arrays, and where shipped ones are."""
+"""The model that predicts gains over the compiler's choice: trees as plain arrays, and where shipped ones are."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 FORMAT: Final = "tuninglink.prediction"
 VERSION: Final = 1
 
-_DIGITS: Final = 3
-"""The digits of features after the decimal point."""
+THOUSANDTHS: Final = 1000
+
+_CAUTION: Final = 1.0
+"""How many standard deviations of the trees' guesses are subtracted from their mean."""
 
 _ABSENT: Final = -1.0
 """The value of a feature that a candidate lacks."""
@@ -38,26 +40,24 @@ _ABSENT: Final = -1.0
 
 @dataclass(frozen=True)
 class Trees:
-    """The sum of regression trees, whose nodes are in one table. A node is a leaf if its column is negative.
+    """Regression trees, whose nodes are in one table. All numbers are in thousandths.
 
     Attributes:
         roots: the root of each tree.
         columns: the column of the feature that a node compares; negative in a leaf.
-        thresholds: values up to this one go left; in a leaf, the value of the leaf.
+        values: features up to this one go left; in a leaf, the value of the leaf.
         left: the node on the left of each.
         right: the node on the right of each.
-        base: the value without any tree.
     """
 
     roots: Integers
     columns: Integers
-    thresholds: Floats
+    values: Integers
     left: Integers
     right: Integers
-    base: float
 
-    def values(self, table: Floats) -> Floats:
-        """Return the value of each row of a table of features."""
+    def leaves(self, table: Integers) -> Floats:
+        """Return the value that each tree has for each row of a table of features."""
         rows = np.arange(len(table))[:, None]
         nodes = np.broadcast_to(self.roots, (len(table), len(self.roots)))
         while True:
@@ -65,10 +65,10 @@ class Trees:
             inner = columns >= 0
             if not inner.any():
                 break
-            compared = table[rows, np.maximum(columns, 0)] <= self.thresholds[nodes]
-            following = np.where(compared, self.left[nodes], self.right[nodes])
+            goes_left = table[rows, np.maximum(columns, 0)] <= self.values[nodes]
+            following = np.where(goes_left, self.left[nodes], self.right[nodes])
             nodes = np.where(inner, following, nodes)
-        result: Floats = self.thresholds[nodes].sum(axis=1) + self.base
+        result: Floats = self.values[nodes] / THOUSANDTHS
         return result
 
 
@@ -114,16 +114,16 @@ class GainModel:
 
     Attributes:
         names: the features, in the order of the columns.
-        expected: the trees of the expected gain.
-        low: the trees of a low quantile of the gain.
-        margins: what is subtracted from the low quantile for the lower bound, by kind of operation; "" for all others.
+        trees: randomized trees, each of which guesses the gain.
+        margin: what is subtracted for the lower bound.
+        forms: the forms of the problems that it was trained on; see `form_of`. For others, there is no lower bound.
         provenance: what it was trained on.
     """
 
     names: tuple[str, ...]
-    expected: Trees
-    low: Trees
-    margins: Mapping[str, float]
+    trees: Trees
+    margin: float
+    forms: frozenset[str]
     provenance: Provenance = field(default_factory=Provenance)
 
     def gains(
@@ -132,13 +132,20 @@ class GainModel:
         """Predict the gains of candidates over the default, whose own gain is 0."""
         if not candidates:
             return Gains(np.zeros(0), np.zeros(0))
-        table = feature_table(prediction_features(problem, default, candidates), self.names)
-        margin = self.margins.get(problem.kind, self.margins[""])
-        expected, lower = self.expected.values(table), self.low.values(table) - margin
-        lower = np.minimum(lower, expected)
+        described = prediction_features(problem, default, candidates)
+        expected, cautious = self.guesses(feature_table(described, self.names))
+        lower = cautious - self.margin
+        if form_of(problem) not in self.forms:
+            lower[:] = -np.inf
         same = [candidate.key == default.key for candidate in candidates]
         expected[same], lower[same] = 0.0, 0.0
         return Gains(expected, lower)
+
+    def guesses(self, table: Integers) -> tuple[Floats, Floats]:
+        """Return the mean guess of the trees for each row, and a lower one where they disagree."""
+        leaves = self.trees.leaves(table)
+        mean, deviation = leaves.mean(axis=1), leaves.std(axis=1)
+        return mean, mean - _CAUTION * deviation
 
     def dump(self) -> bytes:
         """Return the model as a JSON document with a line for each array."""
@@ -146,15 +153,12 @@ class GainModel:
             "format": FORMAT,
             "version": VERSION,
             "provenance": asdict(self.provenance),
-            "margins": dict(self.margins),
+            "margin": self.margin,
+            "forms": sorted(self.forms),
             "names": list(self.names),
+            "columns": self.trees.columns.tolist(),
+            "values": self.trees.values.tolist(),
         }
-        for name, trees in (("expected", self.expected), ("low", self.low)):
-            document |= {
-                f"{name} base": trees.base,
-                f"{name} columns": trees.columns.tolist(),
-                f"{name} thresholds": trees.thresholds.tolist(),
-            }
         lines = (
             f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}"
             for key, value in document.items()
@@ -172,33 +176,40 @@ class GainModel:
             document = json.loads(content)
             if (document["format"], document["version"]) != (FORMAT, VERSION):
                 raise ValueError(f"version {document['version']}")
-            return cls(
-                tuple(document["names"]),
-                _read_trees(document, "expected"),
-                _read_trees(document, "low"),
-                {str(kind): float(margin) for kind, margin in document["margins"].items()},
-                Provenance(**document["provenance"]),
-            )
+            names, columns = tuple(document["names"]), document["columns"]
+            if any(not -1 <= column < len(names) for column in columns):
+                raise ValueError("a column has no name")
+            provenance = Provenance(**document["provenance"])
+            trees = trees_of(columns, document["values"])
+            forms = frozenset(map(str, document["forms"]))
+            return cls(names, trees, float(document["margin"]), forms, provenance)
         except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as failure:
             reason = reason_for_user(failure)
             message = f"this is not a model of gains of version {VERSION}: {reason}"
             raise TuninglinkError(error(message)) from None
 
 
-def feature_table(described: Sequence[Mapping[str, float]], names: Sequence[str]) -> Floats:
-    """Return features as a table with a column for each name, rounded so that thresholds can be written with few digits."""
+def form_of(problem: SearchProblem) -> str:
+    """Return the form of a problem: its kind, the roles of its loops, and its first element type."""
+    element = next(iter(problem.element_types), "")
+    return ", ".join((problem.kind, *sorted(problem.roles), element))
+
+
+def feature_table(described: Sequence[Mapping[str, float]], names: Sequence[str]) -> Integers:
+    """Return features in thousandths, as a table with a column for each name."""
     rows = [[row.get(name, _ABSENT) for name in names] for row in described]
-    return np.array(rows, np.float64).round(_DIGITS)
+    table = np.array(rows, np.float64).reshape(len(described), len(names))
+    return np.rint(table * THOUSANDTHS).astype(np.int64)
 
 
-def trees_of(columns: Sequence[int], thresholds: Sequence[float], base: float) -> Trees:
+def trees_of(columns: Sequence[int], values: Sequence[int]) -> Trees:
     """Return trees whose nodes are listed in depth-first order, each before its left part and then its right one.
 
     Raises:
-        ValueError: the last tree is not complete, or the lists are not of equal length.
+        ValueError: the last tree is not complete, there is none, or the lists are not of equal length.
     """
-    if len(columns) != len(thresholds):
-        raise ValueError("columns and thresholds are of different length")
+    if len(columns) != len(values) or not columns:
+        raise ValueError("columns and values are of different length")
     left, right = np.zeros(len(columns), np.int64), np.zeros(len(columns), np.int64)
     roots: list[int] = []
     waiting: list[int] = []  # nodes whose right part is still to come
@@ -216,22 +227,8 @@ def trees_of(columns: Sequence[int], thresholds: Sequence[float], base: float) -
             is_new = True
     if waiting or not is_new:
         raise ValueError("a tree is not complete")
-    return Trees(
-        np.array(roots, np.int64),
-        np.array(columns, np.int64),
-        np.array(thresholds, np.float64),
-        left,
-        right,
-        base,
-    )
-
-
-def _read_trees(document: Mapping[str, Any], name: str) -> Trees:
-    columns, thresholds = document[f"{name} columns"], document[f"{name} thresholds"]
-    names = len(document["names"])
-    if any(not -1 <= column < names for column in columns):
-        raise ValueError("a column has no name")
-    return trees_of(columns, thresholds, float(document[f"{name} base"]))
+    own, compared = np.array(columns, np.int64), np.array(values, np.int64)
+    return Trees(np.array(roots, np.int64), own, compared, left, right)
 
 
 # --- Shipped models ------------------------------------------------------------------------------------------

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tuninglink.predicting.candidate_features import prediction_features
-from tuninglink.predicting.model import GainModel, Provenance, Trees, feature_table, trees_of
+from tuninglink.predicting.model import (
+    THOUSANDTHS,
+    GainModel,
+    Provenance,
+    Trees,
+    feature_table,
+    form_of,
+    trees_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +27,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate, SearchProblem
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -41,17 +51,14 @@ class MeasuredGains:
 MOST_GAIN: Final = 4.0
 """Gains and losses beyond this one count as this one: what is 16 times slower need not be told from what is worse."""
 
-_LOW: Final = 0.2
-"""The quantile of the gain that the lower bound begins with."""
-
-_ROUNDS: Final = 250
-_LEAVES: Final = 16
+_TREES: Final = 50
+_LEAST_LEAF: Final = 16
 _SEED: Final = 0
 
 
 @dataclass(frozen=True)
 class Table:
-    """The features of measured candidates, a row each.
+    """The features of pairs of measured candidates, a row each: the gain of one over the other.
 
     Attributes:
         names: the features.
@@ -59,92 +66,97 @@ class Table:
         gains: the gains.
         weights: the weights of the rows: problems count alike.
         problems: the number of the problem of each row.
+        are_over_default: whether the other candidate is the compiler's choice.
     """
 
     names: tuple[str, ...]
-    rows: Floats
+    rows: Integers
     gains: Floats
     weights: Floats
     problems: NDArray[np.int64]
+    are_over_default: NDArray[np.bool_]
 
     @classmethod
     def of(cls, measured: Sequence[MeasuredGains]) -> Table:
-        """Describe the candidates of all problems, the default of each among them."""
+        """Describe all candidates beside the default of their problem, which is the first, and some beside others.
+
+        Fast candidates stand in for defaults, of which each problem has only one.
+        """
+        chance = np.random.default_rng(_SEED)
         described: list[Mapping[str, float]] = []
         gains: list[float] = []
+        weights: list[float] = []
         problems: list[int] = []
+        are_over_default: list[bool] = []
         for number, one in enumerate(measured):
             candidates = (one.default, *one.candidates)
-            described += prediction_features(one.problem, one.default, candidates)
-            gains += [0.0, *one.gains]
-            problems += [number] * len(candidates)
+            own = np.clip([0.0, *one.gains], -MOST_GAIN, MOST_GAIN)
+            # Candidates near the fastest of a problem matter most.
+            near = (0.25 + np.exp2(own - own.max())) / len(own)
+            fast = np.argsort(-own)[: max(2, int(_FAST * len(own)))]
+            others = chance.choice(fast, min(_OTHERS, len(fast)), replace=False)
+            for other in (0, *(int(other) for other in others if other)):
+                count = min(_PAIRED, len(own)) if other else len(own)
+                chosen = sorted(chance.choice(len(own), count, replace=False).tolist())
+                pair = [candidates[position] for position in chosen]
+                described += prediction_features(one.problem, candidates[other], pair)
+                gains += [float(own[position] - own[other]) for position in chosen]
+                weights += [float(near[position]) * (0.5 if other else 1.0) for position in chosen]
+                problems += [number] * len(pair)
+                are_over_default += [not other] * len(pair)
         names = sorted({name for row in described for name in row})
         rows = feature_table(described, names)
         # What never differs tells nothing.
         varied = (rows != rows[:1]).any(axis=0)
-        known = np.clip(np.array(gains), -MOST_GAIN, MOST_GAIN)
-        own = np.array(problems)
-        # Candidates near the fastest of a problem matter most.
-        best = np.array([known[own == number].max() for number in range(len(measured))])
-        near = 0.25 + np.exp2(known - best[own])
-        counts = np.bincount(own, near)
-        kept = tuple(name for name, is_varied in zip(names, varied, strict=True) if is_varied)
-        return cls(kept, rows[:, varied], known, near / counts[own], own)
+        return cls(
+            tuple(name for name, is_varied in zip(names, varied, strict=True) if is_varied),
+            rows[:, varied],
+            np.clip(np.array(gains), -MOST_GAIN, MOST_GAIN),
+            np.array(weights),
+            np.array(problems),
+            np.array(are_over_default),
+        )
 
     def of_problems(self, numbers: Iterable[int]) -> NDArray[np.bool_]:
         """Return which rows belong to problems."""
         return np.isin(self.problems, list(numbers))
 
 
-def fit(table: Table, chosen: NDArray[np.bool_], quantile: float | None = None) -> Any:
-    """Return scikit-learn's boosted trees for the mean, or a quantile, of the gains of rows of a table."""
-    from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 - takes a second to load
-    from threadpoolctl import (  # type: ignore[import-untyped]  # noqa: PLC0415 - likewise
-        threadpool_limits,
+_FAST: Final = 2 / 3
+_OTHERS: Final = 3
+_PAIRED: Final = 30
+"""The part of the candidates that stand in for the default, how many do, and the candidates beside each of them."""
+
+
+def fit(table: Table, chosen: NDArray[np.bool_]) -> Any:
+    """Return scikit-learn's extremely randomized trees for the gains of rows of a table."""
+    from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415 - takes a second to load
+
+    regressor = ExtraTreesRegressor(
+        _TREES, min_samples_leaf=_LEAST_LEAF, max_features=0.4, random_state=_SEED
     )
-
-    options: dict[str, Any] = {"loss": "squared_error"}
-    if quantile is not None:
-        options = {"loss": "quantile", "quantile": quantile}
-    regressor = HistGradientBoostingRegressor(
-        **options,
-        max_iter=_ROUNDS,
-        learning_rate=0.06,
-        max_leaf_nodes=_LEAVES,
-        min_samples_leaf=12,
-        l2_regularization=1.0,
-        max_features=0.3,
-        random_state=_SEED,
-    )
-    # Its threads wait actively for each other, which takes many times as long on a machine with other work.
-    with threadpool_limits(1):
-        regressor.fit(table.rows[chosen], table.gains[chosen], table.weights[chosen])
-    return regressor
-
-
-_DIGITS: Final = 5
-"""The digits of thresholds after the decimal point: a threshold is between two features, which have three."""
+    return regressor.fit(table.rows[chosen], table.gains[chosen], table.weights[chosen])
 
 
 def exported(regressor: Any) -> Trees:
-    """Return the trees of scikit-learn's regressor as plain arrays."""
+    """Return the trees of scikit-learn's regressor as plain arrays.
+
+    Features are whole numbers, so that a threshold may be rounded down.
+    """
     columns: list[int] = []
-    thresholds: list[float] = []
-    for (predictor,) in regressor._predictors:  # noqa: SLF001 - has no other access to its trees
-        nodes = predictor.nodes
-
-        def add(number: int, nodes: Any = nodes) -> None:
-            node = nodes[number]
-            is_leaf = bool(node["is_leaf"])
-            columns.append(-1 if is_leaf else int(node["feature_idx"]))
-            thresholds.append(float(node["value"] if is_leaf else node["num_threshold"]))
+    values: list[int] = []
+    for estimator in regressor.estimators_:
+        tree = estimator.tree_
+        waiting = [0]
+        while waiting:
+            node = waiting.pop()
+            is_leaf = tree.children_left[node] < 0
+            value = THOUSANDTHS * tree.value[node, 0, 0] if is_leaf else tree.threshold[node]
+            columns.append(-1 if is_leaf else int(tree.feature[node]))
+            values.append(round(value) if is_leaf else math.floor(value))
             if not is_leaf:
-                add(int(node["left"]))
-                add(int(node["right"]))
-
-        add(0)
-    (base,) = regressor._baseline_prediction.ravel()  # noqa: SLF001
-    return trees_of(columns, [round(value, _DIGITS) for value in thresholds], float(base))
+                waiting += [int(tree.children_right[node]), int(tree.children_left[node])]
+    return trees_of(columns, values)
 
 
 # --- Calibration ---------------------------------------------------------------------------------------------
@@ -162,7 +174,7 @@ class Selection:
         number: the number of the problem.
         kind: its kind of operation.
         expected: the expected gain of the selected candidate.
-        low: the low quantile of its gain.
+        low: the cautious guess of its gain.
         gain: its measured gain.
         best: the gain of the best measured candidate, at least 0.
     """
@@ -182,7 +194,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Fold:
-    """A model that was trained without some groups, with margins of 0, and what it selects for their problems."""
+    """A model that was trained without some groups, with a margin of 0, and what it selects for their problems."""
 
     groups: frozenset[str]
     model: GainModel
@@ -198,51 +210,44 @@ def folds_of(measured: Sequence[MeasuredGains], table: Table) -> Iterator[Fold]:
         kept = ~table.of_problems(out)
         if not kept.any():
             continue
-        mean, low = exported(fit(table, kept)), exported(fit(table, kept, _LOW))
+        inside = [one for number, one in enumerate(measured) if number not in out]
+        forms = frozenset(form_of(one.problem) for one in inside)
+        model = GainModel(table.names, exported(fit(table, kept)), 0.0, forms)
         selected = []
         for number in out:
-            rows = table.of_problems([number])
-            expected, lowest = mean.values(table.rows[rows]), low.values(table.rows[rows])
+            rows = table.of_problems([number]) & table.are_over_default
+            expected, low = model.guesses(table.rows[rows])
             gains = table.gains[rows]
-            best = 1 + int(np.argmax(lowest[1:]))  # the first is the default
+            best = 1 + int(np.argmax(low[1:]))  # the first is the default
+            if form_of(measured[number].problem) not in forms:
+                low[:] = -math.inf
+            chosen = float(expected[best]), float(low[best]), float(gains[best])
             kind, most = measured[number].problem.kind, float(gains.max())
-            chosen = float(expected[best]), float(lowest[best]), float(gains[best])
             selected.append(Selection(number, kind, *chosen, most))
-        yield Fold(left_out, GainModel(table.names, mean, low, {"": 0.0}), tuple(selected))
+        yield Fold(left_out, model, tuple(selected))
 
 
-def margins_of(selected: Sequence[Selection], losses: float = 0.01) -> dict[str, float]:
-    """Return margins for which at most a part of the selected candidates with a positive bound is slower than the default.
-
-    The bound of the candidate with the largest low quantile is calibrated, as a maximum of predictions is too high on
-    average. Kinds with few problems share a margin.
-    """
-    result = {"": _margin(selected, losses)}
-    kinds = sorted({one.kind for one in selected})
-    for kind in kinds:
-        own = [one for one in selected if one.kind == kind]
-        if len(own) >= _FEWEST:
-            result[kind] = max(_margin(own, losses), 0.0)
-    return result
-
-
-_FEWEST: Final = 25
 _LOSS: Final = -0.03
 """The gain below which a candidate counts as a loss: two percent, which is the noise of a measurement."""
 
 
-def _margin(selected: Sequence[Selection], losses: float) -> float:
-    """Return the least margin with which the losses are rare among the selections that it leaves."""
+def margin_of(selected: Sequence[Selection], losses: float = 0.01) -> float:
+    """Return the least margin with which losses are rare among the selections whose lower bound it leaves positive.
+
+    The guess for the selected candidate is calibrated, as a maximum of guesses is too high on average. One loss may always
+    be left, as it may be one of measurement.
+
+    Args:
+        selected: the selections, for problems that the models were not trained on.
+        losses: the largest part of losses.
+    """
     margin = 0.0
-    for one in sorted(selected, key=lambda one: -one.low):
-        left = [other for other in selected if other.low > margin]
-        lost = sum(other.is_loss for other in left)
-        if lost <= losses * len(left):
-            break
-        worst = min(other.low for other in left if other.is_loss)
-        margin = worst + 1e-6
-        del one
-    return margin
+    while True:
+        left = [one for one in selected if one.low > margin]
+        lost = [one.low for one in left if one.is_loss]
+        if len(lost) <= max(1.0, losses * len(left)):
+            return margin
+        margin = min(lost)
 
 
 def train(
@@ -272,7 +277,7 @@ def train(
     return GainModel(
         table.names,
         exported(fit(table, everything)),
-        exported(fit(table, everything, _LOW)),
-        margins_of(selected),
+        margin_of(selected),
+        frozenset(form_of(one.problem) for one in measured),
         provenance,
     )
