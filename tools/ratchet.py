@@ -57,11 +57,10 @@ LIMITS: Final = {
     "scaffolding": (860, 27),
     "runner": (720, 28),
     "kernels": (1236, 62),
-    "predicting": (931, 28),
-    "mean": (0, 0),
+    "predicting": (971, 28),
     "files": (0, 0),
     "doctor": (244, 9),
-    "cli": (5486, 198),
+    "cli": (5485, 198),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
