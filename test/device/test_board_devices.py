@@ -35,7 +35,6 @@ from tuning_programs import matmul
 from tuninglink.compiler import compile_flags
 from tuninglink.devices import (
     BoardDevice,
-    Caches,
     DeviceError,
     DeviceProcess,
     Devices,
@@ -327,7 +326,7 @@ def test_a_dispatch_that_does_not_fit_on_the_board_loses_only_itself(
     settings = TuningSettings(trials=2, runs_model=False, timeout=PATIENCE)
     with small_directory(place, 2) as command:
         device = uri(place, shlex.join(command))
-        with Devices([device], Settings(caches=Caches.WARM), PATIENCE) as devices:
+        with Devices([device], Settings(), PATIENCE) as devices:
             result = tune_here(program, None, devices, compiler, settings=settings)
         assert list(place.iterdir()) == []
     (task,) = result.tasks
