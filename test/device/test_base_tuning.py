@@ -23,6 +23,7 @@ from tuninglink.tuning.flag_sets import (
     Listener,
     TunedSet,
     choose_flags,
+    flag_sets,
 )
 
 if TYPE_CHECKING:
@@ -211,6 +212,38 @@ def test_a_set_is_kept_under_which_a_program_compiles_that_does_not_otherwise(
         assert choice.result.flags == (exact,)
     assert "without further flags, 'func.func' op exceeded stack" in choice.result.reason
     assert not choice.contestants([])
+
+
+ATTENTION = """
+func.func @main(%query: tensor<2x40x16xf32>, %key: tensor<2x48x16xf32>, %value: tensor<2x48x16xf32>)
+    -> tensor<2x40x16xf32> {
+  %scale = arith.constant 0.25 : f32
+  %empty = tensor.empty() : tensor<2x40x16xf32>
+  %result = iree_linalg_ext.attention <{indexing_maps = [
+      affine_map<(b, m, n, k, j) -> (b, m, k)>, affine_map<(b, m, n, k, j) -> (b, j, k)>,
+      affine_map<(b, m, n, k, j) -> (b, j, n)>, affine_map<(b, m, n, k, j) -> ()>,
+      affine_map<(b, m, n, k, j) -> (b, m, n)>]}>
+      ins(%query, %key, %value, %scale : tensor<2x40x16xf32>, tensor<2x48x16xf32>, tensor<2x48x16xf32>, f32)
+      outs(%empty : tensor<2x40x16xf32>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<2x40x16xf32>
+  return %result : tensor<2x40x16xf32>
+}
+"""
+
+
+def test_forms_follow_the_first_set_on_a_cpu(tmp_path: Path) -> None:
+    program = tmp_path / "attention.mlir"
+    program.write_text(ATTENTION)
+    options = parse_tune_arguments(
+        [str(program), "--device=local-sync", "--budget=3000s", *COMPILE]
+    )
+    with choose_flags(options, Listener(), time.monotonic() + 3000.0) as choice:
+        names = [result.flag_set.name for result in choice.result.results]
+    first, *others = (each.name for each in flag_sets("llvm-cpu", "", [], program=str(program)))
+    assert names[:2] == [first, "attention as products, data tiling"]
+    assert names[3:] == others
 
 
 SLOW = """

@@ -22,6 +22,7 @@ from device_benchmarks import (
     HANG,
     LAYOUT,
     OVERRUN,
+    READ_BEYOND,
     SLOW_DOUBLE,
     VERY_SLOW_DOUBLE,
     WRONG,
@@ -168,6 +169,13 @@ def test_a_write_out_of_bounds_is_found_and_placed(device: DeviceProcess) -> Non
     message = failure(answer, FailureKind.OUT_OF_BOUNDS)
     output = LAYOUT.bindings[1]
     assert f"the first at byte {output.offset + output.byte_length}, after binding 1" in message
+
+
+def test_a_read_beyond_an_operand_is_found_also_times_zero(device: DeviceProcess) -> None:
+    answer = device.compare(benchmark(READ_BEYOND), benchmark(DOUBLE))
+    message = failure(answer, FailureKind.WRONG)
+    assert message.startswith("binding 1: 1 of 64 elements differ, most at [7, 7]: nan")
+    assert message.endswith("it may read beyond an operand, where there are NaNs")
 
 
 def test_a_module_that_is_none_costs_itself(device: DeviceProcess) -> None:

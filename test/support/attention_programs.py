@@ -133,7 +133,36 @@ def attended(
     problem: Attention, inputs: Sequence[np.ndarray[Any, Any]], scale: float | None = None
 ) -> np.ndarray[Any, Any]:
     """Return the result of an attention in double precision."""
-    query, key, value, *masks = (tensor.astype(np.float64) for tensor in inputs)
+    loops, scores = problem.operands, f"{problem.outer}mj"
+    numbers = _scores(problem, inputs, scale)
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(numbers - numbers.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+    return np.einsum(f"{scores},{loops[2]}->{loops[-1]}", weights, inputs[2].astype(np.float64))
+
+
+def rounding(
+    problem: Attention, inputs: Sequence[np.ndarray[Any, Any]], scale: float | None = None
+) -> np.ndarray[Any, Any]:
+    """Return how far the elements of a result may be off because scores are rounded to f32.
+
+    A score s is the sum of a product and a mask, both times log2(e): two roundings, each by 2**-24 of it at most. So the
+    logarithm of a weight is off by 2**-23 of the largest s of its row, and a mean of values by twice that, times the
+    largest value. Scores of -65504 give 0.016; scores of about 10 give less than rounding elsewhere.
+    """
+    numbers = _scores(problem, inputs, scale)
+    largest = np.abs(numbers).max(-1, where=np.isfinite(numbers), initial=0.0)
+    value = float(np.abs(inputs[2].astype(np.float64)).max(initial=0.0))
+    sizes = np.ones([problem.loop_sizes["n"]])
+    bounds = 2 * 2.0**-23 * value * largest
+    return np.einsum(f"{problem.outer}m,n->{problem.operands[-1]}", bounds, sizes)
+
+
+def _scores(
+    problem: Attention, inputs: Sequence[np.ndarray[Any, Any]], scale: float | None
+) -> np.ndarray[Any, Any]:
+    """Return the scaled and masked scores of an attention in double precision, keys last."""
+    query, key, _, *masks = (tensor.astype(np.float64) for tensor in inputs)
     loops = problem.operands
     scores = f"{problem.outer}mj"
     if scale is None:
@@ -146,10 +175,7 @@ def attended(
         numbers = numbers + np.einsum(
             f"{problem.mask},{scores}->{scores}", mask, np.ones_like(numbers)
         )
-    with np.errstate(invalid="ignore"):
-        weights = np.exp(numbers - numbers.max(-1, keepdims=True))
-        weights /= weights.sum(-1, keepdims=True)
-    return np.einsum(f"{scores},{loops[2]}->{loops[-1]}", weights, value)
+    return numbers
 
 
 def loaded(program: str, spec: Path | None = None) -> Any:

@@ -72,6 +72,17 @@ OVERRUN: Final = f"""{DOUBLE}
   hal.buffer.store<%buffer : !hal.buffer>[%beyond] value(%w : f32)"""
 """Writes one element too many."""
 
+READ_BEYOND: Final = """
+  %v = hal.buffer.load<%buffer : !hal.buffer>[%source] : f32
+  %beyond = arith.addi %source, %c4 : index
+  %next = hal.buffer.load<%buffer : !hal.buffer>[%beyond] : f32
+  %times = arith.constant 1.0e-30 : f32
+  %nothing = arith.mulf %next, %times : f32
+  %twice = arith.addf %v, %v : f32
+  %w = arith.addf %twice, %nothing : f32
+  hal.buffer.store<%buffer : !hal.buffer>[%result] value(%w : f32)"""
+"""Reads one element too many, and multiplies it by nearly zero: the VM folds a product with zero."""
+
 HANG: Final = """
   cf.br ^again
 ^again:

@@ -59,18 +59,16 @@ class ElementDifferences:
         if self.agrees:
             return f"all of {self.count} elements agree"
         place = ", ".join(map(str, self.index))
+        is_nan = math.isnan(self.actual) and not math.isnan(self.expected)
         return (
             f"{self.wrong} of {self.count} elements differ, most at [{place}]: {self.actual:g}, "
             f"expected {self.expected:g} (tolerance {self.tolerance:.2g})"
-        )
+        ) + ("; it may read beyond an operand, where there are NaNs" if is_nan else "")
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs of one iteration of a benchmark: the bytes of each binding that it writes.
-
-    A write out of bounds is a violation, in words.
-    """
+    """The bytes of each binding that an iteration of a benchmark writes, and a violation: a write out of bounds, in words."""
 
     bindings: dict[int, Bytes]
     violation: str | None
@@ -256,8 +254,9 @@ def _root_mean_square(values: np.ndarray) -> float:
 
 # --- Inputs of benchmarks: random nonzero values, with or without a small perturbation, and canaries in the guards
 
-CANARY: Final = np.frombuffer(b"\xa5\x5a\xc3\x96", np.uint8)
-"""The content of guards. Four different bytes reveal a write that is shifted by one to three bytes."""
+CANARY: Final = np.frombuffer(b"\x9a\x7f\xf5\xff", np.uint8)
+"""The content of guards. Four different bytes reveal a write that is shifted by one to three bytes. They are a NaN in any type
+of 16 bits and more, which reveals a read beyond an operand, also if that is multiplied by zero, as in padded reductions."""
 
 _PERIOD: Final = 1_048_583
 """The number of elements that are drawn, and repeated: a prime, so that no two rows or columns of a large binding are alike."""

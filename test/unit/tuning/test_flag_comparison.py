@@ -32,6 +32,7 @@ from tuninglink.tuning.flag_sets import (
     SetResult,
     TunedSet,
 )
+from tuninglink.tuning.flag_sets.choice import compile_alone
 from tuninglink.workers import finished
 
 if TYPE_CHECKING:
@@ -759,3 +760,30 @@ def test_a_set_that_left_early_is_tuned_only_if_it_is_surely_as_fast() -> None:
     sure = replace(sure, speedup=ConfidenceInterval(1.05, 1.1, 1.2))
     both = FlagsResult((TILED, early, sure), TILED)
     assert [base.name for base in tuning_bases(both, 300.0, 5.0)] == ["tiled", "sure"]
+
+
+WITH_FORMS = FlagSet("forms", ("--forms",), forms="module {}")
+FIRST_SET = FlagSet("data tiling", ("--tiled",))
+
+
+@pytest.mark.parametrize("are_formed", [True, False])
+@pytest.mark.parametrize("compile_seconds", [0.05, 10.0])
+def test_forms_take_a_tenth_more_on_a_cpu_if_they_may_compile_in_it(
+    *, are_formed: bool, compile_seconds: float
+) -> None:
+    began, waiting = time.monotonic(), Future[CompiledSource | str]()
+    done = {DEFAULT: job(COMPILED), FIRST_SET: job(CompiledSource(b"", CALLS, compile_seconds))}
+    other: Future[CompiledSource | str] = job(COMPILED) if are_formed else waiting
+    seconds = compile_alone(done | {WITH_FORMS: other}, began, 0.01, 1.0)
+    took = time.monotonic() - began
+    if are_formed or compile_seconds > 1:
+        assert seconds < 0.05
+    else:
+        assert 0.1 <= seconds <= took + 0.01
+
+
+def test_the_first_set_is_awaited_for_a_quarter_of_the_time_on_a_cpu_and_forms_are_not() -> None:
+    began, waiting = time.monotonic(), Future[CompiledSource | str]()
+    compiling = {FIRST_SET: waiting, WITH_FORMS: waiting}
+    seconds = compile_alone({DEFAULT: job(COMPILED)} | compiling, began, 0.01, 0.4)
+    assert 0.1 + 0.04 <= seconds <= time.monotonic() - began + 0.04

@@ -29,6 +29,7 @@ from tuninglink.programs import (
     BufferLayout,
     Failure,
     FailureKind,
+    element_type,
     is_float,
 )
 from tuninglink.tuning.deciding import (
@@ -458,6 +459,24 @@ def test_a_canary_sees_every_byte_outside_of_outputs(place: int) -> None:
         where = "before binding 0" if place < 64 else f"after binding {int(place >= 256)}"
         assert found == f"1 bytes written out of bounds, the first at byte {place}, {where}"
     assert set(outputs_of(layout, after)) == {1}
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64"])
+def test_values_beyond_operands_are_not_numbers(name: str) -> None:
+    dtype = element_type(name)
+    assert dtype is not None
+    binding = Binding(Access.READ, name, (16,), 64, 16 * dtype.itemsize)
+    layout = BufferLayout((binding,), stride=320, guard=64)
+    whole = make_inputs(layout).view(dtype).astype(np.float64)
+    inside = slice(64 // dtype.itemsize, 64 // dtype.itemsize + 16)
+    assert np.isfinite(whole[inside]).all()
+    whole[inside] = np.nan
+    assert np.isnan(whole).all()
+    # A read beyond an operand, also times zero, is the likely cause of a NaN.
+    actual, expected = np.zeros((2, 16), dtype)
+    actual[3] = np.nan
+    found = compare(binding, actual.view(np.uint8), expected.view(np.uint8))
+    assert str(found).endswith("it may read beyond an operand, where there are NaNs")
 
 
 def test_changes_of_a_long_input_are_counted_from_the_first() -> None:

@@ -74,8 +74,8 @@ if TYPE_CHECKING:
 
 _PART: Final = 0.1
 _SLOW_PART: Final = 0.25
-"""The largest fractions of the budget for comparing sets of flags before tuning, unless there is no other work: usually, and
-on a CPU if no set compiles in that time. There, sets gain most, and nothing compiles while dispatches are measured."""
+"""The largest fractions of the budget for comparing sets before tuning, unless there is no other work: usually, and on a CPU
+if no set compiles in that time, where sets gain most. There, the first set with forms may take another `_PART`."""
 
 _AWAITED_PART: Final = 0.25
 """The fraction of the budget by which the program has been called once, and forms, and sets that avoid wrong defaults, are
@@ -429,18 +429,18 @@ def _compare(
     if backends and backends[0] != backend:
         (backend, *_), sets = backends, _sets(backends[0], options)
         jobs = {DEFAULT: jobs[DEFAULT]}
-    # Forms change most: they are compared first.
-    forms = compiler.form_sets() if backends and not options.only_flags else []
+    first, forms = sets[:1], compiler.form_sets() if backends and not options.only_flags else []
     kernels = _choose_kernels(compiler, options, backend, listener, _KERNEL_PART * left)
     kernels = replace(kernels, others=forms[0].forms if forms else "")
     sets = [*kernels.sets, *forms, *sets]
     if options.kernels:  # The sets have a part of what is left.
         left -= time.monotonic() - began
         began, seconds = time.monotonic(), seconds if options.only_flags else _PART * left
-    jobs |= {flag_set: compiler.submit(flag_set) for flag_set in sets if flag_set not in jobs}
-    jobs = {flag_set: jobs[flag_set] for flag_set in (DEFAULT, *sets)}
     uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
     is_local = driver_of(uri) in LOCAL_DRIVERS
+    # Forms change most on a GPU. On a CPU, the first set does.
+    sets = [*first, *(each for each in sets if each not in first)] if is_local else sets
+    jobs = {each: jobs.get(each) or compiler.submit(each) for each in (DEFAULT, *sets)}
     latest = began + (seconds if is_local else max(seconds, _AWAITED_PART * left))
     if not sets or (is_local and backends is None):
         compiler.stop()
@@ -450,7 +450,7 @@ def _compare(
     try:
         with _device(uri, options) as device:
             if is_local:
-                seconds = _compile_alone([*jobs.values()], began, seconds, left)
+                seconds = compile_alone(jobs, began, seconds, left)
                 compiler.stop()
             elif driver_of(uri) in COMPILING_DRIVERS:
                 _load_ahead([*jobs.values()], uri, options, opened)
@@ -532,17 +532,22 @@ def _load_ahead(jobs: Sequence[Job], uri: str, options: TuneOptions, opened: Exi
         job.add_done_callback(load)
 
 
-def _compile_alone(jobs: Sequence[Job], began: float, seconds: float, left: float) -> float:
+def compile_alone(jobs: Mapping[FlagSet, Job], began: float, seconds: float, left: float) -> float:
     """Wait for the first sets, as a CPU runs nothing while it compiles, and return the seconds of their comparison."""
-    wait(jobs, max(0.0, began + _COMPILING * seconds - time.monotonic()))
-    programs = [compiled_by(job, 0.0) for job in jobs]
-    if any(isinstance(program, CompiledSource) for program in programs[1:]) and jobs[0].done():
-        return seconds
-    # The first set gains most: all of the time for compilations is for it. If the default fails, another one may compile.
-    is_failing = isinstance(programs[0], str) and programs[0] != NOT_COMPILED
-    first = jobs if is_failing else jobs[:2]
-    wait(first, max(0.0, began + _SLOW_PART * left - time.monotonic()))
-    return max(seconds, time.monotonic() - began + _PART * left)
+    wait(jobs.values(), max(0.0, began + _COMPILING * seconds - time.monotonic()))
+    default, *programs = (compiled_by(job, 0.0) for job in jobs.values())
+    (_, plain), *_ = others = [*jobs.items()][1:]
+    if default == NOT_COMPILED or not any(isinstance(one, CompiledSource) for one in programs):
+        # The first set gains most: all of the time for compilations is for it. If the default fails, another one may compile.
+        is_failing = isinstance(default, str) and default != NOT_COMPILED
+        awaited = jobs.values() if is_failing else (jobs[DEFAULT], plain)
+        wait(awaited, max(0.0, began + _SLOW_PART * left - time.monotonic()))
+        seconds = max(seconds, time.monotonic() - began + _PART * left)
+    # The first set with forms follows, if it is likely to compile in another tenth of the time.
+    first, now = compiled_by(plain, 0.0), time.monotonic()
+    if isinstance(first, CompiledSource) and first.seconds <= _PART * left:
+        wait([job for flag_set, job in others if flag_set.forms][:1], _PART * left)
+    return seconds + time.monotonic() - now
 
 
 _LATE: Final = "it is compared at the end: it did not compile in time"

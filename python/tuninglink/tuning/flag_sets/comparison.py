@@ -148,8 +148,7 @@ _UNLIKE_WRONG: Final = (
 """The note on a set that avoids wrong defaults where there is no reference."""
 
 _SLOW_CALL: Final = 5.0
-"""The factor of the time of the default's first call, loading included, from which a set is not awaited. There are
-sets under which a program does not end."""
+"""The factor of the default's first call, loading included, from which a set is not awaited: under some, no call ends."""
 
 _LEAST_CALL: Final = 1.0
 _SHORT_CALL: Final = 10.0
@@ -161,8 +160,7 @@ _LOADING_CALL: Final = 0.2
 """The time of a first call, in seconds, below which it is not used: most of it may be for weights that are read from files."""
 
 _LONG_CALL: Final = 1.0
-"""The time of a first call on a CPU, in seconds, from which that is a small part of it. Drivers of GPUs may compile
-for longer."""
+"""The seconds of a first call on a CPU from which loading is a small part of it. Drivers of GPUs may compile for longer."""
 
 _ROUGH: Final = 3.0
 _LESS_ROUGH: Final = 1.3

@@ -406,17 +406,13 @@ class SetCompiler(ExitStack):
         """Return compilations to wait for: of forms, and of sets with fewer defaults that are known to be miscompiled."""
         formed = {other: _formed_in(job, 0.0) for other, job in self._formed}
         default = formed[DEFAULT]
-
-        def avoids(flag_set: FlagSet) -> bool:
-            other = formed.get(flag_set)
-            return (
-                default is not None
-                and other is not None
-                and bool(other.code)
-                and other.wrong_defaults < default.wrong_defaults
-            )
-
-        return [job for flag_set, job in jobs.items() if flag_set.forms or avoids(flag_set)]
+        most = default.wrong_defaults if default is not None else 0
+        fewer = [
+            flag_set
+            for flag_set, one in formed.items()
+            if one and one.code and one.wrong_defaults < most
+        ]
+        return [job for flag_set, job in jobs.items() if flag_set.forms or flag_set in fewer]
 
     def _compile(
         self,
@@ -427,7 +423,7 @@ class SetCompiler(ExitStack):
     ) -> CompiledSource | str:
         flags = (*self._options.flags, *flag_set.shown_flags)
         # The first sets are the most promising ones, and are compiled first.
-        rank = 0 if flag_set.forms else len(earlier)
+        rank = min(1, len(earlier)) if flag_set.forms else len(earlier)
         niceness = min(_MOST_NICENESS, _NICENESS + _NICER * rank) if earlier else 0
         is_default = flag_set.is_default and not spec
         pool = Pool(1, prepare_worker, (flags, True))
@@ -485,8 +481,7 @@ def _formed_in(job: Future[FormedSource], seconds: float) -> FormedSource | None
 
 _opened = ExitStack()
 _formed: tuple[float, Invocation, Phase, SavedProgram, CompiledSource]
-"""The program of this process with its dispatches: the start of its compilation, the compiler and its phase, the program, and
-what is known of its compilation so far."""
+"""The program of this process: the start of its compilation, the compiler and its phase, the program, and what is known of it."""
 
 
 _CUDA: Final = "cuda"
