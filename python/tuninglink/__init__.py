@@ -9,13 +9,11 @@ A tuning spec is a transform-dialect library that overrides the compiler's heuri
 """
 
 from tuninglink.lazy import lazy_imports
+from tuninglink.specs.program_libraries import PREDICTED, register
 
 with lazy_imports(globals()):
     from tuninglink.checking import CheckReport as CheckReport, check as check
-    from tuninglink.compiler import (
-        compile as compile,  # noqa: A004 - as `re.compile` is
-        link as link,
-    )
+    from tuninglink.compiler import compile as compile, link as link  # noqa: A004 - as in `re`
     from tuninglink.errors import (
         CompileError as CompileError,
         Diagnostic as Diagnostic,
@@ -45,3 +43,5 @@ with lazy_imports(globals()):
     )
     from tuninglink.tuning.deciding import TuningSettings as TuningSettings
     from tuninglink.upgrading import Upgraded as Upgraded, upgrade as upgrade
+
+register(PREDICTED, "tuninglink.predicting", "predicted_spec")

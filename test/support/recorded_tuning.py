@@ -28,7 +28,6 @@ from tuninglink.devices import (
     CallOutputs,
     DeviceDescription,
     DeviceError,
-    DeviceSet,
     Measurement,
     Rounds,
     Timing,
@@ -126,7 +125,7 @@ def brief_comparisons() -> AbstractContextManager[object]:
 def tune(
     program: Path,
     database: Database | None,
-    devices: RecordedDevices | DeviceSet,
+    devices: RecordedDevices,
     compiler: CandidateCompiler,
     *,
     settings: TuningSettings,

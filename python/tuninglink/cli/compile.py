@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.project_options import PROJECT_FLAGS, read_flags, set_up_compiler, with_project
-from tuninglink.cli.terminal import progress
+from tuninglink.cli.terminal import is_verbose, progress
 from tuninglink.cli.usage import SPEC_SECTION, Positional, Section, Usage, usage_error
 from tuninglink.compiler import (
     COMPILE_FLAGS,
@@ -22,15 +22,17 @@ from tuninglink.compiler import (
     check_targets,
     compile_options,
 )
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, counted
 from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
 from tuninglink.iree import iree_compile
 from tuninglink.llvm_flags import flags_of, option, read_count, toggle
 from tuninglink.mlir import error, note, parse_module, thread_context
 from tuninglink.specs import (
+    NOT_PREDICTED,
     DefaultLibrary,
     SpecFiles,
     collect_specs,
+    provenance_of,
     read_specs,
 )
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
     from tuninglink.compiler import SpecChoice
     from tuninglink.iree import GivenSizes
+    from tuninglink.specs import Spec
 
 
 PROGRAM: Final = "tuninglink compile"
@@ -108,7 +111,10 @@ def compile_command(arguments: Sequence[str]) -> int:
 
         with progress(f"compiling {path}") as step:
             choice = specs_of(options, project_specs)
-            result = Compiler(options, choice, report=process.show, step=step).compile(path)
+            compiler = Compiler(options, choice, report=process.show, step=step)
+            result = compiler.compile(path)
+        if is_verbose():
+            sys.stderr.writelines(map(_predicted, compiler.specs))
         write_output(options.output, result.output)
         return process.SUCCESS
     from tuninglink.cli.page_output import format_for, render  # noqa: PLC0415
@@ -127,6 +133,16 @@ def compile_command(arguments: Sequence[str]) -> int:
     else:
         sys.stderr.write(render(explanation, ExplanationFormat.TABLE, sys.stderr))
     return process.SUCCESS
+
+
+def _predicted(spec: Spec) -> str:
+    """Return a line with the numbers of problems with and without a prediction; empty for other specs."""
+    reasons: Any = provenance_of(spec.anatomy.table).get(NOT_PREDICTED)
+    if reasons is None:
+        return ""
+    total = len(spec.entries) + len(reasons)
+    problems = counted(total, "problem")
+    return f"{spec.source}: configurations for {len(spec.entries)} of {problems}; 'init --predict' gives reasons\n"
 
 
 def checked_program(options: CompileOptions) -> str:
@@ -148,8 +164,8 @@ def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoic
     if options.default_specs:
         library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
     sink = process.shown_diagnostics()
-    files = read_specs(options.specs, sink)
-    from_project = read_specs(project_specs, sink)
+    files = read_specs(options.specs, sink, for_program=True)
+    from_project = read_specs(project_specs, sink, for_program=True)
     return SpecChoice(
         SpecFiles((*files, *from_project), upgrade=upgrade, diagnostics=sink),
         from_project=len(from_project),
@@ -260,6 +276,11 @@ class InitOptions:
         "newer compiler makes the same ones.",
         name="all",
     )
+    is_predicted: bool = toggle(
+        "Write the configurations that a model expects to be faster than the compiler's choices, with the expected gain: "
+        "the entries of library:predicted.",
+        name="predict",
+    )
     specs: tuple[str, ...] = option(
         (),
         COMPILE_FLAGS["spec"],
@@ -282,7 +303,7 @@ INIT_USAGE: Final[Usage] = Usage(
     name="init",
     positionals=COMPILE_USAGE.positionals,
     flags={**_INIT_FLAGS, **PROJECT_FLAGS},
-    main_flags=("target", "dispatch", "top", "all", "output"),
+    main_flags=("target", "dispatch", "top", "all", "predict", "output"),
     takes_compiler_flags=True,
     description="""
 Each entry has a matcher for the root op of a dispatch and the compiler's own configuration, with a comment on each
@@ -292,6 +313,7 @@ compute element by element or move data.
 """,
     examples=(
         "tuninglink init model.mlir --target gfx942 --top 5 -o start.mlir",
+        "tuninglink init --predict model.mlir --target znver4 -o predicted.mlir",
         "tuninglink init --all model.mlir --spec tuned.mlir @tuned.flags --target gfx942 -o frozen.mlir",
     ),
 )
@@ -302,8 +324,11 @@ def init_command(arguments: Sequence[str]) -> int:
     own, project_specs = with_project(arguments) if "--all" in arguments else (arguments, ())
     reader = read_flags(_INIT_FLAGS, own)
     options = InitOptions(**reader.values)
-    if options.is_frozen and (options.dispatches or options.top is not None):
+    if options.is_frozen and (
+        options.dispatches or options.top is not None or options.is_predicted
+    ):
         selecting = "--top" if options.top is not None else "--dispatch"
+        selecting = "--predict" if options.is_predicted else selecting
         raise usage_error(f"flags '--all' and '{selecting}' exclude each other")
     for name in ("spec", "no-default-specs"):
         if _INIT_FLAGS[name].target in reader.values and not options.is_frozen:
@@ -328,7 +353,8 @@ def init_command(arguments: Sequence[str]) -> int:
             written = scaffolding.frozen_spec_for_file(compilation, choice, own_flags, process.show)
         else:
             written = scaffolding.init_spec_for_file(
-                compilation, options.dispatches, options.top, process.show
+                *(compilation, options.dispatches, options.top, process.show),
+                predict=options.is_predicted,
             )
     for omission in written.left_out:
         process.shown_diagnostics().remark(f"no entry for {omission}")

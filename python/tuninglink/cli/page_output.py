@@ -17,7 +17,7 @@ from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.llvm_flags import Flag, choice, option, read_fraction
 from tuninglink.pages import render_page
 from tuninglink.plain_data import plain, to_json, to_json_by_line
-from tuninglink.specs import DERIVED
+from tuninglink.specs import DERIVED, GAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -223,6 +223,9 @@ def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]
         if match.ignored:
             yield "ignored", match.ignored
         provenance = dict(match.provenance)
+        if match.expected_gain:
+            yield "predicted", match.expected_gain
+            provenance = {name: provenance[name] for name in provenance if name not in GAIN}
         if DERIVED in provenance:
             yield "derived", str(provenance.pop(DERIVED))
         if provenance:

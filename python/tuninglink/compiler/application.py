@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.compiler.prepared_dispatches import DispatchSources
 from tuninglink.compiler.targets import program_targets
 from tuninglink.compiler.tracing import Applied, TaggedSpec, configures, take_tags
 from tuninglink.errors import Diagnostic, Severity, counted
@@ -36,12 +37,14 @@ from tuninglink.preprocessing import Replaced, replace_ops
 from tuninglink.specs import (
     FLAGS,
     IN_ONE,
+    MAKERS,
     Applicability,
     DefaultLibrary,
     Spec,
     SpecKind,
     binding_of,
     collect_specs,
+    load_spec,
     only_reads,
     provenance_of,
     settings_of,
@@ -97,7 +100,7 @@ class Application:
         report: Callable[[Diagnostic], None],
         machine: Target | None = None,
     ) -> None:
-        self._choice = choice
+        self._choice = self._given = choice
         self._machine = machine
         self._report = report
         self._pruning = Pruning()
@@ -139,6 +142,34 @@ class Application:
         self._configured.clear()
         self.applied[:] = applied
         return warnings
+
+    @property
+    def choice(self) -> SpecChoice:
+        """The specs, with those that were made for the last program."""
+        return self._choice
+
+    def make_specs(self, module: mlir.Operation, configure: Callable[[bytes], bytes]) -> None:
+        """Make the specs of libraries for a program at `executable-sources`; see `SpecMaker`."""
+        given, sources = list(self._given.given), b""
+        for position, placeholder in enumerate(given):
+            if not placeholder.maker:
+                continue
+            if not sources:
+                all_sources = DispatchSources(module)
+                sources = to_bytecode(all_sources.program(all_sources.executables).operation)
+            text = MAKERS[placeholder.maker](sources, configure, self._report)
+            targets = binding_of(placeholder.module) or ()
+            name = placeholder.source
+            given[position] = load_spec(text.encode(), name=name, targets=targets)
+        if sources:
+            self._choice = replace(self._choice, given=given)
+
+    def only_made(self, failing: Collection[str]) -> bool:
+        """Return whether entries of specs that were made configured all of the failing dispatches, and no others did."""
+        given = self._given.given
+        causes = [item for item in self.applied if item.dispatch in failing]
+        are_made = all(item.position < len(given) and given[item.position].maker for item in causes)
+        return are_made and {item.dispatch for item in causes} == set(failing)
 
     def prepare(self) -> None:
         """Read the specs. Until the end, nothing else may use them, or anything in their context."""
@@ -318,7 +349,7 @@ class Application:
                 yield Diagnostic(Severity.WARNING, message, first.place, (note(remedy),))
             # 2. The spec configured nothing.
             without_need = self._choice.automatic | self._skipped_specs | replacing
-            if applied or position in without_need:
+            if applied or position in without_need or self._given.given[position].maker:
                 continue
             cause = why_none or self._why_unused(position, spec)
             if cause is None:

@@ -24,7 +24,7 @@ from tuninglink.compiler.options import (
     OutputFormat,
     compile_options,
 )
-from tuninglink.compiler.prepared_dispatches import materialize_encodings
+from tuninglink.compiler.prepared_dispatches import DispatchSources, materialize_encodings
 from tuninglink.compiler.session import (
     Invocation,
     NativeHandle,
@@ -190,7 +190,7 @@ def read_request(
     warnings = spec_diagnostics(options.flags, upgrade=upgrade)
     sources = (*several(specs, "specs"), *options.specs)
     given, automatic = load_specs(
-        sources, upgrade=upgrade, diagnostics=DiagnosticSink(warnings.append)
+        sources, upgrade=upgrade, diagnostics=DiagnosticSink(warnings.append), for_program=True
     )
     choice = SpecChoice(
         given,
@@ -302,8 +302,8 @@ class Observer:
     An observer must neither change the program nor keep handles to its operations.
     """
 
-    def before_specs(self, program: mlir.Operation) -> None:
-        """Inspect a program at `executable-sources`, before specs are embedded."""
+    def before_specs(self, program: mlir.Operation, specs: Sequence[Spec]) -> None:
+        """Inspect a program at `executable-sources`, before the given specs, or those made for it, are embedded."""
 
     def forget(self) -> None:
         """Discard the last program, which is compiled again with other specs."""
@@ -360,6 +360,15 @@ class Compiler:
         for diagnostic in warnings:
             self._report(diagnostic)
 
+    @property
+    def _makes_specs(self) -> bool:
+        return any(spec.maker for spec in self._specs.given)
+
+    @property
+    def specs(self) -> Sequence[Spec]:
+        """The given specs, with those that were made for the last program."""
+        return self._application.choice.given
+
     def _report(self, diagnostic: Diagnostic) -> None:
         if diagnostic.severity is Severity.ERROR:
             self._errors.append(diagnostic)
@@ -400,7 +409,7 @@ class Compiler:
             return Compilation(output.content(), applied, tuple(self._diagnostics), replaced)
 
     def _compile_part(self, session: Session, source: NativeHandle, output: Output) -> None:
-        """Compile one program. With `skip_failing`, dispatches that fail with specs are compiled without specs."""
+        """Compile one program. Dispatches that fail with made specs, or any with `skip_failing`, are compiled without."""
         application = self._application
         before, replaced_before = tuple(application.applied), tuple(application.replaced)
         try:
@@ -409,10 +418,13 @@ class Compiler:
         except CompileError as failure:
             errors = failure.diagnostics
             explained = application.explain(errors)
-            if explained != errors and not self._options.skip_failing:
+            may_skip = self._options.skip_failing or self._makes_specs
+            if explained != errors and not may_skip:
                 raise CompileError(*explained) from None
             failing = self._failing_dispatches(session, source)
-            if not failing or not self._options.skip_failing:
+            # The user did not write the entries of specs that were made.
+            skips = self._options.skip_failing or application.only_made(failing)
+            if not failing or not skips:
                 raise CompileError(*application.explain(errors, failing)) from None
             for warning in application.skip(failing, before):
                 self._report(warning)
@@ -447,8 +459,13 @@ class Compiler:
                         executor.submit(application.prepare)
                         invocation.advance(here, here := Phase.EXECUTABLE_SOURCES)
                 materialize_encodings(invocation.module)
+                if self._makes_specs:
+                    self._step("making specs")
+                    application.make_specs(
+                        invocation.module, partial(configured_executables, session)
+                    )
                 if self._observer:
-                    self._observer.before_specs(invocation.module)
+                    self._observer.before_specs(invocation.module, self.specs)
                 # 2. Link the specs for each target, and embed them.
                 tagged = last is not Phase.EXECUTABLE_SOURCES
                 self._step("linking specs")
@@ -503,7 +520,7 @@ class Compiler:
         with Invocation(session) as invocation:
             try:
                 invocation.parse(source)
-                quiet = Application(self._specs, lambda _: None, self._options.machine)
+                quiet = Application(self._application.choice, lambda _: None, self._options.machine)
                 here = self._replace(invocation, quiet, here)
                 if here < there:
                     invocation.advance(here, there)
@@ -555,6 +572,22 @@ def compile_executables(
         if look is not None:
             look(invocation.module)
     return ()
+
+
+def configured_executables(session: Session, program: bytes) -> bytes:
+    """Return executables at `executable-sources` as the compiler configures them, without those that it fails on."""
+    configured: list[bytes] = []
+    last, look = Phase.EXECUTABLE_CONFIGURATIONS, lambda op: configured.append(to_bytecode(op))
+    if compile_executables(session, last, program, look):
+        sources = DispatchSources(mlir.Module.parse(program, thread_context()).operation)
+        alone = {name: sources.program([name]).operation for name in sources.executables}
+        right = [
+            name
+            for name, executable in alone.items()
+            if not compile_executables(session, last, to_bytecode(executable))
+        ]
+        compile_executables(session, last, to_bytecode(sources.program(right).operation), look)
+    return configured[0]
 
 
 # --- Programs as sources of the compiler, diagnostics for files that are not programs, and runs of compiler phases

@@ -136,9 +136,7 @@ class BoardOptions:
             if is_board(device):
                 uri = BoardUri.parse(device)
                 missing = {name: value for name, value in own.items() if not getattr(uri, name)}
-                whole = replace(uri, **missing)
-                whole.access()  # reports characters that have a meaning in a URI
-                completed.append(str(whole))
+                completed.append(str(replace(uri, **missing)))
             else:
                 completed.append(device)
         return tuple(completed)

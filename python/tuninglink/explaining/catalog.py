@@ -80,6 +80,12 @@ class Catalog:
         self._defaults: dict[Target | None, SpecMember | None] = {}
         self._by_source: dict[str, SpecMember] = {}
 
+    def update(self, specs: Sequence[Spec]) -> None:
+        """Replace the user's specs by those that were made for the program."""
+        for position, spec in enumerate(specs):
+            if spec is not self._members[position].spec:
+                self._members[position] = SpecMember(position, spec.source, spec.name, spec)
+
     def of(self, target: Target | None) -> TargetCatalog:
         """Return the specs for a target, in order of precedence."""
         selection = self._selections.setdefault(target, Selection(target))

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler import Applied, Configure
+    from tuninglink.specs import Spec
 
 
 class _DispatchOp(NamedTuple):
@@ -109,7 +110,8 @@ class Explainer(Observer):
         self._costs: dict[str, DispatchCost] = {}
         self._applied: dict[str, list[tuple[mlir.Operation, Applied]]] = {}
 
-    def before_specs(self, program: mlir.Operation) -> None:
+    def before_specs(self, program: mlir.Operation, specs: Sequence[Spec]) -> None:
+        self._catalog.update(specs)
         self._earlier = len(self._dispatches), len(self._plain)
         self._sources = DispatchSources(program)
         self._calls = count_calls(program)

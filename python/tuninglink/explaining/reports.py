@@ -11,6 +11,7 @@ from tuninglink.errors import Place
 from tuninglink.iree import DispatchCost, OpKind, PeakRates, Rates
 from tuninglink.matching import Difference
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
+from tuninglink.specs import expected_gain
 
 EXPLANATION: Final = "tuninglink.explanation"
 """The format of explanations as JSON."""
@@ -264,6 +265,12 @@ class Match:
     is_own: bool | None
     ignored: str = ""
     provenance: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    @property
+    @written()
+    def expected_gain(self) -> str:
+        """The gain that a model expected when it predicted the configuration, in words; empty without a prediction."""
+        return expected_gain(self.provenance)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ with lazy_imports(globals()):
         Gains as Gains,
         Provenance as Provenance,
         model_for as model_for,
+        model_names as model_names,
     )
+    from tuninglink.predicting.predictions import predicted_spec as predicted_spec
     from tuninglink.predicting.training import (
         Fold as Fold,
         MeasuredGains as MeasuredGains,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, cached_property
+from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -147,6 +148,11 @@ class GainModel:
         mean, deviation = leaves.mean(axis=1), leaves.std(axis=1)
         return mean, mean - _CAUTION * deviation
 
+    @cached_property
+    def key(self) -> str:
+        """A hash that identifies the model."""
+        return sha256(self.dump()).hexdigest()[:16]
+
     def dump(self) -> bytes:
         """Return the model as a JSON document with a line for each array."""
         document: dict[str, Any] = {
@@ -235,6 +241,11 @@ def trees_of(columns: Sequence[int], values: Sequence[int]) -> Trees:
 
 _SHIPPED: Final = {"x86_64-avx512": ("llvm-cpu", "x86_64", "avx512f")}
 """The backend, the family of processors and the vector instructions of the targets of each shipped model."""
+
+
+def model_names() -> list[str]:
+    """Return the names of the shipped models: the targets that they are for."""
+    return sorted(_SHIPPED)
 
 
 def model_for(target: Target) -> GainModel | None:

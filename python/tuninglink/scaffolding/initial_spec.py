@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -56,17 +57,23 @@ from tuninglink.mlir import (
 )
 from tuninglink.scaffolding.program_reader import LeftOut, ProgramReader, StartingPoint, is_tunable
 from tuninglink.spaces import AllowedValues, ProviderRegistry, knob_values, meaning, tiled_problem
+from tuninglink.spaces.model import Configuration
 from tuninglink.specs import (
     FLAGS,
+    MAKERS,
+    NOT_PREDICTED,
+    PREDICTED,
     PROVENANCE,
     Revision,
     Spec,
     SpecSource,
+    expected_gain,
     link_nothing,
     link_specs,
     load_spec,
     provenance_attribute,
     provenance_of,
+    settings_of,
 )
 
 
@@ -159,6 +166,9 @@ _Chosen = Sequence[tuple[StartingPoint, str]]
 _Written = Callable[[_Chosen], tuple[str, dict[str, StartingPoint]]]
 """Writes a spec as text; also returns its entries by the symbol of the matcher."""
 
+_SETTINGS: Final = frozenset({names.COMPILATION_INFO, names.DECOMPOSITION_CONFIG})
+"""The attributes by which an entry sets a configuration."""
+
 _FROZEN = "frozen"
 """The symbol of a frozen spec."""
 
@@ -172,6 +182,7 @@ def init_spec(
     dispatches: str | Iterable[str] = (),
     top: int | None = None,
     frozen: bool = False,
+    predict: bool = False,
     specs: SpecSource | Iterable[SpecSource] = (),
     default_specs: bool = True,
     spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
@@ -194,6 +205,8 @@ def init_spec(
         top: the number of entries, for the most expensive problems; None for all.
         frozen: whether to write a frozen spec instead: for all dispatches, as the specs or the compiler configure them,
             with the version of the compiler and the flags in its provenance.
+        predict: whether to write the configurations that a model expects to be faster than the compiler's choices instead:
+            the spec of `library:predicted`, with comments.
         specs: for a frozen spec, the user's specs, as for `tuninglink.compile`, like the next two arguments.
         default_specs: whether the default spec of each target comes last.
         spec_directories: searched for default specs before the shipped ones.
@@ -211,6 +224,8 @@ def init_spec(
     """
     if frozen and (dispatches or top is not None):
         raise CompileError(error("a frozen spec is for all dispatches: select none"))
+    if frozen and predict:
+        raise CompileError(error("a frozen spec keeps the choices, and predictions change them"))
     options, choice, _ = read_request(
         target=target,
         flags=flags,
@@ -227,7 +242,8 @@ def init_spec(
     shown = printable(program) if isinstance(program, str) else name
     if frozen:
         return writer.freeze(shown, own_flags)
-    return writer.write(shown, several(dispatches, "dispatches"), top)
+    write = writer.predict if predict else writer.write
+    return write(shown, several(dispatches, "dispatches"), top)
 
 
 def init_spec_for_file(
@@ -235,11 +251,14 @@ def init_spec_for_file(
     dispatches: Sequence[str],
     top: int | None,
     report: Callable[[Diagnostic], None] | None = None,
+    *,
+    predict: bool = False,
 ) -> InitSpec:
     """Write an initial spec for a file, as `init_spec` does. Process-wide flags are set already."""
     assert options.input is not None
     writer = _SpecWriter(options, SpecChoice(), (options.input, options.input), (), report)
-    return writer.write(options.input, dispatches, top)
+    write = writer.predict if predict else writer.write
+    return write(options.input, dispatches, top)
 
 
 def frozen_spec_for_file(
@@ -282,13 +301,29 @@ class _SpecWriter:
         self._sources = compiler.compile(*program).output
         self._session_flags = session_flags
         self._choice = replace(choice, exact=True, dump="")
-        self._configured = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS)
+        compiler = self._compiler(Phase.EXECUTABLE_CONFIGURATIONS)
+        self._configured = compiler.compile(self._sources, "<dispatches>")
+        self._choice = replace(self._choice, given=compiler.specs)
         configured = self._configured.output
         self._reader = ProgramReader(self._sources, configured, sizes=options.sizes)
         self._plain = _dispatch_texts(configured)
-        self._registry = ProviderRegistry(report or (lambda _: None))
+        self._report = report or (lambda _: None)
+        self._registry = ProviderRegistry(self._report)
 
     def write(self, program: str, dispatches: Sequence[str], top: int | None) -> InitSpec:
+        points, left_out = self._selected(program, dispatches, top)
+        entries, left_out = self._verified(points, left_out, _spec)
+        text, named = _spec(entries)
+        # Add comments to the text.
+        knobs = partial(_about_knobs, self._registry)
+        return InitSpec(
+            commented(text, named, _heading(program, named), knobs), named, tuple(left_out)
+        )
+
+    def _selected(
+        self, program: str, dispatches: Sequence[str], top: int | None
+    ) -> tuple[list[StartingPoint], list[LeftOut]]:
+        """Return the selected problems that entries can be written for, and the other selected dispatches."""
         points = [
             point
             for point in self._reader.points
@@ -313,13 +348,58 @@ class _SpecWriter:
                 join = ", ".join(f"'{dispatch}'" for dispatch in dispatches)
                 message = f"no dispatch in '{program}' is called {join}"
             raise CompileError(error(message, notes=listed))
-        entries, left_out = self._verified(points, left_out, _spec)
-        text, named = _spec(entries)
-        # Add comments to the text.
-        knobs = partial(_about_knobs, self._registry)
-        return InitSpec(
-            commented(text, named, _heading(program, named), knobs), named, tuple(left_out)
-        )
+        return points, left_out
+
+    def predict(self, program: str, dispatches: Sequence[str], top: int | None) -> InitSpec:
+        """Write the entries of `library:predicted` for the selected dispatches, as far as they take effect."""
+        # 1. The selected entries that take effect.
+        points, left_out = self._selected(program, dispatches, top)
+        configured = self._configured.output
+        text = MAKERS[PREDICTED](self._sources, lambda _: configured, self._report)
+        spec = load_spec(text.encode())
+        table = spec.anatomy.table
+        applied = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, text).applied
+        effective = {item.entry.matcher for item in applied if item.entry and item.is_own}
+        of_dispatch = {name: point for point in points for name in point.dispatches}
+        entries: dict[str, StartingPoint] = {}
+        gains: dict[str, str] = {}
+        kept: list[int] = []
+        for position, entry in enumerate(spec.entries):
+            provenance = provenance_of(table, entry.matcher)
+            point = of_dispatch.get(str(provenance["dispatch"]))
+            if point is None:
+                continue
+            if entry.matcher not in effective:
+                reason = "the entry of the prediction does not take effect"
+                left_out.append(LeftOut(point.dispatches, point.words, reason))
+                continue
+            settings = settings_of(spec, entry, _SETTINGS) or {}
+            info: Any = settings[names.COMPILATION_INFO]
+            parts = info.lowering_config, info.translation_info
+            predicted = Configuration(*parts, settings.get(names.DECOMPOSITION_CONFIG))
+            entries[entry.matcher] = replace(point, configuration=predicted)
+            gains[point.dispatches[0]] = expected_gain(provenance)
+            kept.append(position)
+        # 2. The selected dispatches without a prediction.
+        reasons: Any = provenance_of(table).get(NOT_PREDICTED, {})
+        for name, reason in reasons.items():
+            if (point := of_dispatch.get(name)) is not None:
+                left_out.append(LeftOut(point.dispatches, point.words, reason))
+        if not kept:
+            return InitSpec("", {}, tuple(left_out))
+        # 3. The text, with the expected gain and the knobs of each entry.
+
+        def about(point: StartingPoint) -> Iterator[str]:
+            yield f"Expected: {gains[point.dispatches[0]]}."
+            yield from _about_knobs(self._registry, point)
+
+        targets = ", ".join(sorted({point.target for point in entries.values()}))
+        heading = [
+            f"Configurations of '{escaped(program)}' for {targets} that a model expects to be faster than the compiler's,",
+            "written by `tuninglink init --predict`. Nothing was measured: `tuninglink retune` measures the entries.",
+        ]
+        text = commented(Revision(spec).finish(kept).text(), entries, heading, about)
+        return InitSpec(text, entries, tuple(left_out))
 
     def freeze(self, program: str, own_flags: Sequence[str]) -> InitSpec:
         """Write a spec that configures all dispatches as they are configured without it, as far as entries can."""
@@ -495,6 +575,9 @@ class _SpecWriter:
 
     def _run(self, program: bytes, last: Phase, spec: str = "") -> Compilation:
         """Compile a program at `executable-sources` up to a phase, with the given specs or with one as text."""
+        return self._compiler(last, spec).compile(program, "<dispatches>")
+
+    def _compiler(self, last: Phase, spec: str = "") -> Compiler:
         options = CompileOptions(
             compile_from=Phase.EXECUTABLE_SOURCES, compile_to=last, emit_bytecode=True
         )
@@ -502,7 +585,7 @@ class _SpecWriter:
         if spec:
             given = [load_spec(spec.encode())]
             choice = replace(choice, given=given, from_project=0, automatic=frozenset())
-        return Compiler(options, choice, self._session_flags).compile(program, "<dispatches>")
+        return Compiler(options, choice, self._session_flags)
 
     def _differing(self, module: mlir.Operation, executables: list[str], spec: str) -> set[str]:
         """Return the executables whose code the spec changes. If the compiler fails, each is compiled separately."""

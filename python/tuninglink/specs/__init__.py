@@ -53,6 +53,11 @@ with lazy_imports(globals()):
         spec_module as spec_module,
         split as split,
     )
+    from tuninglink.specs.program_libraries import (
+        MAKERS as MAKERS,
+        PREDICTED as PREDICTED,
+        SpecMaker as SpecMaker,
+    )
     from tuninglink.specs.project import (
         LOCK_FILE as LOCK_FILE,
         OWN_FILE as OWN_FILE,
@@ -66,14 +71,20 @@ with lazy_imports(globals()):
     from tuninglink.specs.revision import (
         CONFIGURATIONS as CONFIGURATIONS,
         DERIVED as DERIVED,
+        EXPECTED_SPEEDUP as EXPECTED_SPEEDUP,
         FLAGS as FLAGS,
+        GAIN as GAIN,
         IN_ONE as IN_ONE,
+        LEAST_SPEEDUP as LEAST_SPEEDUP,
+        NOT_PREDICTED as NOT_PREDICTED,
         PROVENANCE as PROVENANCE,
+        WRONG_DEFAULT as WRONG_DEFAULT,
         Revision as Revision,
         SequenceScope as SequenceScope,
         configured_arguments as configured_arguments,
         entry_without_effect as entry_without_effect,
         erase_unused as erase_unused,
+        expected_gain as expected_gain,
         hidden_failure as hidden_failure,
         origin_of as origin_of,
         provenance_attribute as provenance_attribute,

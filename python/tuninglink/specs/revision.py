@@ -197,11 +197,39 @@ def origin_of(spec: Spec, entry: Entry) -> str:
     return str(provenance.get("source") or (f"tuned on {device}" if device else ""))
 
 
+EXPECTED_SPEEDUP: Final = "expected_speedup"
+"""The key in `PROVENANCE` for the speedup over the compiler's choice that a model expects."""
+
+LEAST_SPEEDUP: Final = "least_speedup"
+"""The key for the lower bound of that speedup."""
+
+WRONG_DEFAULT: Final = "wrong_default"
+"""The key for the reason why the compiler's choice, which a prediction replaces, computes wrong results."""
+
+GAIN: Final = (EXPECTED_SPEEDUP, LEAST_SPEEDUP, WRONG_DEFAULT)
+"""The keys for the gain that `expected_gain` states."""
+
+NOT_PREDICTED: Final = "not_predicted"
+"""The key in the `PROVENANCE` of a spec of predictions for the reasons of the dispatches without one, by their names."""
+
+
+def expected_gain(provenance: Mapping[str, object]) -> str:
+    """Return the gain that a model expects of a configuration, in words; empty without a prediction."""
+    expected, least = provenance.get(EXPECTED_SPEEDUP), provenance.get(LEAST_SPEEDUP)
+    if not (isinstance(expected, float) and isinstance(least, float)):
+        return ""
+    gain = f"{expected:.2f} times as fast as the compiler's choice, at least {least:.2f}"
+    wrong = provenance.get(WRONG_DEFAULT)
+    return f"{gain}; the compiler's choice computes wrong results: {wrong}" if wrong else gain
+
+
 def _plain(attribute: mlir.Attribute) -> object:
     if isinstance(attribute, mlir.ArrayAttr):
         return [_plain(item) for item in attribute]
     if isinstance(attribute, mlir.BoolAttr | mlir.IntegerAttr | mlir.FloatAttr | mlir.StringAttr):
         return attribute.value
+    if isinstance(attribute, mlir.DictAttr):
+        return {name: _plain(value) for name, value in entries_of(attribute).items()}
     return str(attribute)
 
 

@@ -31,6 +31,7 @@ from tuninglink.files import cannot, make_directory, write_file
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, error, names, note, show_lines_of, thread_context
 from tuninglink.specs.kernels import holds_code
+from tuninglink.specs.program_libraries import MAKERS
 from tuninglink.specs.spec import Spec, load_spec
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def library_names() -> list[str]:
 
 def spec_names() -> list[str]:
     """Return the arguments that select libraries on a command line."""
-    return [f"{LIBRARY}{name}" for name in ("auto", *library_names())]
+    return [f"{LIBRARY}{name}" for name in ("auto", *MAKERS, *library_names())]
 
 
 def shipped_libraries() -> tuple[SpecFile, ...]:
@@ -157,6 +158,7 @@ class SpecFile:
         text: the text that bytecode was made from, if any.
         is_automatic: whether `library:auto` selected the spec, in which case it may not suit the program.
         is_unproven: whether neither the user nor a hash names the content, which may not hold kernels then.
+        maker: the library of `MAKERS` that makes the spec for a program; `content` then has no entries.
     """
 
     name: str
@@ -165,6 +167,7 @@ class SpecFile:
     text: bytes | None = None
     is_automatic: bool = False
     is_unproven: bool = False
+    maker: str = ""
 
     @cached_property
     def sha256(self) -> str:
@@ -199,7 +202,7 @@ class SpecFile:
                 "'tuninglink lock' pins the specs of a project",
             ]
             raise SpecError(error(message, notes=list(map(note, remedies))))
-        return spec
+        return replace(spec, maker=self.maker) if self.maker else spec
 
 
 @dataclass(frozen=True)
@@ -238,11 +241,23 @@ class SpecArgument:
         bound = f"{','.join(self.targets)}=" if self.targets else ""
         return f"{bound}{self.source}{f'#sha256={self.sha256}' if self.sha256 else ''}"
 
-    def files(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-        """Read the specs."""
+    def files(
+        self, diagnostics: DiagnosticSink, *, for_program: bool = False
+    ) -> tuple[SpecFile, ...]:
+        """Read the specs. Only those for a program that is compiled may be of a library that is made for it."""
         files: Iterable[SpecFile]
         path = Path(self.source)
-        if self.source == AUTOMATIC:
+        maker = self.source.removeprefix(LIBRARY) if self.source.startswith(LIBRARY) else ""
+        if maker in MAKERS:
+            if not for_program or self.sha256:
+                problem = "has no hash" if for_program else "cannot be used here"
+                message = (
+                    f"'{self.source}' {problem}: its spec is made for each program that is compiled"
+                )
+                remedy = f"'tuninglink init --predict MODEL -o {maker}.mlir' writes it as a file"
+                raise SpecError(error(message, notes=[note(remedy)]))
+            files = [SpecFile(self.source, _NO_ENTRIES, maker=maker)]
+        elif self.source == AUTOMATIC:
             files = [replace(library, is_automatic=True) for library in shipped_libraries()]
         elif self.source.startswith(LIBRARY):
             files = library_files(self.source.removeprefix(LIBRARY))
@@ -274,10 +289,24 @@ class SpecArgument:
         return (file if file.text is None else replace(file, content=file.text, text=None),)
 
 
-def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-    """Read the specs of arguments, in order."""
+_NO_ENTRIES: Final = b"""
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__kernel_config(%root: !transform.any_op {transform.readonly}) -> !transform.any_op
+      attributes {iree_codegen.tuning_spec_entrypoint} {
+    transform.yield %root : !transform.any_op
+  }
+}
+"""
+
+
+def read_specs(
+    arguments: Iterable[str], diagnostics: DiagnosticSink, *, for_program: bool = False
+) -> tuple[SpecFile, ...]:
+    """Read the specs of arguments, in order; see `SpecArgument.files`."""
     parsed = [SpecArgument.parse(argument) for argument in arguments]
-    return tuple(file for argument in parsed for file in argument.files(diagnostics))
+    return tuple(
+        file for argument in parsed for file in argument.files(diagnostics, for_program=for_program)
+    )
 
 
 def load_specs(
@@ -285,10 +314,12 @@ def load_specs(
     *,
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
+    for_program: bool = False,
 ) -> tuple[list[Spec], frozenset[int]]:
     """Load the specs that a function for users is given: loaded ones, sources as on a command line, paths, or contents.
 
-    Return also the positions of those that the user did not name explicitly. For the options, see `load_spec`.
+    Return also the positions of those that the user did not name explicitly. For the options, see `load_spec` and
+    `SpecArgument.files`.
     """
     loaded: list[Spec] = []
     automatic: set[int] = set()
@@ -298,7 +329,8 @@ def load_specs(
         elif isinstance(spec, str):
             if mistake := content_as_path(spec, "a spec"):
                 raise SpecError(mistake)
-            files = read_specs([spec], diagnostics or DiagnosticSink(lambda _: None))
+            sink = diagnostics or DiagnosticSink(lambda _: None)
+            files = read_specs([spec], sink, for_program=for_program)
             first = len(loaded)
             automatic |= {at for at, file in enumerate(files, first) if file.is_automatic}
             loaded += SpecFiles(files, upgrade=upgrade, diagnostics=diagnostics)

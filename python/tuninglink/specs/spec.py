@@ -320,11 +320,13 @@ class Spec:
         module: the `builtin.module`, in the context of the spec.
         source: the origin of the spec in diagnostics: a path, or a name given by the caller.
         replacing: the replace entries, which are not in `module`; None if there are none.
+        maker: the library that makes the spec for each program, see `SpecMaker`; the module has no entries then.
     """
 
     module: mlir.Operation
     source: str
     replacing: ReplaceList | None = None
+    maker: str = ""
 
     @cached_property
     def anatomy(self) -> Anatomy:

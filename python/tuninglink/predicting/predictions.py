@@ -1,0 +1,407 @@
+"""Predictions: for each problem of a program, the configuration that a model expects to be faster than the compiler's.
+
+`predicted_spec` makes the spec of `library:predicted`. Problems that are not in the cache are decided in worker
+processes: drawing valid candidates takes most of the time.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from hashlib import sha256
+from importlib import metadata
+from itertools import product
+from math import inf
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.emission import FORMS, NoMatcherError, SpecEntry, matcher_key, write_spec
+from tuninglink.errors import Diagnostic, Severity, TuninglinkError
+from tuninglink.files import make_directory, write_file
+from tuninglink.iree import WORKGROUP_SIZE, Target, find_dispatches, find_root_ops
+from tuninglink.mlir import FreshNames, names, thread_context
+from tuninglink.predicting.model import GainModel, form_of, model_for, model_names
+from tuninglink.scaffolding import LeftOut, ProgramReader, StartingPoint, is_tunable
+from tuninglink.solver import Limits, Verdict
+from tuninglink.spaces import ProviderRegistry, verify_configuration
+from tuninglink.spaces.cpu import CpuProvider
+from tuninglink.spaces.gpu import GpuProvider
+from tuninglink.spaces.model import Configuration, OneOfKnob, read_workload
+from tuninglink.spaces.spirv import SpirvProvider
+from tuninglink.specs import (
+    EXPECTED_SPEEDUP,
+    LEAST_SPEEDUP,
+    NOT_PREDICTED,
+    PREDICTED,
+    PROVENANCE,
+    WRONG_DEFAULT,
+    cache_directory,
+    provenance_attribute,
+)
+from tuninglink.tuning.candidates import Candidate, CandidateSpaces
+from tuninglink.workers import Pool, processor_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tuninglink.spaces.model import Knob, Workload
+    from tuninglink.tuning.candidates import SearchProblem
+
+
+_FORMAT: Final = 1
+"""The version of predictions in the cache, which changes with the way in which they are made."""
+
+_FOLDER: Final = "predictions"
+"""The folder of the cache."""
+
+_DRAWN: Final = 64
+"""The number of candidates that are drawn from the spaces of a problem, besides the neighbors of the compiler's choice."""
+
+_PROVEN: Final = 4
+"""The number of best candidates of which one must be proven valid."""
+
+_CHECKING: Final[Limits] = Limits(seconds=2.0, solver_seconds=1.0)
+
+_IN_PROCESS: Final = 2
+"""The number of problems that are decided in this process: a worker takes a second to start."""
+
+_MOST_WORKERS: Final = 8
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What is predicted for a problem.
+
+    Attributes:
+        attributes: the attributes that configure the root op, by name, in MLIR syntax; empty if the compiler's choice stays.
+        expected: the expected speedup over the compiler's choice: its time divided by that of the prediction.
+        least: the lower bound of the speedup.
+        fault: why the compiler's choice computes wrong results; empty if that is not known.
+        reason: why nothing is predicted; empty for a prediction.
+    """
+
+    attributes: Mapping[str, str]
+    expected: float = 1.0
+    least: float = 1.0
+    fault: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A problem with the compiler's choice, as text, so that another process can read it.
+
+    Attributes:
+        function: the function around the root op, without a configuration, with its target.
+        default: the attributes that configure the root op as the compiler does.
+    """
+
+    function: str
+    default: tuple[tuple[str, str], ...]
+
+    def key(self, model: str) -> str:
+        """Return a hash of everything that an answer by a model depends on."""
+        version = metadata.version("iree-base-compiler")
+        parts = [_FORMAT, version, model, self.function, *self.default]
+        return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def predicted_spec(
+    sources: bytes, configure: Callable[[bytes], bytes], report: Callable[[Diagnostic], None]
+) -> str:
+    """Make the spec of `library:predicted` for a program; see `SpecMaker`.
+
+    The provenance of an entry has the expected speedup and its lower bound, that of the spec the dispatches without a
+    prediction, with reasons.
+    """
+    # 1. The targets with a model.
+    dispatches = find_dispatches(mlir.Module.parse(sources, thread_context()).operation)
+    targets = {str(dispatch.target): dispatch.target for dispatch in dispatches if dispatch.target}
+    models = {name: model for name, target in targets.items() if (model := model_for(target))}
+    for name in targets.keys() - models.keys():
+        others = ", ".join(model_names()) or "none"
+        message = f"nothing is predicted for {name}: there is no model for it; known: {others}"
+        report(Diagnostic(Severity.REMARK, message))
+    if not models:
+        return write_spec(PREDICTED, [])
+    # 2. The problems with the compiler's choices.
+    reader = ProgramReader(sources, configure(sources))
+    left_out = list(reader.left_out)
+    points: dict[Question, StartingPoint] = {}
+    for point in reader.points:
+        reason = ""
+        if point.target not in models:
+            reason = f"there is no model for {point.target}"
+        elif not is_tunable(point.workload.problem.kind):
+            reason = "it computes element by element or moves data"
+        elif point.workload.static_sizes is None:
+            reason = "its sizes are dynamic"
+        if reason:
+            left_out.append(LeftOut(point.dispatches, point.words, reason))
+        else:
+            points[_question(point)] = point
+    # 3. An entry for each prediction.
+    fresh = FreshNames([])
+    entries: list[SpecEntry] = []
+    asked = {question: models[point.target].key for question, point in points.items()}
+    for question, prediction in predictions(asked).items():
+        point, form = points[question], _form(points[question].workload)
+        reason = prediction.reason or ("" if form else "no matcher fits its root op")
+        if reason:
+            left_out.append(LeftOut(point.dispatches, point.words, reason))
+            continue
+        provenance: dict[str, object] = {
+            "source": PREDICTED,
+            "model": asked[question],
+            EXPECTED_SPEEDUP: round(prediction.expected, 3),
+            LEAST_SPEEDUP: round(prediction.least, 3),
+            **reader.record(point.dispatches, point.words),
+        }
+        if prediction.fault:
+            provenance[WRONG_DEFAULT] = prediction.fault
+        label, target = fresh.take(point.label), Target.parse(point.target)
+        entry = SpecEntry(label, point.workload, form, prediction.attributes, provenance, target)
+        entries.append(entry)
+    module = mlir.Module.parse(write_spec(PREDICTED, entries), thread_context()).operation
+    with module.context, mlir.Location.unknown():
+        reasons = {left.dispatches[0]: left.reason for left in left_out}
+        about = {"source": PREDICTED, NOT_PREDICTED: reasons}
+        module.attributes[PROVENANCE] = provenance_attribute(about)
+    return str(module)
+
+
+def _question(point: StartingPoint) -> Question:
+    function = point.workload.function.clone().operation
+    function.attributes["sym_name"] = mlir.StringAttr.get(PREDICTED, function.context)
+    if point.workload.target is not None:
+        function.attributes[names.EXECUTABLE_TARGET] = point.workload.target
+    return Question(str(function.get_asm(use_local_scope=True)), tuple(point.attributes.items()))
+
+
+def _form(workload: Workload) -> str:
+    """Return the most robust form of matchers for a root op; empty if there is none."""
+    for form in FORMS:
+        with suppress(NoMatcherError):
+            matcher_key(workload, form)
+            return form
+    return ""
+
+
+# --- The answers: from the cache, or by workers --------------------------------------------------
+
+
+def predictions(asked: Mapping[Question, str]) -> dict[Question, Prediction]:
+    """Return the predictions for problems, each with the version of its model."""
+    folder = cache_directory() / _FOLDER
+    answers: dict[Question, Prediction] = {}
+    for question, version in asked.items():
+        with suppress(OSError, ValueError, TypeError):
+            answers[question] = Prediction(
+                **json.loads((folder / f"{question.key(version)}.json").read_bytes())
+            )
+    unknown = [question for question in asked if question not in answers]
+    for question, prediction in zip(unknown, _decided(unknown), strict=True):
+        answers[question] = prediction
+        # Failures to write the cache are ignored.
+        with suppress(TuninglinkError):
+            place = make_directory(folder) / f"{question.key(asked[question])}.json"
+            write_file(place, json.dumps(asdict(prediction)))
+    return {question: answers[question] for question in asked}
+
+
+def _decided(questions: Sequence[Question]) -> Iterator[Prediction]:
+    if len(questions) <= _IN_PROCESS:
+        yield from map(decide, questions)
+        return
+    workers = min(processor_count(), _MOST_WORKERS, len(questions))
+    with Pool(workers, prepare) as pool:
+        for future in [pool.submit(decide, question) for question in questions]:
+            try:
+                yield future.result()
+            except Exception as failure:  # noqa: BLE001 - the compiler's choice stays
+                yield Prediction({}, reason=f"it cannot be predicted: {failure}")
+
+
+def prepare() -> None:
+    """Prepare a worker."""
+    _registry()
+
+
+@lru_cache(1)
+def _registry() -> ProviderRegistry:
+    # The compiler's own constraints prove nothing valid, and take a process.
+    return ProviderRegistry(lambda _: None, [GpuProvider(), SpirvProvider(), CpuProvider()], tuple)
+
+
+def decide(question: Question) -> Prediction:
+    """Return the prediction for a problem, whose target has a model."""
+    # 1. The problem, and its candidates.
+    module = mlir.Module.parse(question.function, thread_context()).operation
+    roots = [(root, op.function) for op in find_root_ops(module) for root in op.roots]
+    if len(roots) != 1:
+        return Prediction({}, reason="it has no single root op")
+    workload, default = read_workload(*roots[0], module), _configuration(dict(question.default))
+    assert workload.target is not None
+    model = model_for(Target.from_attribute(workload.target))
+    assert model is not None
+    spaces = CandidateSpaces(workload, default, (), _registry(), {})
+    fault = spaces.default_fault
+    if form_of(spaces.problem) not in model.forms and not fault:
+        return Prediction({}, reason="the model was trained on no problem of this form")
+    if spaces.default.knobs:
+        ranked = climb(spaces, model)
+    elif fault:
+        drawn = spaces.sample(_DRAWN, 0)
+        gains = model.gains(spaces.problem, spaces.default, drawn)
+        ranked = sorted(map(Scored, drawn, gains.expected, gains.lower), key=lambda one: one.rank)
+    else:
+        return Prediction({}, reason="no space holds the compiler's choice")
+    # 2. The best of them that is proven valid.
+    reason = spaces.reason or "its space has no other configuration"
+    for number, scored in enumerate(ranked[:_PROVEN]):
+        expected, least = 2.0 ** float(scored.expected), 2.0 ** float(scored.lower)
+        if least <= 1.0 and not fault:
+            if not number:
+                gain = f"{expected:.2f} times as fast, at least {least:.2f}"
+                reason = f"no gain is certain; the best: {gain}"
+            break
+        knobs = scored.candidate.knobs
+        candidate = spaces.candidate(scored.candidate.pipeline, knobs)
+        reason = "the configurations expected to be fastest are not proven valid"
+        if candidate is not None:
+            configuration = _configuration(candidate.attributes)
+            answer = verify_configuration(workload, configuration, _registry(), _CHECKING)
+            if answer.verdict is Verdict.PROVEN:
+                return Prediction(candidate.attributes, expected, least, fault)
+    return Prediction({}, fault=fault, reason=reason)
+
+
+def _configuration(attributes: Mapping[str, str]) -> Configuration:
+    parsed: dict[str, Any] = {
+        name: mlir.Attribute.parse(text, thread_context()) for name, text in attributes.items()
+    }
+    info = parsed[names.COMPILATION_INFO]
+    decomposition = parsed.get(names.DECOMPOSITION_CONFIG)
+    return Configuration(info.lowering_config, info.translation_info, decomposition)
+
+
+# --- The search for the best candidate -----------------------------------------------------------
+
+_MOST_SCORED: Final = (120, 90, 90)
+"""The most candidates that each round scores. A score takes 0.1 ms, a check of an assignment a third of that."""
+
+_FRONTIER: Final = 6
+"""The candidates whose neighbors a round scores."""
+
+_TILES: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+"""The values of tiles, besides the size of the loop."""
+
+_TILE: Final = re.compile(r"(?!workgroup_size|\w+_basis).*\[(\d+)\]")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A candidate with its expected gain and the lower bound, as binary logarithms."""
+
+    candidate: Candidate
+    expected: float
+    lower: float
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """The order among candidates: the model's bounds hold for the one with the largest."""
+        return -self.lower, -self.expected
+
+
+def climb(spaces: CandidateSpaces, model: GainModel) -> list[Scored]:
+    """Return candidates reached from the compiler's choice, those first whose gain has the largest lower bound.
+
+    A move changes all tiles of one loop, or another knob. Each round scores moves from the best candidates so far. The
+    draws and neighbors that the tuner uses come from searches, which take longer than a prediction may.
+    """
+    default = spaces.default
+    constraints = spaces.spaces[default.space].constraints
+    knobs = {knob.name: knob for knob in constraints.knobs}
+    start = {name: default.knobs[name] for name in knobs}
+    options = {name: value for name, value in default.knobs.items() if name not in knobs}
+    broken = constraints.broken_heuristics(start)
+
+    def accepts(move: Mapping[str, int]) -> bool:
+        return constraints.accepts({**start, **move}, _CHECKING, without=broken)
+
+    # 1. The valid moves from the compiler's choice.
+    moves = [move for move in _moves(spaces.problem, knobs, start) if accepts(move)]
+    if any(name.startswith(WORKGROUP_SIZE) for name in knobs):
+        # Threads follow the tiles that they share.
+        refused = [
+            {knob.name: value}
+            for knob in constraints.knobs
+            for value in _steps(knob, start)
+            if value and start[knob.name] and not accepts({knob.name: value})
+        ]
+        for change in refused:
+            violations = constraints.check({**start, **change}, _CHECKING).violations
+            followers = {name for violation in violations for name in violation.knobs}
+            pairs = (
+                {**change, name: value}
+                for name in sorted(followers - change.keys())
+                for value in _steps(knobs[name], start)
+                if start[name]
+            )
+            moves += filter(accepts, pairs)
+    # 2. The best candidates by the model, and moves from them.
+    chance = random.Random(0)  # noqa: S311 - not for cryptography
+    scored: dict[tuple[int, ...], Scored] = {}
+    frontier: list[dict[str, int]] = [start]
+    for most in _MOST_SCORED:
+        fresh: dict[tuple[int, ...], Candidate] = {}
+        reached = [{**assignment, **move} for assignment in frontier for move in moves]
+        chance.shuffle(reached)
+        for changed in reached:
+            key = tuple(changed.values())
+            if len(fresh) == most:
+                break
+            if key not in scored and key not in fresh and changed != start and accepts(changed):
+                text = str(key)
+                fresh[key] = replace(default, knobs={**changed, **options}, configuration=text)
+        gains = model.gains(spaces.problem, default, [*fresh.values()])
+        values = zip(fresh.values(), gains.expected, gains.lower, strict=True)
+        scored |= dict(
+            zip(fresh, (Scored(one, float(a), float(b)) for one, a, b in values), strict=True)
+        )
+        best = sorted(scored.values(), key=lambda one: one.rank)[:_FRONTIER]
+        frontier = [{name: one.candidate.knobs[name] for name in knobs} for one in best]
+    return sorted(scored.values(), key=lambda one: one.rank)
+
+
+def _moves(
+    problem: SearchProblem, knobs: Mapping[str, Knob], start: Mapping[str, int]
+) -> Iterator[dict[str, int]]:
+    """Yield changes of all tiles of a loop at once, from the outermost to the innermost, and of single knobs."""
+    tiles: dict[int, list[str]] = {}
+    for name in knobs:
+        matched = _TILE.fullmatch(name)
+        if matched and start[name] and int(matched[1]) < len(problem.sizes):
+            tiles.setdefault(int(matched[1]), []).append(name)
+        yield from ({name: value} for value in _steps(knobs[name], start))
+    for loop, levels in tiles.items():
+        size = problem.sizes[loop] or 1
+        sizes = sorted({tile for tile in (*_TILES, size) if tile <= size}, reverse=True)
+        for values in product(sizes, repeat=len(levels)):
+            inside = [value or size for value in values]
+            if inside == sorted(inside, reverse=True):
+                yield dict(zip(levels, values, strict=True))
+
+
+def _steps(knob: Knob, start: Mapping[str, int]) -> list[int]:
+    value = start[knob.name]
+    values = {value - 1, value + 1}
+    if not isinstance(knob, OneOfKnob):
+        values |= {value * 2, value // 2} if value else set(_TILES)
+    low, high = knob.low or 0, inf if knob.high is None else knob.high
+    return sorted(step for step in values - {value} if low <= step <= high)

@@ -1,0 +1,201 @@
+"""Predicted configurations in compilations, explanations and initial specs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from places import ROOT
+
+import tuninglink
+from tuninglink.cli.page_output import render
+from tuninglink.compiler import ExplanationFormat
+from tuninglink.mlir import DiagnosticSink
+from tuninglink.plain_data import plain
+from tuninglink.predicting import GainModel, predictions
+from tuninglink.specs import CACHE_VARIABLE, provenance_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tuninglink.compiler import Compilation
+    from tuninglink.iree import Target
+
+MATMUL = ROOT / "examples" / "matmul_128x768x768.mlir"
+LIBRARY = "library:predicted"
+TO_TARGETS = "--compile-to=executable-targets"
+CONVOLUTION = b"""
+#image = affine_map<(b, n, h, w, k) -> (b, k, h, w)>
+#filter = affine_map<(b, n, h, w, k) -> (n, k)>
+#result = affine_map<(b, n, h, w, k) -> (b, n, h, w)>
+func.func @one(%image: tensor<8x64x56x56xf16>, %filter: tensor<256x64xf16>) -> tensor<8x256x56x56xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<8x256x56x56xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x256x56x56xf32>) -> tensor<8x256x56x56xf32>
+  %result = linalg.generic {indexing_maps = [#image, #filter, #result],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%image, %filter : tensor<8x64x56x56xf16>, tensor<256x64xf16>) outs(%init : tensor<8x256x56x56xf32>) {
+  ^bb0(%a: f16, %b: f16, %sum: f32):
+    %left = arith.extf %a : f16 to f32
+    %right = arith.extf %b : f16 to f32
+    %product = arith.mulf %left, %right : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  } -> tensor<8x256x56x56xf32>
+  return %result : tensor<8x256x56x56xf32>
+}
+"""
+"""A 1x1 convolution that the compiler miscompiles for sm_80, see `docs/background/wrong-defaults.md`."""
+
+
+def model(feature: str, gain: float, margin: float) -> GainModel:
+    """Return a model that expects a gain of candidates with a larger feature, and as much loss of the others."""
+    document = {
+        "format": "tuninglink.prediction",
+        "version": 1,
+        "provenance": {},
+        "margin": margin,
+        "forms": ["contraction, k, m, n, f32"],
+        "names": [feature],
+        "columns": [0, -1, -1],
+        "values": [500, round(-1000 * gain), round(1000 * gain)],
+    }
+    return GainModel.load(json.dumps(document).encode())
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    return tmp_path / "predictions"
+
+
+@pytest.fixture
+def certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use a model that expects configurations with more accumulators to be twice as fast, at least 1.74 times."""
+    use(monkeypatch, model("change accumulators", gain=1.0, margin=0.2))
+
+
+def use(monkeypatch: pytest.MonkeyPatch, chosen: GainModel) -> None:
+    def model_for(target: Target) -> GainModel | None:
+        return chosen if target.name in ("znver4", "sm_80") else None
+
+    monkeypatch.setattr(predictions, "model_for", model_for)
+
+
+def compiled(
+    program: object = MATMUL, target: str = "znver4", specs: object = LIBRARY
+) -> tuple[Compilation, list[str]]:
+    said: list[str] = []
+    compilation = tuninglink.compile(
+        program,  # type: ignore[arg-type]
+        specs=specs,  # type: ignore[arg-type]
+        target=target,
+        flags=TO_TARGETS,
+        diagnostics=DiagnosticSink(lambda each: said.append(str(each))),
+    )
+    return compilation, said
+
+
+@pytest.mark.usefixtures("certain")
+def test_a_prediction_takes_effect() -> None:
+    compilation, said = compiled()
+    assert said == []
+    (applied,) = compilation.applied
+    assert (applied.spec, applied.is_own) == (LIBRARY, True)
+    assert applied.entry
+    provenance = provenance_of(applied.entry.anatomy.table, applied.entry.matcher)
+    assert provenance["source"] == "predicted"
+    assert (provenance["expected_speedup"], provenance["least_speedup"]) == (2.0, 1.741)
+    assert compilation.output != compiled(specs=())[0].output
+
+
+def test_an_uncertain_gain_is_not_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, model("change accumulators", gain=1.0, margin=1.2))
+    compilation, said = compiled()
+    assert (compilation.applied, said) == ((), [])
+    assert compilation.output == compiled(specs=())[0].output
+    written = tuninglink.init_spec(MATMUL, target="znver4", predict=True)
+    (left,) = written.left_out
+    assert left.reason == "no gain is certain; the best: 2.00 times as fast, at least 0.87"
+
+
+def test_other_targets_are_left_alone() -> None:
+    compilation, said = compiled(target="gfx942")
+    (remark,) = (each for each in said if "predicted" in each)
+    assert remark.startswith(
+        "remark: nothing is predicted for gfx942: there is no model for it; known: x86_64-avx512"
+    )
+    assert compilation.output == compiled(target="gfx942", specs=())[0].output
+
+
+@pytest.mark.usefixtures("certain")
+def test_predictions_are_cached(cache: Path) -> None:
+    compiled()
+    (file,) = cache.iterdir()
+    answer = json.loads(file.read_bytes())
+    file.write_text(json.dumps({**answer, "expected": 9.0}))
+    explained = tuninglink.explain(MATMUL, specs=LIBRARY, target="znver4")
+    (operation,) = explained.dispatches[0].operations
+    assert operation.match
+    gain = "9.00 times as fast as the compiler's choice, at least 1.74"
+    assert operation.match.expected_gain == gain
+    assert f"predicted          {gain}" in render(explained, ExplanationFormat.TABLE, None)
+    assert plain(explained)["dispatches"][0]["operations"][0]["match"]["expected_gain"] == gain
+    # A damaged file is replaced.
+    file.write_text("{")
+    compiled()
+    assert json.loads(file.read_bytes()) == answer
+
+
+@pytest.mark.usefixtures("certain")
+def test_an_earlier_spec_decides() -> None:
+    written = tuninglink.init_spec(MATMUL, target="znver4").text.encode()
+    compilation, _ = compiled(specs=[written, LIBRARY])
+    assert [applied.position for applied in compilation.applied] == [0]
+    assert compilation.output == compiled(specs=())[0].output
+
+
+@pytest.mark.usefixtures("certain")
+def test_a_written_prediction_is_a_spec() -> None:
+    written = tuninglink.init_spec(MATMUL, target="znver4", predict=True)
+    assert written.left_out == ()
+    assert (
+        "// Expected: 2.00 times as fast as the compiler's choice, at least 1.74." in written.text
+    )
+    (spec,) = tuninglink.check(written.text.encode(), target="znver4").specs
+    assert not [each for each in spec.diagnostics() if each.severity.value == "error"]
+    assert compiled(specs=written.text.encode())[0].output == compiled()[0].output
+
+
+def test_a_wrong_default_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiler's choice is replaced, although all others are expected to be slower."""
+    use(monkeypatch, model("no feature", gain=1.0, margin=0.0))
+    compilation, _ = compiled(CONVOLUTION, "sm_80")
+    (applied,) = compilation.applied
+    assert applied.is_own
+    assert applied.entry
+    provenance = provenance_of(applied.entry.anatomy.table, applied.entry.matcher)
+    assert provenance["expected_speedup"] == 0.5
+    assert provenance["wrong_default"]
+
+
+def test_many_problems_are_predicted_by_workers(cache: Path) -> None:
+    """The shipped model, as a user has it."""
+    sizes = ((64, 96, 128), (32, 64, 96), (128, 64, 32))
+    functions = "".join(
+        f"""
+func.func @product{m}(%lhs: tensor<{m}x{k}xf32>, %rhs: tensor<{k}x{n}xf32>,
+                      %sum: tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32> {{
+  %product = linalg.matmul ins(%lhs, %rhs : tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>)
+    outs(%sum : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  return %product : tensor<{m}x{n}xf32>
+}}"""
+        for m, n, k in sizes
+    )
+    compiled(functions.encode())
+    answers = [json.loads(file.read_bytes()) for file in cache.iterdir()]
+    assert len(answers) == 3
+    for answer in answers:
+        assert bool(answer["attributes"]) == (answer["reason"] == "")
+        assert "cannot be predicted" not in answer["reason"]
