@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "tuninglink.prediction"
 VERSION: Final = 1
 
-THOUSANDTHS: Final = 1000
+HUNDREDTHS: Final = 100
 
 _CAUTION: Final = 1.0
 """How many standard deviations of the trees' guesses are subtracted from their mean."""
@@ -41,7 +41,7 @@ _ABSENT: Final = -1.0
 
 @dataclass(frozen=True)
 class Trees:
-    """Regression trees, whose nodes are in one table. All numbers are in thousandths.
+    """Regression trees, whose nodes are in one table. All numbers are in hundredths.
 
     Attributes:
         roots: the root of each tree.
@@ -69,7 +69,7 @@ class Trees:
             goes_left = table[rows, np.maximum(columns, 0)] <= self.values[nodes]
             following = np.where(goes_left, self.left[nodes], self.right[nodes])
             nodes = np.where(inner, following, nodes)
-        result: Floats = self.values[nodes] / THOUSANDTHS
+        result: Floats = self.values[nodes] / HUNDREDTHS
         return result
 
 
@@ -202,10 +202,10 @@ def form_of(problem: SearchProblem) -> str:
 
 
 def feature_table(described: Sequence[Mapping[str, float]], names: Sequence[str]) -> Integers:
-    """Return features in thousandths, as a table with a column for each name."""
+    """Return features in hundredths, as a table with a column for each name."""
     rows = [[row.get(name, _ABSENT) for name in names] for row in described]
     table = np.array(rows, np.float64).reshape(len(described), len(names))
-    return np.rint(table * THOUSANDTHS).astype(np.int64)
+    return np.rint(table * HUNDREDTHS).astype(np.int64)
 
 
 def trees_of(columns: Sequence[int], values: Sequence[int]) -> Trees:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tuninglink.predicting.candidate_features import prediction_features
 from tuninglink.predicting.model import (
-    THOUSANDTHS,
+    HUNDREDTHS,
     GainModel,
     Provenance,
     Trees,
@@ -51,8 +51,8 @@ class MeasuredGains:
 MOST_GAIN: Final = 4.0
 """Gains and losses beyond this one count as this one: what is 16 times slower need not be told from what is worse."""
 
-_TREES: Final = 50
-_LEAST_LEAF: Final = 16
+_TREES: Final = 32
+_LEAST_LEAF: Final = 8
 _SEED: Final = 0
 
 
@@ -133,7 +133,7 @@ def fit(table: Table, chosen: NDArray[np.bool_]) -> Any:
     from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415 - takes a second to load
 
     regressor = ExtraTreesRegressor(
-        _TREES, min_samples_leaf=_LEAST_LEAF, max_features=0.4, random_state=_SEED
+        _TREES, min_samples_leaf=_LEAST_LEAF, max_features=0.5, random_state=_SEED
     )
     return regressor.fit(table.rows[chosen], table.gains[chosen], table.weights[chosen])
 
@@ -151,7 +151,7 @@ def exported(regressor: Any) -> Trees:
         while waiting:
             node = waiting.pop()
             is_leaf = tree.children_left[node] < 0
-            value = THOUSANDTHS * tree.value[node, 0, 0] if is_leaf else tree.threshold[node]
+            value = HUNDREDTHS * tree.value[node, 0, 0] if is_leaf else tree.threshold[node]
             columns.append(-1 if is_leaf else int(tree.feature[node]))
             values.append(round(value) if is_leaf else math.floor(value))
             if not is_leaf:
@@ -231,17 +231,21 @@ _LOSS: Final = -0.03
 """The gain below which a candidate counts as a loss: two percent, which is the noise of a measurement."""
 
 
+_LEAST_MARGIN: Final = 0.07
+
+
 def margin_of(selected: Sequence[Selection], losses: float = 0.01) -> float:
     """Return the least margin with which losses are rare among the selections whose lower bound it leaves positive.
 
     The guess for the selected candidate is calibrated, as a maximum of guesses is too high on average. One loss may always
-    be left, as it may be one of measurement.
+    be left, as it may be one of measurement. A prediction chooses among more candidates than were measured, so that the
+    margin is never 0.
 
     Args:
         selected: the selections, for problems that the models were not trained on.
         losses: the largest part of losses.
     """
-    margin = 0.0
+    margin = _LEAST_MARGIN
     while True:
         left = [one for one in selected if one.low > margin]
         lost = [one.low for one in left if one.is_loss]

@@ -74,8 +74,8 @@ def test_arrays_predict_what_scikit_learn_predicts() -> None:
     table = Table.of(measured(6, 2))
     regressor = fit(table, np.ones(len(table.gains), np.bool_))
     values = exported(regressor).leaves(table.rows).mean(axis=1)
-    # Leaves are rounded to thousandths, and nothing else is.
-    assert np.abs(values - regressor.predict(table.rows)).max() < 1e-3
+    # Leaves are rounded to hundredths, and nothing else is.
+    assert np.abs(values - regressor.predict(table.rows)).max() < 1e-2
     assert values.std() > 0.1
 
 
@@ -121,8 +121,8 @@ def test_no_candidates_have_no_gains(trained: GainModel) -> None:
 
 def test_trees_are_read_in_depth_first_order() -> None:
     # x <= 1: (y <= 5: 0.1, else 0.2), else 0.3; and a tree that is a leaf.
-    trees = trees_of([0, 1, -1, -1, -1, -1], [1000, 5000, 100, 200, 300, 500])
-    table = np.array([[0, 0], [1000, 9000], [2000, 0]])
+    trees = trees_of([0, 1, -1, -1, -1, -1], [100, 500, 10, 20, 30, 50])
+    table = np.array([[0, 0], [100, 900], [200, 0]])
     assert trees.leaves(table).tolist() == [[0.1, 0.5], [0.2, 0.5], [0.3, 0.5]]
 
 
@@ -164,11 +164,11 @@ def test_a_margin_leaves_few_losses() -> None:
     # One in a hundred may be left.
     assert len(left) == 303
     assert sum(one.is_loss for one in left) == 3
-    assert margin_of([chosen(0.1, 0.2)]) == 0
+    assert 0 < margin_of([chosen(0.1, 0.2)]) < 0.1
 
 
 def test_one_loss_may_be_one_of_measurement() -> None:
-    assert margin_of([chosen(0.5, -1.0), chosen(0.4, 1.0)]) == 0
+    assert margin_of([chosen(0.5, -1.0), chosen(0.4, 1.0)]) < 0.1
     assert margin_of([chosen(0.5, -1.0), chosen(0.4, 1.0), chosen(0.3, -1.0)]) == 0.3
 
 
@@ -205,7 +205,7 @@ def test_features_do_not_depend_on_the_order_of_loops() -> None:
     assert all(math.isclose(found[name], expected[name], abs_tol=1e-9) for name in expected)
     # 64 and 128 in tiles of 64 are two workgroups.
     table = feature_table([found], ["nest tasks", "missing"])
-    assert table.tolist() == [[1000, -1000]]
+    assert table.tolist() == [[100, -100]]
 
 
 def test_targets_without_a_model_have_none() -> None:
