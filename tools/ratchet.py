@@ -57,7 +57,7 @@ LIMITS: Final = {
     "scaffolding": (943, 31),
     "runner": (720, 28),
     "kernels": (1236, 62),
-    "predicting": (1391, 45),
+    "predicting": (1395, 45),
     "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5514, 199),
