@@ -36,10 +36,18 @@
 // RUN: sed 's/%m_dims, .128./%m_dims, [256]/' %S/Inputs/frozen_3_12.mlir > %t/other.mlir
 // RUN: tuninglink explain %s --spec %t/other.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 -o %t/lost.json
 // RUN: not tuninglink diff %t/other.mlir %t/lost.json --fail-on-regression | filecheck %s --check-prefix=LOST
-// LOST: change {{ *}} program {{ *}} 1 of 2 entries kept; fall back to its choice: 99.2% of the FLOPs
-// LOST: regression {{ *}} matmul 128x64x256 f16·f16→f32, rhs transposed {{ *}} the dispatch is formed otherwise; it was 99.2% of the FLOPs
+// LOST: change {{ *}} program {{ *}} 1 of 2 entries kept; the compiler's choice is used for 99.2% of the FLOPs
+// LOST: regression {{ *}} matmul 128x64x256 f16·f16→f32, rhs transposed {{ *}} it configures no dispatch; it was 99.2% of the FLOPs
 // LOST: change {{ *}} matmul 128x64x256 f16·f16→f32, rhs transposed {{ *}} new: the compiler's choice; 99.2% of the FLOPs
 // LOST: regressions: 1, improvements: 0, changes: 2
+// An explanation without the spec, or for another target, cannot say what is kept.
+// RUN: tuninglink explain %s --iree-hal-target-device=cuda --iree-cuda-target=sm_80 -o %t/without.json
+// RUN: not tuninglink diff %t/frozen.mlir %t/without.json 2>&1 | filecheck %s --check-prefix=WITHOUT
+// WITHOUT: error: '{{.*}}without.json' has no entry of '{{.*}}frozen.mlir'
+// WITHOUT-NEXT: note: expected 'tuninglink explain --spec FROZEN', for the same target
+// RUN: tuninglink explain %s --spec %t/frozen.mlir --target gfx942 -o %t/elsewhere.json
+// RUN: not tuninglink diff %t/frozen.mlir %t/elsewhere.json 2>&1 | filecheck %s --check-prefix=ELSEWHERE
+// ELSEWHERE: error: '{{.*}}elsewhere.json' is for gfx942, '{{.*}}frozen.mlir' for sm_80
 // RUN: not tuninglink diff %S/Inputs/data_tiled_spec.mlir %t/lost.json 2>&1 | filecheck %s --check-prefix=OTHER
 // OTHER: error: '{{.*}}data_tiled_spec.mlir' is not a frozen spec: only these are compared with an explanation
 

@@ -433,6 +433,16 @@ def compare_frozen(spec: Spec, paths: tuple[str, str], report: Object) -> Compar
             for op in dispatch["operations"]
         ):
             differing.append(dispatch)
+    if own and not configured:
+        targets = {dispatch["target"] for dispatch in report["dispatches"]}
+        listed = {entry["matcher"] for used in report["specs"] for entry in used["entries"]}
+        message = "" if own & listed else f"'{paths[1]}' has no entry of '{paths[0]}'"
+        if not message and targets and not targets.intersection(recorded["targets"]):
+            names = ", ".join(sorted(targets)), ", ".join(recorded["targets"])
+            message = f"'{paths[1]}' is for {names[0]}, '{paths[0]}' for {names[1]}"
+        if message:
+            remedy = note("expected 'tuninglink explain --spec FROZEN', for the same target")
+            raise TuninglinkError(error(message, notes=[remedy]))
     # 2. What became of each entry.
     items, lost = [], []
     for entry in spec.entries:
@@ -454,7 +464,7 @@ def compare_frozen(spec: Spec, paths: tuple[str, str], report: Object) -> Compar
             text = f"not valid: {text}; {share(dispatches)}"
         elif not dispatches:
             part = _number(record, measure) / (_number(recorded, measure) or 1)
-            text = f"the dispatch is formed otherwise; it was {part:.1%} of the {unit}"
+            text = f"it configures no dispatch; it was {part:.1%} of the {unit}"
         changes = (Change(ChangeKind.REGRESSION, what, text),) if text else ()
         side = Side("not kept" if text else "kept", configuration=lines)
         items.append(ComparedItem(what, Side("kept", configuration=lines), side, changes))
@@ -476,8 +486,9 @@ def compare_frozen(spec: Spec, paths: tuple[str, str], report: Object) -> Compar
     if differing:
         text += f"; the compiler would choose otherwise for {share(differing)}"
     if lost or fallen:
-        text += f"; fall back to its choice: {share([*lost, *fallen])}"
-    facts = {name: str(recorded[name]) for name in ("compiler", "program", "targets")}
+        text += f"; the compiler's choice is used for {share([*lost, *fallen])}"
+    facts = {name: str(recorded[name]) for name in ("compiler", "program")}
+    facts["targets"] = ", ".join(recorded["targets"])
     sources = Source(paths[0], facts), Source(paths[1], {"program": str(report["program"])})
     notes = (Change(ChangeKind.CHANGE, "program", text),)
     return Comparison("frozen choices", *sources, tuple(items), notes)

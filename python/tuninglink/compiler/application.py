@@ -366,10 +366,12 @@ class Application:
             if spec.kind is SpecKind.OPAQUE or len(spec.anatomy.pairs) > _MOST_READ:
                 continue
             missing: dict[str, None] = {}
+            same = {flag.removesuffix("=true") for flag in flags}
             for matcher, _ in spec.anatomy.pairs:
                 tuned_under = provenance_of(spec.anatomy.table, matcher).get(FLAGS)
                 if isinstance(tuned_under, list):
-                    missing.update(dict.fromkeys(flag for flag in tuned_under if flag not in flags))
+                    absent = (f for f in tuned_under if f.removesuffix("=true") not in same)
+                    missing.update(dict.fromkeys(absent))
             if missing:
                 message = f"spec '{spec.source}' was written under other flags: {' '.join(missing)}"
                 advice = note(

@@ -304,10 +304,10 @@ def test_frozen_choices_that_are_lost_cost_the_work_of_their_dispatches(tmp_path
         (
             OTHER,
             "program",
-            "0 of 2 entries kept; fall back to its choice: 100.0% of the FLOPs, 7 µs",
+            "0 of 2 entries kept; the compiler's choice is used for 100.0% of the FLOPs, 7 µs",
         ),
         (WORSE, "matmul", "not valid: too many threads; 60.0% of the FLOPs"),
-        (WORSE, "conv", "the dispatch is formed otherwise; it was 20.0% of the FLOPs"),
+        (WORSE, "conv", "it configures no dispatch; it was 20.0% of the FLOPs"),
         (OTHER, "padded conv", "new: the compiler's choice; 40.0% of the FLOPs, 7 µs"),
     ]
 
