@@ -250,9 +250,7 @@ def _report(path: Path) -> Object | None:
     report: Any = load_json(content, str(path))
     version = _VERSIONS.get(report.get("format", "")) if isinstance(report, dict) else None
     if version is None or report.get("version") != version:
-        remedy = note(
-            "expected a report of 'tuninglink explain --format json' or 'tune --report', or a spec"
-        )
+        remedy = note("expected a spec, or a report of 'explain --format json' or 'tune --report'")
         message = f"'{path}' is not a report of a supported version"
         raise TuninglinkError(error(message, notes=[remedy]))
     return dict(report)
@@ -394,16 +392,10 @@ def compare_frozen(spec: Spec, paths: tuple[str, str], report: Object) -> Compar
     to the compiler's choice in the estimated work of the program, and their time if the explanation has times.
 
     Raises:
-        TuninglinkError: the spec is not a frozen one.
+        TuninglinkError: the spec is not a frozen one, or has no entry in the explanation.
     """
     table = spec.anatomy.table
-    recorded = provenance_of(table)
-    if "left_out" not in recorded:
-        remedy = note("'tuninglink init --all' writes a frozen spec")
-        message = (
-            f"'{spec.source}' is not a frozen spec: only these are compared with an explanation"
-        )
-        raise TuninglinkError(error(message, notes=[remedy]))
+    recorded = _recorded(spec, paths, report)
     measure, unit = ("flops", "FLOPs") if recorded["flops"] else ("bytes", "bytes")
 
     def share(dispatches: Sequence[Object]) -> str:
@@ -422,37 +414,23 @@ def compare_frozen(spec: Spec, paths: tuple[str, str], report: Object) -> Compar
     others: list[Object] = []
     differing: list[Object] = []
     for dispatch in report["dispatches"]:
-        matches = [op["match"] for op in dispatch["operations"] if op["match"]]
+        operations = dispatch["operations"]
+        matches = [op["match"] for op in operations if op["match"]]
         matchers = {match["entry"]["matcher"] for match in matches if match["entry"]} & own
         for matcher in matchers:
             configured.setdefault(matcher, []).append(dispatch)
         if not matchers:
             others.append(dispatch)
-        elif any(
-            op["compilers_choice"] not in (None, op["configuration"])
-            for op in dispatch["operations"]
-        ):
+        elif any(op["compilers_choice"] not in (None, op["configuration"]) for op in operations):
             differing.append(dispatch)
-    if own and not configured:
-        targets = {dispatch["target"] for dispatch in report["dispatches"]}
-        listed = {entry["matcher"] for used in report["specs"] for entry in used["entries"]}
-        message = "" if own & listed else f"'{paths[1]}' has no entry of '{paths[0]}'"
-        if not message and targets and not targets.intersection(recorded["targets"]):
-            names = ", ".join(sorted(targets)), ", ".join(recorded["targets"])
-            message = f"'{paths[1]}' is for {names[0]}, '{paths[0]}' for {names[1]}"
-        if message:
-            remedy = note("expected 'tuninglink explain --spec FROZEN', for the same target")
-            raise TuninglinkError(error(message, notes=[remedy]))
     # 2. What became of each entry.
-    items, lost = [], []
+    items, lost, fallen = [], [], []
     for entry in spec.entries:
-        record = provenance_of(table, entry.matcher)
+        record: Any = provenance_of(table, entry.matcher)
         settings = {} if rewriting_words(table, entry.action) else settings_of(spec, entry) or {}
         lines = tuple(f"{name} = {value}" for name, value in settings.items())
-        what, dispatches = (
-            str(record.get("operation", f"@{entry.matcher}")),
-            configured.get(entry.matcher, []),
-        )
+        what = str(record.get("operation", f"@{entry.matcher}"))
+        dispatches = configured.get(entry.matcher, [])
         reasons = [
             op["invalid"] or (op["match"] or {}).get("ignored", "")
             for dispatch in dispatches
@@ -463,24 +441,22 @@ def compare_frozen(spec: Spec, paths: tuple[str, str], report: Object) -> Compar
             lost += dispatches
             text = f"not valid: {text}; {share(dispatches)}"
         elif not dispatches:
-            part = _number(record, measure) / (_number(recorded, measure) or 1)
+            part = record.get(measure, 0) / (recorded[measure] or 1)
             text = f"it configures no dispatch; it was {part:.1%} of the {unit}"
         changes = (Change(ChangeKind.REGRESSION, what, text),) if text else ()
         side = Side("not kept" if text else "kept", configuration=lines)
         items.append(ComparedItem(what, Side("kept", configuration=lines), side, changes))
     # 3. The dispatches that have an entry no more, and those that never had one.
     attribute: Any = entries_of(spec.module.attributes[PROVENANCE])["left_out"]
-    records: list[dict[str, Any]] = [entries_of(record) for record in attribute]
-    left_out = [record["operation"].value for record in records if "operation" in record]
-    fallen = []
+    words_of: list[Any] = [entries_of(record).get("operation") for record in attribute]
+    left_out = [words.value for words in words_of if words]
     for dispatch in others:
         words = ", ".join(operation["words"] for operation in dispatch["operations"])
-        if not words or words in left_out:
-            continue
-        fallen.append(dispatch)
-        text = f"new: the compiler's choice; {share([dispatch])}"
-        change = Change(ChangeKind.CHANGE, words, text)
-        items.append(ComparedItem(words, None, Side(dispatch["status"]), (change,)))
+        if words and words not in left_out:
+            fallen.append(dispatch)
+            text = f"new: the compiler's choice; {share([dispatch])}"
+            change = Change(ChangeKind.CHANGE, words, text)
+            items.append(ComparedItem(words, None, Side(dispatch["status"]), (change,)))
     kept = len(spec.entries) - sum(bool(item.changes) for item in items if item.old)
     text = f"{kept} of {len(spec.entries)} entries kept"
     if differing:
@@ -494,9 +470,22 @@ def compare_frozen(spec: Spec, paths: tuple[str, str], report: Object) -> Compar
     return Comparison("frozen choices", *sources, tuple(items), notes)
 
 
-def _number(record: Mapping[str, object], name: str) -> float:
-    value = record.get(name)
-    return value if isinstance(value, int | float) else 0
+def _recorded(spec: Spec, paths: tuple[str, str], report: Object) -> Any:
+    """Return the record of a frozen spec, or raise an error: it has none, or an explanation cannot show its effect."""
+    recorded: Any = provenance_of(spec.anatomy.table)
+    if "left_out" not in recorded:
+        message = f"'{spec.source}' is not a frozen spec, and compared with specs only"
+        raise TuninglinkError(error(message, notes=[note("'tuninglink init --all' writes one")]))
+    own = {entry.matcher for entry in spec.entries}
+    entries = (entry for item in report["specs"] for entry in item["entries"])
+    used = [entry["operations"] for entry in entries if entry["matcher"] in own]
+    given = {dispatch["target"] for dispatch in report["dispatches"]}
+    if own and not any(used) and (not used or given.isdisjoint(recorded["targets"])):
+        targets = ", ".join(recorded["targets"])
+        remedy = note(f"expected 'tuninglink explain PROGRAM --spec {paths[0]}' for {targets}")
+        message = f"'{paths[1]}' does not explain what '{paths[0]}' does on {targets}"
+        raise TuninglinkError(error(message, notes=[remedy]))
+    return recorded
 
 
 _WON: Final = "won"

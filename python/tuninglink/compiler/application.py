@@ -374,9 +374,7 @@ class Application:
                     missing.update(dict.fromkeys(absent))
             if missing:
                 message = f"spec '{spec.source}' was written under other flags: {' '.join(missing)}"
-                advice = note(
-                    "add them, for example as @FILE.flags, which 'tuninglink tune' writes with a spec"
-                )
+                advice = note("add them, for example as @FILE.flags of 'tuninglink tune'")
                 yield Diagnostic(Severity.WARNING, message, None, (advice,))
         if not is_explained:
             yield from self._remarks()

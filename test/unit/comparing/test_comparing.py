@@ -280,9 +280,10 @@ def now(
 
 def kept_of(tmp_path: Path, spec: str, *dispatches: Object) -> list[tuple[ChangeKind, str, str]]:
     (tmp_path / "frozen.mlir").write_text(spec)
-    (tmp_path / "new.json").write_text(
-        json.dumps({**explanation(*dispatches), "program": "m.mlir"})
-    )
+    names = ("match_matmul", "match_conv")
+    entries = [{"matcher": name, "operations": 1} for name in names]
+    program = {"program": "m.mlir", "specs": [{"entries": entries}]}
+    (tmp_path / "new.json").write_text(json.dumps({**explanation(*dispatches), **program}))
     comparison = compare(tmp_path / "frozen.mlir", tmp_path / "new.json")
     assert comparison.subject == "frozen choices"
     return [(change.kind, change.what, change.text) for change in comparison.changes]
