@@ -33,6 +33,11 @@
 // DIRECTORY-NOT: comparing sets of flags
 // DIRECTORY: error: the directory of default specs '{{.*}}missing' does not exist
 
+// Outputs.
+// RUN: not tuninglink tune %s -o %t/tuned.mlir --emit-script %t --iree-hal-target-backends=vmvx --device local-sync 2>&1 | filecheck %s --check-prefix=SCRIPT
+// SCRIPT-NOT: comparing sets of flags
+// SCRIPT: error: cannot write '{{.*}}': it is a directory
+
 // Selections, before sets of flags are compared.
 // RUN: not tuninglink tune %s --pipeline TileAndFuze --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync 2>&1 | filecheck %s --check-prefix=PIPELINE
 // PIPELINE-NOT: comparing sets of flags

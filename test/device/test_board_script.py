@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx
 import pytest
 from elementwise_specs import PROGRAM, spec
+from onnx import TensorProto
+from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from places import ROOT, TOOLS
 from programs import EXAMPLES, HOST_CPU, TARGETS
 
@@ -176,6 +179,28 @@ def test_a_spec_that_the_command_of_the_compiler_ignores_is_carried_by_the_progr
     assert result.returncode == 0, result.stderr
     assert "the outputs agree" in result.stdout
     assert board.code("default") != board.code("tuned")
+
+
+def test_a_model_of_onnx_is_imported(board: Board) -> None:
+    tensors = [make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+    graph = make_graph([make_node("Relu", ["x"], ["y"])], "relu", tensors[:1], tensors[1:])
+    model = make_model(graph, opset_imports=[make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, board.folder / "model.onnx")
+    script = BoardScript(
+        path=board.folder / "tuned.sh",
+        program=board.folder / "model.onnx",
+        spec="",
+        flags=HOST_CPU,
+        tuned_flags=(),
+        device="local-sync",
+        calls=CallOptions(),
+    )
+    assert script.write() == []
+    # iree-compile does not read the model.
+    (board.folder / "model.onnx").unlink()
+    result = board.run()
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("relu: the outputs agree")
 
 
 def test_replace_entries_are_a_preprocessing_spec(board: Board) -> None:

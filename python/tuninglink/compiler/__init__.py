@@ -11,6 +11,7 @@ with lazy_imports(globals()):
         Observer as Observer,
         compile as compile,  # noqa: A004 - as `re.compile` is
         compiler_run as compiler_run,
+        import_onnx as import_onnx,
         link as link,
         program_path as program_path,
         program_source as program_source,

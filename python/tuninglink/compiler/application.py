@@ -365,8 +365,7 @@ class Application:
         for spec in () if why else given:
             if spec.kind is SpecKind.OPAQUE or len(spec.anatomy.pairs) > _MOST_READ:
                 continue
-            missing: dict[str, None] = {}
-            same = {flag.removesuffix("=true") for flag in flags}
+            missing, same = dict[str, None](), {flag.removesuffix("=true") for flag in flags}
             for matcher, _ in spec.anatomy.pairs:
                 tuned_under = provenance_of(spec.anatomy.table, matcher).get(FLAGS)
                 if isinstance(tuned_under, list):

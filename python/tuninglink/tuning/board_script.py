@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from tuninglink.compiler import Phase
+from tuninglink.compiler import Phase, import_onnx
 from tuninglink.devices import backend_of, input_bytes
 from tuninglink.errors import TuninglinkError, escaped
 from tuninglink.files import check_output, write_file
@@ -115,7 +115,11 @@ class BoardScript:
         if program.parameters.is_synthetic and program.parameters.parameters:
             reasons.append("the weights are random: RUN_FLAGS='--parameters=…' names their files")
         # 1. The commands that compile the program.
-        plain = ["iree-compile", self._place(self.program), *self.flags]
+        source = self.program
+        if source.suffix == ".onnx":  # iree-compile does not import models
+            source = folder / "program.mlirbc"
+            write_file(source, import_onnx(self.program))
+        plain = ["iree-compile", self._place(source), *self.flags]
         if self.first is not Phase.START:
             plain.append(f"--compile-from={self.first.value}")
         default = self._command(plain, "default.vmfb")
@@ -222,11 +226,8 @@ class BoardScript:
     def _quoted(self, word: str) -> str:
         """Quote a word for the shell, with the place of a file relative to that of the script."""
         before, mark, place = word.partition(_HERE)
-        return (
-            f'{shlex.quote(before) if before else ""}"$here"/{shlex.quote(place)}'
-            if mark
-            else shlex.quote(word)
-        )
+        quoted = shlex.quote(before) if before else ""
+        return f'{quoted}"$here"/{shlex.quote(place)}' if mark else shlex.quote(word)
 
 
 _HERE: Final = "\0here/"

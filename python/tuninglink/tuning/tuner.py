@@ -213,10 +213,9 @@ class Tuner:
         heaviest = next(default for default in defaults.weighed() if default.failure is None)
         least = least_seconds(ledger, heaviest, rules)
         if least > ledger.seconds:
-            message = (
-                f"the {ledger.seconds:.0f} s that are left of the budget are too short for this program: "
-                f"reading it, its defaults and one race take about {least:.0f} s"
-            )
+            left = f"the {max(0, ledger.seconds):.0f} s that are left of the budget are too short"
+            work = f"reading it, its defaults and one race take about {least:.0f} s"
+            message = f"{left} for this program: {work}"
             self.context.listener.noticed(Diagnostic(Severity.WARNING, message))
 
     def _spec(self, results: Sequence[TaskResult], provenance: Mapping[str, object] | None) -> str:
