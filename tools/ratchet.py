@@ -58,7 +58,6 @@ LIMITS: Final = {
     "runner": (720, 28),
     "kernels": (1236, 62),
     "predicting": (1395, 45),
-    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5514, 199),
 }
