@@ -187,7 +187,7 @@ def test_an_object_that_is_not_ptx_is_not_decided() -> None:
         ("sm_90a", ("h100", "h200", "hopper"), ("sm_80", "b200", "rtx5090")),
         ("sm_100f", ("b200",), ("h200", "rtx5090")),
         ("sm_90", ("h200", "b200"), ("a100",)),
-        ("gfx942", (), ("mi300x",)),
+        ("gfx942", ("mi300x",), ("mi355x", "h200")),
     ],
 )
 def test_machines_run_older_code_and_their_own(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from attention_programs import program_of as attention_program
@@ -27,7 +27,7 @@ from tuninglink.kernels import (
 )
 from tuninglink.mlir import collect, thread_context
 from tuninglink.replacing import Attention, spec
-from tuninglink.specs import KernelObject
+from tuninglink.specs import HSACO, KernelObject
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,7 +118,7 @@ def test_candidates_fit_the_memory_of_their_architecture() -> None:
     # Rows that are far apart, as batches lie between them.
     apart = replace(contraction(1024, 65_536, 64, 128), operands=("mak", "akn", "man"))
     assert not provider.candidates(ProductProblem(apart), "sm_80")
-    assert not provider.candidates(problem, "gfx942")
+    assert not provider.candidates(problem, "gfx1100")
     assert not provider.candidates(problem, "sm_75")
 
 
@@ -153,3 +153,48 @@ def test_ptx_is_as_new_as_its_architecture() -> None:
             )
             .structure
         )
+
+
+def test_a_kernel_for_an_amd_gpu_is_a_code_object_whose_entry_is_bound() -> None:
+    problem = ProductProblem(contraction(33, 40, 72))
+    kernel = made(problem, "gfx942", **OPTIONS)
+    content = KernelObject.read(kernel.content)
+    assert content is not None
+    assert (content.kind, content.architecture) == (HSACO, "gfx942")
+    # Without those for scratch memory.
+    assert [(at.name, at.parameters) for at in content.entries] == [(kernel.name, (64,) * 3)]
+    assert kernel.threads == 256
+    assert len(TritonProvider().candidates(problem, "gfx942")) >= 8
+    text = spec([KernelCall(problem, kernel)])
+    assert 'tuninglink.targets = ["gfx942"]' in text
+    program = product_program(33, 40, 72, rhs="kn")
+    program = program.replace("util.func public", "func.func").replace("util.return", "return")
+    # The compiler refuses other objects for a product such as mi300x.
+    for target, count in (("gfx942", 1), ("gfx950", 0), ("h200", 0)):
+        result = tuninglink.compile(
+            program.encode(), specs=[text.encode()], target=target, default_specs=False
+        )
+        assert len(result.replaced) == count
+        assert (kernel.content in result.output) == bool(count)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, ""),
+        ({"threads": 512}, "has blocks of 512 threads"),
+        ({"shared": 70_000}, "needs 68.36 KiB of shared memory; a block on gfx942 has 64"),
+        ({"scratch": 8}, "is declared with 4 pointers"),
+        ({"name": "other"}, "is not in its object"),
+        ({"architecture": "gfx950"}, "is for gfx942, and its entry is bound to gfx950"),
+    ],
+)
+def test_the_declaration_is_compared_with_a_code_object(
+    changes: dict[str, Any], message: str
+) -> None:
+    problem = ProductProblem(contraction(33, 40, 72))
+    kernel = replace(made(problem, "gfx942", **OPTIONS), **changes)
+    report = Checker().check(spec([KernelCall(problem, kernel)]).encode(), "spec.mlir")
+    messages = {finding.message for finding in report.structure}  # of each spelling
+    assert len(messages) == bool(message)
+    assert message in "".join(messages)

@@ -6,6 +6,7 @@ import linecache
 import re
 from itertools import product
 from math import prod
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from tuninglink.kernels.kernel import BuiltKernel, Candidate, KernelError, KernelProvider
@@ -13,7 +14,7 @@ from tuninglink.kernels.problems import KernelProblem, ProductProblem, ScaledAtt
 from tuninglink.kernels.triton_sources import attention_source, product_source, splits, strides
 from tuninglink.mlir import error, note
 from tuninglink.replacing import ORDER
-from tuninglink.specs import KIB, SHARED_MEMORY, oldest_ptx
+from tuninglink.specs import KIB, block_memory, oldest_ptx
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,17 +27,21 @@ their own, and copies to shared memory need this one."""
 _ALIGNMENT: Final = 16
 _BYTES: Final = 2
 _LANES: Final = 32
+_HOPPER: Final = 90
+_AMD: Final = ("gfx90a", "gfx942", "gfx950")
+_AMD_LANES: Final = 64
 _LEAST_MEMORY: Final = 99
 """The shared memory of a block in KiB for architectures that are not listed."""
 _MOST_ELEMENTS: Final = 1 << 31
 _MOST_BATCHES: Final = 65_535
 _UNUSED: Final = 2
 """The parameters that Triton adds: two pointers to scratch memory."""
+_ARGUMENT: Final = re.compile(r"      - \.\w+: .*\n(?:        \.\w+: .*\n)*")
 _HEADER: Final = re.compile(rb"(\.entry [\w$]+\()([^)]*)(\))")
 
 
 class TritonProvider(KernelProvider):
-    """Kernels of Triton, for CUDA. The package `triton` is loaded when the first kernel is made."""
+    """Kernels of Triton, for CUDA and for AMD GPUs, on which they have not been run. The package `triton` is loaded when the first kernel is made."""
 
     name: ClassVar[str] = "triton"
 
@@ -45,10 +50,11 @@ class TritonProvider(KernelProvider):
         capability = _capability(architecture)
         multiplied = 2 if isinstance(problem, ProductProblem) else 3
         kinds = {kind for _, kind in problem.operands[:multiplied]}
-        if capability is None or len(kinds) > 1 or not kinds <= {*_SMALL}:
+        is_amd = architecture in _AMD
+        if not (capability or is_amd) or len(kinds) > 1 or not kinds <= {*_SMALL}:
             return ()
         # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
-        memory = SHARED_MEMORY.get(capability, _LEAST_MEMORY) * KIB
+        memory = (block_memory(architecture) or _LEAST_MEMORY) * KIB
         sizes = problem.loop_sizes
         spans = [
             1
@@ -70,9 +76,10 @@ class TritonProvider(KernelProvider):
             )
             lhs, rhs = ({*loops[-2:]} for loops, _ in problem.operands[:2])
             is_matrix = lhs == {*"mk"} and rhs == {*"kn"}
-            with_tensors = (0, 1) if capability >= 90 and aligned and is_matrix else (0,)  # noqa: PLR2004
+            has_tensors = capability is not None and capability >= _HOPPER
+            with_tensors = (0, 1) if has_tensors and aligned and is_matrix else (0,)
             tiles = ((128, 256), (128, 128), (64, 128), (64, 256), (128, 64), (64, 64))
-            depths = ((64, 3), (64, 4), (128, 3), (32, 4))
+            depths = ((64, 3), (64, 4), (128, 3), (32, 4)) if capability else ((32, 2), (64, 2))
             for (k, stages), (m, n), tma in product(depths, tiles, with_tensors[::-1]):
                 warps = 8 if m * n > 128 * 128 or (m * n == 128 * 128 and tma) else 4
                 if stages * k * (m + n) * _BYTES <= memory:
@@ -86,7 +93,7 @@ class TritonProvider(KernelProvider):
                 return ()
             features, values = (sum(splits(sizes[loop])) for loop in "kn")
             for stages, (m, warps), j in product(
-                (3, 2, 4), ((128, 8), (128, 4), (64, 4)), (64, 128, 32)
+                (3, 2, 4) if capability else (2, 1), ((128, 8), (128, 4), (64, 4)), (64, 128, 32)
             ):
                 needed = (m * features + stages * j * (features + values)) * _BYTES
                 if needed <= memory and m // warps >= 8:  # noqa: PLR2004
@@ -116,9 +123,14 @@ class TritonProvider(KernelProvider):
             remedy = note("install it: pip install 'tuninglink[kernels]'")
             raise KernelError(error("Triton is not installed", notes=[remedy])) from None
         problem, options = candidate.problem, dict(candidate.options)
-        capability = _capability(candidate.architecture)
-        assert capability is not None, "there are candidates for CUDA only"
-        oldest = oldest_ptx(candidate.architecture)
+        architecture, is_amd = candidate.architecture, candidate.architecture in _AMD
+        capability, oldest = _capability(architecture), oldest_ptx(architecture)
+        assert capability or is_amd, "there are no candidates for others"
+        target = (
+            GPUTarget("hip", architecture, _AMD_LANES)
+            if is_amd
+            else GPUTarget("cuda", capability, _LANES)
+        )
         function = load_source(self.source(candidate), candidate.name)
         kinds = [_POINTERS[kind] for _, kind in problem.operands]
         source = ASTSource(
@@ -127,35 +139,40 @@ class TritonProvider(KernelProvider):
             attrs={(at,): [["tt.divisibility", _ALIGNMENT]] for at in range(len(kinds))},
         )
         flags = {"num_warps": options["w"], "num_stages": options["s"], "enable_fp_fusion": True}
+        if not is_amd:
+            flags["ptx_version"] = max(_PTX_VERSION, oldest or 0)
         knobs = triton.knobs.compilation
         before = knobs.disable_line_info
         knobs.disable_line_info = True  # paths of the machine
         try:
-            compiled = triton.compile(
-                source,
-                target=GPUTarget("cuda", capability, _LANES),
-                options={**flags, "ptx_version": max(_PTX_VERSION, oldest or 0)},
-            )
+            compiled = triton.compile(source, target=target, options=flags)
+            scratch = compiled.metadata.global_scratch_size
+            if is_amd:
+                content = _assembled(compiled.asm["amdgcn"], architecture)
+            else:
+                content = _without_scratch(compiled.asm["ptx"].encode(), keeps=bool(scratch))
+        except KernelError:
+            raise
         except Exception as failure:  # noqa: BLE001 - each stage of Triton raises its own
             reason = str(failure).strip().splitlines() or [type(failure).__name__]
             message = f"Triton does not compile '{candidate.name}': {reason[0]}"
             raise KernelError(error(message)) from None
         finally:
             knobs.disable_line_info = before
-        scratch, shared = compiled.metadata.global_scratch_size, compiled.metadata.shared
-        memory = SHARED_MEMORY.get(capability, _LEAST_MEMORY)
+        shared, memory = compiled.metadata.shared, block_memory(architecture) or _LEAST_MEMORY
         if shared > memory * KIB:
             need = f"needs {shared / KIB:.4g} KiB of shared memory; a block has {memory}"
             raise KernelError(error(f"'{candidate.name}' {need}"))
         grid = self.grid(candidate)
         return BuiltKernel(
             name=candidate.name,
-            architecture=candidate.architecture,
-            content=_without_scratch(compiled.asm["ptx"].encode(), keeps=bool(scratch)),
+            architecture=architecture,
+            content=content,
             grid=grid,
-            threads=compiled.metadata.num_warps * _LANES,
+            threads=compiled.metadata.num_warps * target.warp_size,
             shared=shared,
             scratch=scratch,
+            format="hsaco" if is_amd else "ptx",
         )
 
     def grid(self, candidate: Candidate) -> tuple[int, int, int]:
@@ -202,3 +219,17 @@ def _without_scratch(ptx: bytes, *, keeps: bool) -> bytes:
             raise KernelError(error(message))
     header = match[1] + b",".join(parameters[:-count]).rstrip() + b"\n" + match[3]
     return ptx[: match.start()] + header + ptx[match.end() :]
+
+
+def _assembled(assembly: str, architecture: str) -> bytes:
+    """Return a code object without the last two parameters, pointers to scratch memory that is not used.
+
+    The driver copies as many arguments as the metadata lists. The kernel may load the others with them.
+    """
+    from triton.backends.amd.compiler import HIPBackend  # noqa: PLC0415 - an extra
+
+    arguments = list(_ARGUMENT.finditer(assembly))
+    for argument in arguments[: -_UNUSED - 1 : -1]:
+        assembly = assembly[: argument.start()] + assembly[argument.end() :]
+    code: bytes = HIPBackend.make_hsaco(assembly, {}, SimpleNamespace(arch=architecture))
+    return code

@@ -23,6 +23,7 @@ with lazy_imports(globals()):
         spec_attribute as spec_attribute,
     )
     from tuninglink.specs.kernel_objects import (
+        HSACO as HSACO,
         PTX as PTX,
         KernelDeclaration as KernelDeclaration,
         KernelObject as KernelObject,
@@ -31,9 +32,9 @@ with lazy_imports(globals()):
     from tuninglink.specs.kernels import (
         KIB as KIB,
         OBJECTS as OBJECTS,
-        SHARED_MEMORY as SHARED_MEMORY,
         Kernel as Kernel,
         architecture_runs as architecture_runs,
+        block_memory as block_memory,
         holds_code as holds_code,
         kernels_of as kernels_of,
         unfit_kernels as unfit_kernels,

@@ -1,16 +1,18 @@
-"""The objects of kernels: what the text of PTX declares, and what the metadata of code objects for AMD GPUs declare."""
+"""The objects of kernels: what the text of PTX declares, and what the metadata of a code object for AMD GPUs declare."""
 
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Final
+from typing import Any, Final
 
 from tuninglink.mlir import postorder
+from tuninglink.specs.code_objects import metadata_notes
 
-PTX: Final = "PTX"
+PTX, HSACO = "PTX", "HSACO"
 
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _FUNCTION: Final = re.compile(r"\.(?:entry|func)\s[^{;]*([{;])")
@@ -80,7 +82,7 @@ class KernelObject:
     """What an object declares.
 
     Attributes:
-        kind: PTX.
+        kind: PTX or HSACO.
         architecture: what it is for, such as `sm_90a`; empty if it does not say so.
         version: the version of PTX, 86 for 8.6; 0 for none.
     """
@@ -92,10 +94,13 @@ class KernelObject:
 
     @classmethod
     def read(cls, content: bytes) -> KernelObject | None:
-        """Read PTX; return None for another object."""
+        """Read PTX or a code object for AMD GPUs; return None for another object."""
         if b".version" in content[:4096] and b"\0" not in content.rstrip(b"\0"):
             return _read_ptx(content)
-        return None
+        try:
+            return next(map(_read_metadata, metadata_notes(content)), None)
+        except (struct.error, IndexError, KeyError, TypeError, ValueError):
+            return None  # it is damaged
 
 
 def _read_ptx(content: bytes) -> KernelObject:
@@ -160,3 +165,22 @@ def _variables(text: str) -> list[tuple[str, int]]:
         (name, int(width) // 8 * prod(int(size or 0) for size in re.findall(r"\[\s*(\d*)", sizes)))
         for width, name, sizes in _SHARED.findall(text)
     ]
+
+
+def _read_metadata(metadata: Any) -> KernelObject:
+    entries = []
+    for kernel in metadata["amdhsa.kernels"]:
+        arguments = kernel.get(".args", [])
+        block = tuple(kernel.get(".reqd_workgroup_size", ()))
+        own = [at for at in arguments if not at[".value_kind"].startswith("hidden")]
+        entries.append(
+            KernelDeclaration(
+                kernel[".name"],
+                tuple(8 * at[".size"] for at in own),
+                kernel[".group_segment_fixed_size"],
+                block,
+                0 if block else kernel[".max_flat_workgroup_size"],
+            )
+        )
+    architecture = metadata["amdhsa.target"].rpartition("-")[2].partition(":")[0]
+    return KernelObject(HSACO, architecture, tuple(entries))

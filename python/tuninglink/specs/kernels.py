@@ -25,7 +25,9 @@ from tuninglink.mlir import (
 from tuninglink.specs.kernel_objects import PTX, KernelObject
 from tuninglink.specs.spec import Binding, covers
 
-SHARED_MEMORY: Final[Mapping[int, int]] = {
+_SM: Final = re.compile(r"sm_(\d+)([af]?)")
+
+_SHARED_MEMORY: Final[Mapping[int, int]] = {
     **dict.fromkeys((75,), 64),
     **dict.fromkeys((86, 89, 120, 121), 99),
     **dict.fromkeys((70, 72), 96),
@@ -34,9 +36,18 @@ SHARED_MEMORY: Final[Mapping[int, int]] = {
 }
 """The shared memory of a block in KiB, by compute capability: the CUDA programming guide, "technical specifications"."""
 
+_LOCAL_MEMORY: Final[Mapping[str, int]] = {"gfx950": 160, "gfx1250": 320}
+"""The local memory of a workgroup in KiB of AMD GPUs that have more than 64."""
+
 KIB: Final = 1024
 
-_SM: Final = re.compile(r"sm_(\d+)([af]?)")
+
+def block_memory(architecture: str) -> int | None:
+    """Return the shared memory of a block in KiB; None if it is not known."""
+    if architecture.startswith("gfx"):
+        return _LOCAL_MEMORY.get(architecture, 64)
+    match = _SM.fullmatch(architecture)
+    return _SHARED_MEMORY.get(int(match[1])) if match else None
 
 
 @dataclass(frozen=True)
@@ -114,10 +125,12 @@ def holds_code(module: mlir.Operation) -> bool:
 
 
 def architecture_runs(architecture: str, target: Target) -> bool:
-    """Return whether a machine runs PTX for an architecture.
+    """Return whether a machine runs an object for an architecture.
 
-    PTX for `sm_80` runs on `sm_80` and later, for `sm_90a` on `sm_90` only, for `sm_100f` on the later ones of its family.
+    A code object for `gfx942` runs on that only. PTX for `sm_80` runs on `sm_80` and later, for `sm_90a` on `sm_90` only, for `sm_100f` on the later ones of its family.
     """
+    if target.backend == "rocm":
+        return architecture == target.architecture
     needed, own = _SM.fullmatch(architecture), _SM.fullmatch(target.architecture or "")
     if needed is None or own is None or target.backend != "cuda":
         return False
@@ -144,5 +157,7 @@ def unfit_kernels(
                 yield f"kernel '{kernel.name}' is for {architecture} ({remedy})"
         elif binding is None:
             yield f"kernel '{kernel.name}' is for unknown machines: its entry is bound to no target"
+        elif kernel.object and not architecture_runs(kernel.object.architecture, target):
+            yield f"kernel '{kernel.name}' is for {kernel.object.architecture}"
         elif not covers(binding, target):
             yield f"kernel '{kernel.name}' is for {', '.join(binding)}"

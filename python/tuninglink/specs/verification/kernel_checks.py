@@ -19,12 +19,12 @@ from tuninglink.rules import Rule
 from tuninglink.specs import (
     KIB,
     PTX,
-    SHARED_MEMORY,
     Kernel,
     KernelDeclaration,
     KernelObject,
     ReplaceList,
     architecture_runs,
+    block_memory,
     entry_binding,
     kernels_of,
     oldest_ptx,
@@ -140,7 +140,7 @@ def _memory(
 ) -> Iterator[tuple[str, str]]:
     """Yield that a kernel needs more shared memory than a target has."""
     for name in dict.fromkeys(architectures):
-        limit = SHARED_MEMORY.get(int("0" + "".join(filter(str.isdigit, name))))
+        limit = block_memory(name)
         needed = kernel.shared + entry.shared
         if limit is not None and needed > limit * KIB:
             message = (
