@@ -27,7 +27,7 @@ LIMITS: Final = {
     "upgrading": (3660, 137),
     "spaces.cpu": (1449, 45),
     "spaces.gpu": (3344, 138),
-    "specs": (5773, 288),
+    "specs": (5873, 292),
     "matching": (5064, 184),
     "spaces.spirv": (841, 35),
     "specs.verification": (1793, 49),
@@ -56,15 +56,17 @@ LIMITS: Final = {
     "pinning": (519, 27),
     "scaffolding": (943, 31),
     "runner": (720, 28),
-    "kernels": (1236, 62),
+    "kernels": (1267, 63),
     "predicting": (1395, 45),
+    "files": (0, 0),
+    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5514, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 278
+MOST_FILES: Final = 279
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
