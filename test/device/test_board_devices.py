@@ -29,6 +29,7 @@ from device_benchmarks import (
 )
 from processes import PATIENCE, eventually
 from programs import HOST_CPU
+from recorded_tuning import tune as tune_here
 from tuning_programs import matmul
 
 from tuninglink.compiler import compile_flags
@@ -36,6 +37,7 @@ from tuninglink.devices import (
     BoardDevice,
     DeviceError,
     DeviceProcess,
+    Devices,
     Rounds,
     Settings,
     Timing,
@@ -55,11 +57,13 @@ from tuninglink.programs import (
     ProgramInput,
 )
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules
+from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules, TuningSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tuninglink.tuning.candidates import CandidateCompiler
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +227,8 @@ def test_a_program_on_a_board_returns_what_it_returns_elsewhere(board: BoardDevi
 
 def tune(program: Path, device: str, *flags: str) -> subprocess.Popen[str]:
     words = [sys.executable, "-m", "tuninglink", "tune", str(program), "--device", device]
-    words += ["--flag-sets", "none", "--caches", "warm", *flags]
+    words += ["--flag-sets", "none", "--caches", "warm", "--jobs", "1", "--no-forms"]
+    words += ["--timeout", f"{PATIENCE}s", *flags]
     return subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -236,7 +241,7 @@ def test_a_product_is_tuned_and_the_database_continues(tmp_path: Path) -> None:
     program, spec = tmp_path / "product.mlir", tmp_path / "tuned.mlir"
     program.write_text(matmul(32, 48, 64))
     place = tmp_path / "board"
-    flags = ("--target", "host", "--trials", "3", "-o", str(spec), "--no-forms")
+    flags = ("--target", "host", "--trials", "2", "-o", str(spec))
     flags += ("--database", str(tmp_path / "tuning.db"))
     _, errors, code = finished(tune(program, uri(place), *flags))
     assert code == 0, errors
@@ -283,15 +288,15 @@ def test_dispatches_for_another_processor_are_tuned_and_verified(tmp_path: Path)
     program.write_text(THREE)
     place, report = tmp_path / "board", tmp_path / "report"
     device = uri(place, EMULATOR, tools)
-    target = ("--target", "neoverse-v1", "--no-forms")
-    flags = ("--trials", "2", "--min-gain", "90%", "-o", str(spec), "--report", str(report))
-    _, errors, code = finished(tune(program, device, *target, *flags))
+    flags = ("--target", "neoverse-v1", "--trials", "1", "--min-gain", "90%")
+    flags += ("-o", str(spec), "--report", str(report))
+    _, errors, code = finished(tune(program, device, *flags))
     assert code == 0, errors
     assert "warning: times under an emulator are not times" in errors
     assert "relative error of the outputs against llvm-cpu" in errors
     dispatches = json.loads((report / "report.json").read_text())["dispatches"]
     assert {dispatch["default_result"] for dispatch in dispatches} == {"right"}
-    assert len(dispatches) == 3
+    assert [dispatch["trials"] for dispatch in dispatches] == [1, 1, 1]
     assert list(place.iterdir()) == []
     with pytest.raises(DeviceError, match="does not run code for aarch64") as raised:
         check_devices((), compile_flags(Target.parse("neoverse-v1")))
@@ -302,7 +307,7 @@ def test_a_killed_run_leaves_nothing_on_the_board(tmp_path: Path) -> None:
     program, place = tmp_path / "product.mlir", tmp_path / "board"
     program.write_text(matmul(64, 96, 128))
     device = uri(place, lease=2)
-    flags = ("--target", "host", "--no-forms", "--no-reference", "-o", str(tmp_path / "tuned.mlir"))
+    flags = ("--target", "host", "--no-reference", "-o", str(tmp_path / "tuned.mlir"))
     with tune(program, device, *flags) as process:
         try:
             assert eventually(lambda: any(place.glob("*/running")))
@@ -313,16 +318,19 @@ def test_a_killed_run_leaves_nothing_on_the_board(tmp_path: Path) -> None:
     assert eventually(lambda: not session.exists())
 
 
-def test_a_dispatch_that_does_not_fit_on_the_board_loses_only_itself(tmp_path: Path) -> None:
-    program, report = tmp_path / "two.mlir", tmp_path / "report"
-    program.write_text(matmul(16, 32, 32) + matmul(512, 1024, 1024, name="large"))
-    with small_directory(tmp_path / "board", 2) as command:
-        device = uri(tmp_path / "board", shlex.join(command))
-        flags = ("--target", "host", "--trials", "2", "--no-forms", "--no-reference")
-        flags += ("-o", str(tmp_path / "tuned.mlir"), "--report", str(report))
-        _, errors, code = finished(tune(program, device, *flags))
-        assert list((tmp_path / "board").iterdir()) == []
-    assert code == 0, errors
-    assert "no space left in" in errors
-    dispatches = json.loads((report / "report.json").read_text())["dispatches"]
-    assert [dispatch["trials"] for dispatch in dispatches] == [2]
+def test_a_dispatch_that_does_not_fit_on_the_board_loses_only_itself(
+    tmp_path: Path, compiler: CandidateCompiler
+) -> None:
+    program, place = tmp_path / "two.mlir", tmp_path / "board"
+    program.write_text(matmul(16, 32, 32) + matmul(16, 1024, 1024, name="large"))
+    settings = TuningSettings(trials=2, runs_model=False, timeout=PATIENCE)
+    with small_directory(place, 2) as command:
+        device = uri(place, shlex.join(command))
+        with Devices([device], Settings(), PATIENCE) as devices:
+            result = tune_here(program, None, devices, compiler, settings=settings)
+        assert list(place.iterdir()) == []
+    (task,) = result.tasks
+    assert len(task.trials) == 2
+    assert all(trial.microseconds is not None for trial in task.trials)
+    (omission,) = result.omissions
+    assert "no space left in" in omission.reason

@@ -28,6 +28,7 @@ from tuninglink.devices import (
     CallOutputs,
     DeviceDescription,
     DeviceError,
+    DeviceSet,
     Measurement,
     Rounds,
     Timing,
@@ -125,7 +126,7 @@ def brief_comparisons() -> AbstractContextManager[object]:
 def tune(
     program: Path,
     database: Database | None,
-    devices: RecordedDevices,
+    devices: RecordedDevices | DeviceSet,
     compiler: CandidateCompiler,
     *,
     settings: TuningSettings,

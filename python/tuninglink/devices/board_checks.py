@@ -52,11 +52,12 @@ def board_checks(uri: str) -> Iterator[BoardCheck]:
     with board:
         device = describe_board(parts, board)
         how = "the tools alone" if board.prefix else "a shell"
-        megabytes = (board.state.number("space") or 0) >> 10
+        space = board.state.number("space")
+        free = "unknown space" if space is None else f"{space >> 10:,} MB free"
         yield BoardCheck(
             f"the command runs {how}, on {device.name} ({device.machine or 'unknown'})"
         )
-        yield BoardCheck(f"there is a directory for files, with {megabytes:,} MB free")
+        yield BoardCheck(f"there is a directory for files, with {free}")
         yield BoardCheck("the programs for batches are there", missing_programs(board.state))
         missing = [missing_tool(tool, parts, board.state) for tool in (BENCHMARK, RUN)]
         yield BoardCheck(f"{BENCHMARK} runs", missing[0])

@@ -57,6 +57,9 @@ _PARTS: Final = 10
 _CHUNK_SECONDS: Final = 10.0
 """The time of the rounds that travel together."""
 
+_SPACE_PART: Final = 4
+"""The sets of a benchmark fill at most this part of the free space on the board."""
+
 _MOST_SETS_BYTES: Final = 64 << 20
 """The maximum size of the sets of a benchmark, which each run of a tool reads from a file."""
 
@@ -88,6 +91,11 @@ class BoardMeasurer(OutputComparison):
         self._driver = driver
         self._settings = settings
         self._seconds = 60.0
+        # The same for all candidates, also where later sessions find less space.
+        space = board.state.number("space")
+        self._most_sets_bytes = _MOST_SETS_BYTES
+        if space is not None:
+            self._most_sets_bytes = min(_MOST_SETS_BYTES, space * 1024 // _SPACE_PART)
         self._patterns = lru_cache(KEPT)(partial(patterns, seed=settings.seed))
         self._buffer = lru_cache(KEPT)(self._new_buffer)
         self._results: dict[tuple[str, int], list[str]] = {}
@@ -366,7 +374,7 @@ class BoardMeasurer(OutputComparison):
 
     def _sets(self, layout: BufferLayout) -> int:
         """Return the number of sets of a benchmark; see `Measurer`."""
-        most = max(1, _MOST_SETS_BYTES // layout.stride)
+        most = max(1, self._most_sets_bytes // layout.stride)
         match self._settings.caches:
             case Caches.WARM:
                 return 1

@@ -136,7 +136,9 @@ class BoardOptions:
             if is_board(device):
                 uri = BoardUri.parse(device)
                 missing = {name: value for name, value in own.items() if not getattr(uri, name)}
-                completed.append(str(replace(uri, **missing)))
+                whole = replace(uri, **missing)
+                whole.access()  # reports characters that have a meaning in a URI
+                completed.append(str(whole))
             else:
                 completed.append(device)
         return tuple(completed)

@@ -49,6 +49,9 @@ _MEMORY_PART: Final = 4
 """A directory in memory is filled up to this part of what is available, as programs need memory, too."""
 
 _USUAL_MEMORY_KB: Final = 4 << 20
+_USUAL_KEPT: Final = 1 << 30
+"""The bytes of files to keep where the free space is unknown, as in a root directory of its own."""
+
 _PLAIN: Final = re.compile(r"[\w./+@%:=-]*")
 """Paths that no shell changes."""
 
@@ -336,7 +339,8 @@ class Board(ExitStack):
                 self._present = OrderedDict((n, s) for n, s in self._present.items() if n in kept)
                 opened = BoardState(state)
                 # Keep files while there is room for twice as many bytes.
-                self._most_kept = (opened.number("space") or 0) << 9
+                space = opened.number("space")
+                self._most_kept = _USUAL_KEPT if space is None else space << 9
                 if opened.first("in-memory"):
                     most = (opened.number("memory") or _USUAL_MEMORY_KB) * 1024 // _MEMORY_PART
                     self._most_kept = min(self._most_kept, most)

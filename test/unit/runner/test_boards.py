@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -194,19 +195,43 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("call_seconds", ["0", "600"])
-def test_nothing_is_left_when_the_command_is_killed(tmp_path: Path, call_seconds: str) -> None:
-    """Between two batches, and during one."""
-    words = [sys.executable, "-c", OPENING, str(tmp_path), call_seconds]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "open\n"
-        if call_seconds == "0":
-            assert process.stdout.readline() == "done\n"
-        (session,) = tmp_path.iterdir()
-        assert eventually(lambda: call_seconds == "0" or (session / "running").exists())
-        process.send_signal(signal.SIGKILL)
-    assert eventually(lambda: not session.exists())
+def test_sessions_last_as_long_as_the_command(tmp_path: Path) -> None:
+    """The sessions of two commands that are killed, between two batches and during one, and one that stays unused."""
+    places = [tmp_path / "between", tmp_path / "during"]
+    with (
+        Board(BoardAccess(HERE, SYSTEM, str(tmp_path / "stays"), lease_seconds=4)) as board,
+        ExitStack() as killed,
+    ):
+        (session,) = (tmp_path / "stays").iterdir()
+        processes = [
+            killed.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", OPENING, str(place), seconds],
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for place, seconds in zip(places, ("0", "600"), strict=True)
+        ]
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "open\n"
+        assert processes[0].stdout is not None
+        assert processes[0].stdout.readline() == "done\n"
+        sessions = [next(place.iterdir()) for place in places]
+        assert eventually((sessions[1] / "running").exists)
+        for process in processes:
+            process.send_signal(signal.SIGKILL)
+        assert eventually(lambda: not any(session.exists() for session in sessions))
+        renewals: set[int] = set()
+
+        def is_renewed() -> bool:
+            renewals.add((session / "lease").stat().st_mtime_ns)
+            return len(renewals) > 2
+
+        assert eventually(is_renewed)
+        assert board.run([Call("echo", ("a",))])[0].stdout == "a\n"
+        assert next((tmp_path / "stays").iterdir()) == session
 
 
 def test_sessions_of_another_boot_are_removed(tmp_path: Path) -> None:
@@ -255,19 +280,6 @@ def test_a_process_of_this_boot_is_not_ended_for_a_session_of_another(tmp_path: 
             assert not old.exists()
         assert other.poll() is None
         other.kill()
-
-
-def test_the_lease_is_renewed_while_nothing_runs(tmp_path: Path) -> None:
-    with Board(BoardAccess(HERE, SYSTEM, str(tmp_path), lease_seconds=4)) as board:
-        (session,) = tmp_path.iterdir()
-        renewals: set[int] = set()
-
-        def is_renewed() -> bool:
-            renewals.add((session / "lease").stat().st_mtime_ns)
-            return len(renewals) > 4  # for longer than it lasts
-
-        assert eventually(is_renewed)
-        assert board.run([Call("echo", ("a",))])[0].stdout == "a\n"
 
 
 def test_relative_tools_are_those_of_an_emulator_here(
