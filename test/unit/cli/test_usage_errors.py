@@ -104,7 +104,6 @@ USAGE_ERRORS = {
     f"tune program.mlir {HOST} --emit-script tuned.sh -o tuned.mlir --dry-run": "error: flag '--emit-script' needs a spec that is decided",
     f"tune - {HOST} --emit-script tuned.sh -o tuned.mlir": "error: flag '--emit-script' needs a file for the program",
     f"tune program.mlir {HOST} --emit-script - -o tuned.mlir": "error: flag '--emit-script' needs a file, not standard output",
-    "doctor --device run:env --device-dir '/a]b,c'": "error: device 'run:env': the directory of files on a board has other characters",
     "init program.mlir --all --top 2": "error: flags '--all' and '--top' exclude each other",
     "init program.mlir --spec mine.mlir": "error: flag '--spec' needs '--all'",
     **{
