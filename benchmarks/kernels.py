@@ -2,11 +2,16 @@
 
     python benchmarks/kernels.py --candidates 8 --output kernels.json      # on a machine with a GPU
     python benchmarks/kernels.py --candidates 2 --compile-only             # without one
+    python benchmarks/kernels.py --suite fresh --models clip_image dit --budget 15m --directory models --output models.json
 
 A program computes its problem several times, from different operands, into buffers that are given. Printed are microseconds
 for each: the compiler's default, the best kernel that is right, and PyTorch in a CUDA graph if it is installed. Kernels are
 compared with PyTorch or NumPy in f32; the error is relative to the largest element. Needs the package with the extra
 `kernels`.
+
+With `--models`, whole models of a suite of `models.py` are tuned three times: configurations only, with flags and forms, and
+with kernels as well. All programs are timed in turn with `iree-benchmark-module`; the framework's time is that of the export.
+A directory that holds a model already, with the figures of its framework, needs no PyTorch.
 """
 
 from __future__ import annotations
@@ -257,6 +262,54 @@ def measure(
     return row
 
 
+STAGES: dict[str, tuple[str, ...] | None] = {
+    "default": None,
+    "tuned": ("--no-forms", "--flag-sets", "none"),
+    "forms": (),
+    "kernels": ("--kernels",),
+}
+"""The programs of a model: options of `tuninglink tune`, or none for the compiler's own choices."""
+
+
+def whole_model(name: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Tune a model in several ways, time all of its programs in turn, and return their figures."""
+    from model_figures import measure as measure_modules, run  # noqa: PLC0415
+    from models import export  # noqa: PLC0415
+
+    directory = options.directory / name
+    model = export(name, directory, options.suite, options.device)
+    modules, row = {}, {"model": name, "framework": model.framework, "stages": {}}
+    for stage, given in STAGES.items():
+        spec: list[object] = []
+        began = time.monotonic()
+        if given is not None:
+            path = directory / f"{stage}.mlir"
+            device = ("--device", options.device, "--budget", options.budget)
+            names = [f"--function={at}" for at in model.framework if len(model.framework) > 1]
+            log = run(
+                *("tuninglink", "tune", model.program, "-o", path, "--target", options.target),
+                *(*device, *names, *given),
+                timeout=7200,
+            )
+            print(log, flush=True)
+            spec = ["--spec", path, f"@{path.with_suffix('.flags')}"]
+        modules[stage] = directory / f"{stage}.vmfb"
+        command = ("tuninglink", "compile", model.program, "-o", modules[stage])
+        run(*command, "--target", options.target, *spec)
+        size = modules[stage].stat().st_size
+        row["stages"][stage] = {"seconds": round(time.monotonic() - began), "bytes": size}
+    framework = sum(function["milliseconds"] for function in model.framework.values())
+    for stage, figures in measure_modules(model, modules).items():
+        row["stages"][stage] |= {"ms": figures.total, "error": figures.error}
+    cells = (
+        f"{stage} {own['ms']:.3f} ms (error {own['error']:.1e})"
+        for stage, own in row["stages"].items()
+        if "ms" in own
+    )
+    print(f"{name}: framework {framework:.3f} ms, {', '.join(cells)}", flush=True)
+    return row
+
+
 def main() -> None:
     """Compile in processes, then measure in this one."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -268,7 +321,18 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--compile-only", action="store_true")
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--models", nargs="*", default=[], help="whole models instead of problems")
+    parser.add_argument("--suite", default="fresh", help="the suite of models.py")
+    parser.add_argument("--budget", default="15m", help="that of each run of the tuner")
+    parser.add_argument("--directory", type=Path, default=Path("kernel-models"))
     options = parser.parse_args()
+    if options.models:
+        models = []
+        for name in options.models:
+            models.append(whole_model(name, options))
+            if options.output:
+                options.output.write_text(json.dumps(models, indent=2) + "\n")
+        return
     began = time.monotonic()
     with ProcessPoolExecutor(options.jobs) as pool:
         jobs = {

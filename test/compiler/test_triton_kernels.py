@@ -101,6 +101,14 @@ def test_an_attention_is_replaced_by_iree_compile_as_well() -> None:
     assert kernel.content in compiled(ATTENTION, kernel, program)
 
 
+def test_a_mask_of_i1_is_a_byte_for_each_element() -> None:
+    problem = replace(ATTENTION, attention=ATTENTION.attention.with_mask("mj", "i1"))
+    assert TritonProvider().candidates(problem, "sm_90a")
+    kernel = made(problem, "sm_80", m=64, j=32, w=4, s=2)
+    program = attention_program(problem.attention)
+    assert kernel.content in compiled(problem, kernel, program)
+
+
 def test_candidates_fit_the_memory_of_their_architecture() -> None:
     (provider, *_) = kernel_providers()
     problem = ProductProblem(contraction(1028, 1024, 4096))

@@ -36,7 +36,7 @@ STEPS = (
 )
 TILE = {"m": 16, "n": 32, "k": 16, "w": 4, "s": 2, "g": 2}
 QUERIES = {"m": 16, "j": 16, "w": 4, "s": 2}
-TYPES = {"f16": np.float16, "f32": np.float32}
+TYPES = {"f16": np.float16, "f32": np.float32, "i1": np.int8}
 
 
 def product(*sizes: int, rhs: str = "kn", steps: tuple[str, ...] = ()) -> ProductProblem:
@@ -51,11 +51,11 @@ def product(*sizes: int, rhs: str = "kn", steps: tuple[str, ...] = ()) -> Produc
 
 
 def attention(
-    query: str, key: str, value: str, mask: str | None = None, **sizes: int
+    query: str, key: str, value: str, mask: str | None = None, kind: str = "f16", **sizes: int
 ) -> ScaledAttention:
     masks = () if mask is None else (mask,)
     output = query[:-1] + "n"
-    kinds = ("f16", "f16", "f16", "f32", *["f16"] * len(masks), "f16")
+    kinds = ("f16", "f16", "f16", "f32", *[kind] * len(masks), "f16")
     problem = Attention(
         (query, key, value, "", *masks, output), kinds, "".join(sizes), tuple(sizes.values())
     )
@@ -74,6 +74,18 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
     ("turned", attention("amk", "akj", "anj", a=2, m=16, n=24, k=33, j=50), QUERIES, ()),
     ("groups", attention("apmk", "ajk", "ajn", a=2, p=3, m=17, n=16, k=16, j=20), QUERIES, ()),
     ("mask", attention("amk", "ajk", "ajn", "mj", a=2, m=17, n=16, k=16, j=35), QUERIES, ()),
+    (
+        "boolean",
+        attention("amk", "ajk", "ajn", "mj", "i1", m=17, a=2, n=16, k=16, j=35),
+        QUERIES,
+        (),
+    ),
+    (
+        "causal",
+        attention("amk", "ajk", "ajn", "amj", "i1", a=2, m=33, n=16, k=16, j=33),
+        QUERIES,
+        (),
+    ),
     ("masks", attention("amk", "ajk", "ajn", "amj", a=2, m=17, n=16, k=16, j=35), QUERIES, ()),
 ]
 """Names, problems, options, and the steps after a product."""
@@ -85,7 +97,14 @@ def arrays(problem: KernelProblem, random: np.random.Generator) -> list[np.ndarr
     for loops, kind in problem.operands:
         shape = [problem.loop_sizes[loop] for loop in loops]
         found.append(random.standard_normal(shape).astype(TYPES[kind]))
-    if isinstance(problem, ScaledAttention) and problem.attention.mask is not None:
+    mask = problem.attention.mask if isinstance(problem, ScaledAttention) else None
+    if mask is not None and found[3].dtype == np.int8:
+        # Of the causal one, each query sees the keys up to its own.
+        found[3][...] = (
+            np.tri(*found[3].shape[-2:]) if mask == "amj" else random.random(found[3].shape) < 0.5
+        )
+        found[3][..., 0] = 1
+    elif mask is not None:
         excluded = random.random(found[3].shape) < 0.5
         excluded[..., :16] = True  # the first tile of keys
         excluded[..., -1] = False
@@ -103,7 +122,9 @@ def reference(problem: KernelProblem, inputs: list[Any], steps: tuple[str, ...])
         return stepped(value, steps, wide[2:])
     outer = loops[-1][:-1]
     scores = np.einsum(f"{loops[0]},{loops[1]}->{outer}j", wide[0], wide[1]) * problem.scale
-    scores = scores + (wide[3] if len(wide) > 3 else 0)  # a mask has the last dimensions of them
+    if len(wide) > 3:  # a mask has the last dimensions of the scores
+        is_boolean = inputs[3].dtype == np.int8
+        scores = scores + (np.where(wide[3], 0, -np.inf) if is_boolean else wide[3])
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     return np.einsum(f"{outer}j,{loops[2]}->{loops[-1]}", weights, wide[2])

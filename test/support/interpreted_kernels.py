@@ -19,7 +19,7 @@ class Buffer:
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.array = array
-        self.dtype = {"float16": "fp16", "float32": "fp32"}[str(array.dtype)]
+        self.dtype = {"float16": "fp16", "float32": "fp32", "int8": "i8"}[str(array.dtype)]
 
     def data_ptr(self) -> int:
         return self.array.ctypes.data

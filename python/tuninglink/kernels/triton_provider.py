@@ -19,7 +19,7 @@ from tuninglink.specs import KIB, block_memory, oldest_ptx
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_POINTERS: Final = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32"}
+_POINTERS: Final = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32", "i1": "*i8"}
 _SMALL: Final = ("f16", "bf16")
 _PTX_VERSION: Final = 86
 """The version of PTX that is written, of CUDA 12.7, unless the architecture needs a later one: drivers refuse later ones than
@@ -87,10 +87,6 @@ class TritonProvider(KernelProvider):
                         {"m": m, "n": n, "k": k, "w": warps, "s": stages, "g": 8, "t": tma}
                     )
         elif isinstance(problem, ScaledAttention):
-            attention = problem.attention
-            mask = attention.types[4] if attention.mask is not None else "f32"
-            if mask == "i1":
-                return ()
             features, values = (sum(splits(sizes[loop])) for loop in "kn")
             for stages, (m, warps), j in product(
                 (3, 2, 4) if capability else (2, 1), ((128, 8), (128, 4), (64, 4)), (64, 128, 32)

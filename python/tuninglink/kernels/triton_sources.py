@@ -58,7 +58,7 @@ def _masked(conditions: Sequence[str], *, zero: bool = True) -> str:
     """Return the mask of a load or a store; empty without conditions."""
     if not conditions:
         return ""
-    return f", mask={' & '.join(conditions)}" + (", other=0.0" if zero else "")
+    return f", mask={' & '.join(conditions)}" + (", other=0" if zero else "")
 
 
 def product_source(problem: ProductProblem, name: str, options: Mapping[str, int]) -> str:
@@ -206,11 +206,15 @@ def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, 
         inner.append(f"s = tl.dot(q{number}, y{', s' if number else ''})")
     inner.append(f"s = s * {log2}")
     if masks:
-        ((loops, _),) = masks
+        ((loops, mask_kind),) = masks
         x = strides(problem, loops)
         offsets = _offsets([("m[:, None]", x["m"]), ("j[None, :]", x["j"])])
         conditions = [*(out_m if x["m"] else []), *(f"({at})[None, :]" for at in out_j if x["j"])]
-        inner.append(f"s += tl.load(x + {offsets}{_masked(conditions)}).to(tl.float32) * {_LOG2E}")
+        loaded = f"tl.load(x + {offsets}{_masked(conditions)})"
+        if mask_kind == "i1":  # a byte for each element, 1 for a key that counts
+            inner.append(f's = tl.where({loaded} != 0, s, float("-inf"))')
+        else:
+            inner.append(f"s += {loaded}.to(tl.float32) * {_LOG2E}")
     inner += [f's = tl.where(({one})[None, :], s, float("-inf"))' for one in out_j]
     inner.append("peak = tl.maximum(most, tl.max(s, 1))")
     # Where all keys so far are excluded, nothing is subtracted: a sum of 0 stays 0.

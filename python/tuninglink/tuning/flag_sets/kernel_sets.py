@@ -55,6 +55,9 @@ _COPIES: Final = 4
 
 _MAKING: Final = 300.0
 """The time limit for making a kernel, in seconds: Triton's assembler may take most of a minute on a busy core."""
+_MAKING_PART: Final = 0.5
+"""The largest part of the time that passes before kernels are compared: those that are not made by then may be left out."""
+
 _NICENESS: Final = 10
 _REFERENCE_PART: Final = 0.5
 
@@ -131,6 +134,9 @@ class KernelChooser(ExitStack):
         """Return the fastest right kernel of each problem for which one is faster than the compiler's code."""
         deadline = time.monotonic() + seconds
         chosen = []
+        # Other cores make the kernels of all problems.
+        jobs = [job for making in self._making.values() for _, job in making]
+        wait(jobs, _MAKING_PART * seconds)
         for number, (problem, making) in enumerate(self._making.items()):
             if not making:
                 continue
