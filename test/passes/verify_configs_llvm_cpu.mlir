@@ -184,6 +184,15 @@ func.func @scalable_rows(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %
   return %result : tensor<256x256xf32>
 }
 
+// Other pipelines write masks for it that LLVM has no code for.
+func.func @scalable_elsewhere(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
+    attributes {hal.executable.target = #sve, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<ConvTileAndDecomposeExpert>>} {
+  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints cover configurations of another form: 'vector_common_parallel' has scalable sizes}}
+  %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [48, 64, 0], vector_common_parallel = [6, [4], 0], vector_reduction = [0, 0, 4]>}
+      ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %result : tensor<256x256xf32>
+}
+
 func.func @no_scalable_vectors(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #aarch64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints cover configurations of another form: 'vector_common_parallel' has scalable sizes, and the target has no scalable vectors}}

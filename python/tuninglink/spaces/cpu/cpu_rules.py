@@ -165,7 +165,10 @@ class CpuRules:
         self.scalable_loop: int | None = None
         self.scalable: Expression = number(0)
         rows_and_columns = _WINDOWS.get(nest.operation, ())
-        if cpu.has_scalable and self.checks_vectors and nest.scalable_loop not in rows_and_columns:
+        # The other pipelines leave masks of contractions whose scalable dimension is not the last one.
+        is_masked = nest.is_contraction and not pipeline.separates
+        can_scale = cpu.has_scalable and self.checks_vectors and not is_masked
+        if can_scale and nest.scalable_loop not in rows_and_columns:
             self.scalable_loop = nest.scalable_loop
         if self.scalable_loop is not None:
             name = f"{SCALABLE}[{self.scalable_loop}]"

@@ -89,6 +89,7 @@ class LoopNest:
     innermost: int | None = None
     has_half: bool = False
     scalable_loop: int | None = None
+    is_contraction: bool = False
 
 
 def read_nest(workload: Workload) -> LoopNest:
@@ -147,6 +148,7 @@ def read_nest(workload: Workload) -> LoopNest:
             for result in operation.results
         ),
         scalable_loop=_scalable_loop(op),
+        is_contraction=op.kind is OpKind.CONTRACTION,
     )
 
 
