@@ -25,7 +25,7 @@ LIMITS: Final = {
     "iree": (2995, 134),
     "spaces.model": (1337, 90),
     "upgrading": (3660, 137),
-    "spaces.cpu": (1449, 45),
+    "spaces.cpu": (1454, 45),
     "spaces.gpu": (3344, 138),
     "specs": (5873, 292),
     "matching": (5064, 184),
@@ -58,6 +58,7 @@ LIMITS: Final = {
     "runner": (724, 28),
     "kernels": (1267, 63),
     "predicting": (1395, 45),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5514, 199),
 }
