@@ -32,7 +32,7 @@ from collections import deque
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -51,9 +51,15 @@ from tuninglink.devices import (
     screen,
 )
 from tuninglink.predicting import Fold, GainModel, MeasuredGains, Provenance, Selection, train
+from tuninglink.predicting.predictions import climb
 from tuninglink.programs import Failure, read_program
 from tuninglink.spaces import ProviderRegistry
-from tuninglink.tuning.candidates import CandidateCompiler, NotTunableError, prepare
+from tuninglink.tuning.candidates import (
+    CandidateCompiler,
+    CandidateSpaces,
+    NotTunableError,
+    prepare,
+)
 from tuninglink.tuning.database import (
     Database,
     EnvironmentRecord,
@@ -63,7 +69,7 @@ from tuninglink.tuning.database import (
 )
 from tuninglink.tuning.deciding import TrialResult, TuningSettings
 from tuninglink.tuning.problems import program_of, read_words
-from tuninglink.tuning.search import FIRST_CANDIDATES, Search, fastest_first
+from tuninglink.tuning.search import Search, fastest_first
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
@@ -301,30 +307,22 @@ class DesignSearch(Search):
 
 
 class PredictedSearch(Search):
-    """Candidates in the order of a model's lower bounds, those first that a prediction would choose."""
+    """Candidates in the order of a model's lower bounds, as a prediction finds them."""
 
     name: ClassVar[str] = "predicted"
     model: GainModel
 
     def propose(self, count: int) -> Sequence[Candidate]:
-        """Return the best of the drawn candidates, the default's neighbors, and the neighbors of the best of these."""
-        default = self._pool.default
-        if default is None:
+        """Return the best of the candidates that a prediction climbs to."""
+        return self.untried(self._climbed)[:count]
+
+    @cached_property
+    def _climbed(self) -> list[Candidate]:
+        if not isinstance(self._pool, CandidateSpaces) or self._pool.default.space < 0:
             return []
-        near = [*self._neighbors(default)]
-        known = {one.key: one for one in (*self.drawn(FIRST_CANDIDATES), *near)}
-        ranked = self._ranked(default, list(known.values()))
-        for fast in ranked[:3]:
-            known |= {one.key: one for one in self._neighbors(fast)}
-        return self.untried(self._ranked(default, list(known.values())))[:count]
-
-    def _ranked(self, default: Candidate, known: Sequence[Candidate]) -> list[Candidate]:
-        lower = self.model.gains(self._pool.problem, default, known).lower
-        return [known[position] for position in np.argsort(-lower, kind="stable")]
-
-    def skip(self, keys: Iterable[str]) -> None:
-        """Do not propose candidates with these keys."""
-        self._asked.update(keys)
+        found = (scored.candidate for scored in climb(self._pool, self.model))
+        made = (self._pool.candidate(one.pipeline, one.knobs) for one in found)
+        return [one for one in made if one is not None]
 
 
 # --- Measuring ------------------------------------------------------------------------------------------------
@@ -466,7 +464,6 @@ class Campaign:
             if self.models:
                 search = PredictedSearch(prepared.spaces, 0, default_us)
                 search.model = self.models[name]
-                search.skip(journal.known(prepared))
             else:
                 search = DesignSearch(prepared.spaces, 0, default_us)
             best = BestTime(default_us)
