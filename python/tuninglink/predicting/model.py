@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
@@ -32,7 +33,7 @@ VERSION: Final = 1
 
 HUNDREDTHS: Final = 100
 
-_CAUTION: Final = 1.0
+_CAUTION: Final = 1.25
 """How many standard deviations of the trees' guesses are subtracted from their mean."""
 
 _ABSENT: Final = -1.0
@@ -117,14 +118,16 @@ class GainModel:
         names: the features, in the order of the columns.
         trees: randomized trees, each of which guesses the gain.
         margin: what is subtracted for the lower bound.
-        forms: the forms of the problems that it was trained on; see `form_of`. For others, there is no lower bound.
+        forms: the forms of the problems that it was trained on, see `form_of`, each with the least work of its problems.
+            For others and for smaller ones, there is no lower bound: they gain little, and new code for them moves that of
+            others, which may cost more.
         provenance: what it was trained on.
     """
 
     names: tuple[str, ...]
     trees: Trees
     margin: float
-    forms: frozenset[str]
+    forms: Mapping[str, float]
     provenance: Provenance = field(default_factory=Provenance)
 
     def gains(
@@ -136,11 +139,15 @@ class GainModel:
         described = prediction_features(problem, default, candidates)
         expected, cautious = self.guesses(feature_table(described, self.names))
         lower = cautious - self.margin
-        if form_of(problem) not in self.forms:
+        if not self.knows(problem):
             lower[:] = -np.inf
         same = [candidate.key == default.key for candidate in candidates]
         expected[same], lower[same] = 0.0, 0.0
         return Gains(expected, lower)
+
+    def knows(self, problem: SearchProblem) -> bool:
+        """Return whether the model was trained on a problem of this form that is no larger."""
+        return work_of(problem) >= self.forms.get(form_of(problem), math.inf)
 
     def guesses(self, table: Integers) -> tuple[Floats, Floats]:
         """Return the mean guess of the trees for each row, and a lower one where they disagree."""
@@ -160,7 +167,7 @@ class GainModel:
             "version": VERSION,
             "provenance": asdict(self.provenance),
             "margin": self.margin,
-            "forms": sorted(self.forms),
+            "forms": dict(sorted(self.forms.items())),
             "names": list(self.names),
             "columns": self.trees.columns.tolist(),
             "values": self.trees.values.tolist(),
@@ -187,7 +194,7 @@ class GainModel:
                 raise ValueError("a column has no name")
             provenance = Provenance(**document["provenance"])
             trees = trees_of(columns, document["values"])
-            forms = frozenset(map(str, document["forms"]))
+            forms = {str(form): float(least) for form, least in document["forms"].items()}
             return cls(names, trees, float(document["margin"]), forms, provenance)
         except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as failure:
             reason = reason_for_user(failure)
@@ -199,6 +206,11 @@ def form_of(problem: SearchProblem) -> str:
     """Return the form of a problem: its kind, the roles of its loops, and its first element type."""
     element = next(iter(problem.element_types), "")
     return ", ".join((problem.kind, *sorted(problem.roles), element))
+
+
+def work_of(problem: SearchProblem) -> float:
+    """Return the work of a problem: the binary logarithm of the iterations of its loops."""
+    return math.log2(math.prod(size or 1 for size in problem.sizes))
 
 
 def feature_table(described: Sequence[Mapping[str, float]], names: Sequence[str]) -> Integers:

@@ -17,6 +17,7 @@ from tuninglink.predicting.model import (
     feature_table,
     form_of,
     trees_of,
+    work_of,
 )
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class MeasuredGains:
 MOST_GAIN: Final = 4.0
 """Gains and losses beyond this one count as this one: what is 16 times slower need not be told from what is worse."""
 
-_TREES: Final = 32
-_LEAST_LEAF: Final = 8
+_TREES: Final = 48
+_LEAST_LEAF: Final = 10
 _SEED: Final = 0
 
 
@@ -211,15 +212,14 @@ def folds_of(measured: Sequence[MeasuredGains], table: Table) -> Iterator[Fold]:
         if not kept.any():
             continue
         inside = [one for number, one in enumerate(measured) if number not in out]
-        forms = frozenset(form_of(one.problem) for one in inside)
-        model = GainModel(table.names, exported(fit(table, kept)), 0.0, forms)
+        model = GainModel(table.names, exported(fit(table, kept)), 0.0, forms_of(inside))
         selected = []
         for number in out:
             rows = table.of_problems([number]) & table.are_over_default
             expected, low = model.guesses(table.rows[rows])
             gains = table.gains[rows]
             best = 1 + int(np.argmax(low[1:]))  # the first is the default
-            if form_of(measured[number].problem) not in forms:
+            if not model.knows(measured[number].problem):
                 low[:] = -math.inf
             chosen = float(expected[best]), float(low[best]), float(gains[best])
             kind, most = measured[number].problem.kind, float(gains.max())
@@ -230,6 +230,18 @@ def folds_of(measured: Sequence[MeasuredGains], table: Table) -> Iterator[Fold]:
 _LOSS: Final = -0.03
 """The gain below which a candidate counts as a loss: two percent, which is the noise of a measurement."""
 
+
+def forms_of(measured: Iterable[MeasuredGains]) -> dict[str, float]:
+    """Return the forms of problems with the least work of each that is predicted."""
+    result: dict[str, float] = {}
+    for one in measured:
+        form, work = form_of(one.problem), round(work_of(one.problem), 2) - _SMALLER
+        result[form] = min(work, result.get(form, work))
+    return result
+
+
+_SMALLER: Final = 1.0
+"""Problems of half the work of the smallest one, the power of 2 that this is, are still predicted."""
 
 _LEAST_MARGIN: Final = 0.07
 
@@ -282,6 +294,6 @@ def train(
         table.names,
         exported(fit(table, everything)),
         margin_of(selected),
-        frozenset(form_of(one.problem) for one in measured),
+        forms_of(measured),
         provenance,
     )

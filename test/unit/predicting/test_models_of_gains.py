@@ -102,12 +102,13 @@ def test_the_fastest_candidate_is_expected_to_be_fast(trained: GainModel) -> Non
     assert gains.expected[0] == gains.lower[0] == 0
 
 
-def test_a_problem_of_another_form_has_no_lower_bound(trained: GainModel) -> None:
+def test_a_problem_of_another_form_or_a_smaller_one_has_no_lower_bound(trained: GainModel) -> None:
     problem, default = matmul(128, 256, 192), candidate(1, 16)
     for other in (
         replace(problem, kind="convolution"),
         replace(problem, roles=("m", "m", "k")),
         replace(problem, element_types=("i8", "i8", "i32")),
+        replace(problem, sizes=(8, 16, 32)),
     ):
         gains = trained.gains(other, default, [candidate(4, 32)])
         assert gains.lower[0] == -math.inf
