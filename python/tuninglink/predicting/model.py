@@ -146,7 +146,7 @@ class GainModel:
         return Gains(expected, lower)
 
     def knows(self, problem: SearchProblem) -> bool:
-        """Return whether the model was trained on a problem of this form that is no larger."""
+        """Return whether the model was trained on problems of this form, and the problem is as large as these."""
         return work_of(problem) >= self.forms.get(form_of(problem), math.inf)
 
     def guesses(self, table: Integers) -> tuple[Floats, Floats]:
