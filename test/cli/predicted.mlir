@@ -44,15 +44,22 @@
 // RUN: not tuninglink init --all --predict %s --target znver4 2>&1 | filecheck %s --check-prefix=BOTH
 // BOTH: error: flags '--all' and '--predict' exclude each other
 
-#transposed = affine_map<(m, n, k) -> (k, m)>
+#image = affine_map<(n, m, k) -> (k, m)>
+#filter = affine_map<(n, m, k) -> (n, k)>
+#pixels = affine_map<(n, m, k) -> (n, m)>
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (k, n)>
 #result = affine_map<(m, n, k) -> (m, n)>
 
-func.func @transposed(%lhs: tensor<512x144xf32>, %rhs: tensor<512x512xf32>, %sum: tensor<144x512xf32>) -> tensor<144x512xf32> {
-  %product = linalg.matmul indexing_maps = [#transposed, #rhs, #result]
-    ins(%lhs, %rhs : tensor<512x144xf32>, tensor<512x512xf32>) outs(%sum : tensor<144x512xf32>) -> tensor<144x512xf32>
-  return %product : tensor<144x512xf32>
+func.func @image(%image: tensor<96x196xf32>, %filter: tensor<96x96xf32>, %sum: tensor<96x196xf32>) -> tensor<96x196xf32> {
+  %result = linalg.generic {indexing_maps = [#image, #filter, #pixels], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%image, %filter : tensor<96x196xf32>, tensor<96x96xf32>) outs(%sum : tensor<96x196xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %c, %product : f32
+    linalg.yield %next : f32
+  } -> tensor<96x196xf32>
+  return %result : tensor<96x196xf32>
 }
 
 func.func @odd(%lhs: tensor<33x257xf32>, %rhs: tensor<257x1000xf32>, %sum: tensor<33x1000xf32>) -> tensor<33x1000xf32> {

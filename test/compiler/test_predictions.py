@@ -56,10 +56,10 @@ def model(feature: str, gain: float, margin: float) -> GainModel:
         "version": 1,
         "provenance": {},
         "margin": margin,
-        "forms": ["contraction, k, m, n, f32"],
+        "forms": {"contraction, k, m, n, f32": 0.0},
         "names": [feature],
         "columns": [0, -1, -1],
-        "values": [500, round(-1000 * gain), round(1000 * gain)],
+        "values": [50, round(-100 * gain), round(100 * gain)],
     }
     return GainModel.load(json.dumps(document).encode())
 
