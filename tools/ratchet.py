@@ -57,7 +57,7 @@ LIMITS: Final = {
     "scaffolding": (943, 31),
     "runner": (724, 28),
     "kernels": (1267, 63),
-    "predicting": (1395, 45),
+    "predicting": (1419, 48),
     "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5514, 199),
