@@ -123,6 +123,14 @@ def test_candidates_fit_the_memory_of_their_architecture() -> None:
             assert not (options["t"] and architecture == "sm_80")
     assert not provider.candidates(ProductProblem(contraction(70_000, 8, 8, 8)), "sm_80")
     assert not provider.candidates(ProductProblem(contraction(65_536, 32_768, 8)), "sm_80")
+    # Few rows need small tiles.
+    for rows, tile in ((1, 16), (16, 16), (17, 32), (33, 128)):
+        few = ProductProblem(contraction(rows, 1024, 4096))
+        attention = replace(ATTENTION.attention, sizes=(2, 3, rows, 64, 64, 1024))
+        for small in (few, ScaledAttention(attention, 0.5)):
+            candidates = provider.candidates(small, "sm_90a")
+            assert len(candidates) >= 8
+            assert dict(candidates[0].options)["m"] == tile
     # Rows that are far apart, as batches lie between them.
     apart = replace(contraction(1024, 65_536, 64, 128), operands=("mak", "akn", "man"))
     assert not provider.candidates(ProductProblem(apart), "sm_80")

@@ -28,6 +28,8 @@ _ALIGNMENT: Final = 16
 _BYTES: Final = 2
 _LANES: Final = 32
 _HOPPER: Final = 90
+_FEW: Final = 32
+"""The number of rows or queries up to which a tile has no more than all of them need."""
 _AMD: Final = ("gfx90a", "gfx942", "gfx950")
 _AMD_LANES: Final = 64
 _LEAST_MEMORY: Final = 99
@@ -56,6 +58,7 @@ class TritonProvider(KernelProvider):
         # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
         memory = (block_memory(architecture) or _LEAST_MEMORY) * KIB
         sizes = problem.loop_sizes
+        rows = sizes["m"]
         spans = [
             1
             + sum(
@@ -80,6 +83,10 @@ class TritonProvider(KernelProvider):
             with_tensors = (0, 1) if has_tensors and aligned and is_matrix else (0,)
             tiles = ((128, 256), (128, 128), (64, 128), (64, 256), (128, 64), (64, 64))
             depths = ((64, 3), (64, 4), (128, 3), (32, 4)) if capability else ((32, 2), (64, 2))
+            if rows <= _FEW:
+                # All rows are in one tile, and the right operand is read once: more of it is on its way.
+                tiles = tuple((_fewest(rows), n) for n in (128, 64, 256))
+                depths = ((128, 4), (64, 4), (256, 3), (64, 3)) if capability else depths
             for (k, stages), (m, n), tma in product(depths, tiles, with_tensors[::-1]):
                 warps = 8 if m * n > 128 * 128 or (m * n == 128 * 128 and tma) else 4
                 if stages * k * (m + n) * _BYTES <= memory:
@@ -88,11 +95,14 @@ class TritonProvider(KernelProvider):
                     )
         elif isinstance(problem, ScaledAttention):
             features, values = (sum(splits(sizes[loop])) for loop in "kn")
+            shapes = ((128, 8), (128, 4), (64, 4))
+            if rows <= _FEW:  # such as the one query of a decoder's step
+                shapes = ((_fewest(rows), 2), (_fewest(rows), 1), (_fewest(rows), 4))
             for stages, (m, warps), j in product(
-                (3, 2, 4) if capability else (2, 1), ((128, 8), (128, 4), (64, 4)), (64, 128, 32)
+                (3, 2, 4) if capability else (2, 1), shapes, (64, 128, 32)
             ):
                 needed = (m * features + stages * j * (features + values)) * _BYTES
-                if needed <= memory and m // warps >= 8:  # noqa: PLR2004
+                if needed <= memory:
                     options.append({"m": m, "j": j, "w": warps, "s": stages})
         return tuple(
             Candidate(self.name, problem, architecture, tuple(item.items())) for item in options
@@ -183,6 +193,11 @@ class TritonProvider(KernelProvider):
         """Return the number of products or attentions."""
         output, _ = problem.operands[-1]
         return prod(problem.loop_sizes[loop] for loop in output if loop not in "mn")
+
+
+def _fewest(rows: int) -> int:
+    """Return the least number of rows of a tile for a small number of rows."""
+    return 16 if rows <= 16 else 32  # noqa: PLR2004 - products of tiles have at least 16
 
 
 def load_source(source: str, name: str) -> Any:
