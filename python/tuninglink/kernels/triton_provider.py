@@ -81,6 +81,7 @@ class TritonProvider(KernelProvider):
             is_matrix = lhs == {*"mk"} and rhs == {*"kn"}
             has_tensors = capability is not None and capability >= _HOPPER
             with_tensors = (0, 1) if has_tensors and aligned and is_matrix else (0,)
+            tiles: tuple[tuple[int, int], ...]
             tiles = ((128, 256), (128, 128), (64, 128), (64, 256), (128, 64), (64, 64))
             depths = ((64, 3), (64, 4), (128, 3), (32, 4)) if capability else ((32, 2), (64, 2))
             if rows <= _FEW:
@@ -97,7 +98,8 @@ class TritonProvider(KernelProvider):
             features, values = (sum(splits(sizes[loop])) for loop in "kn")
             shapes = ((128, 8), (128, 4), (64, 4))
             if rows <= _FEW:  # such as the one query of a decoder's step
-                shapes = ((_fewest(rows), 2), (_fewest(rows), 1), (_fewest(rows), 4))
+                least = _fewest(rows)
+                shapes = ((least, 2), (least, 1), (least, 4))
             for stages, (m, warps), j in product(
                 (3, 2, 4) if capability else (2, 1), shapes, (64, 128, 32)
             ):
