@@ -56,9 +56,8 @@ LIMITS: Final = {
     "pinning": (519, 27),
     "scaffolding": (943, 31),
     "runner": (724, 28),
-    "kernels": (1267, 63),
+    "kernels": (1284, 64),
     "predicting": (1419, 48),
-    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5514, 199),
 }
