@@ -292,10 +292,10 @@ def _configuration(attributes: Mapping[str, str]) -> Configuration:
 
 # --- The search for the best candidate -----------------------------------------------------------
 
-_MOST_SCORED: Final = (120, 90, 90)
+_MOST_SCORED: Final = (90, 60, 50)
 """The most candidates that each round scores. A score takes 0.1 ms, a check of an assignment a third of that."""
 
-_FRONTIER: Final = 6
+_FRONTIER: Final = 4
 """The candidates whose neighbors a round scores."""
 
 _TILES: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
