@@ -25,7 +25,7 @@ from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.files import make_directory, write_file
 from tuninglink.iree import WORKGROUP_SIZE, Target, find_dispatches, find_root_ops
 from tuninglink.mlir import FreshNames, names, thread_context
-from tuninglink.predicting.model import GainModel, form_of, model_for, model_names
+from tuninglink.predicting.model import GainModel, model_for, model_names
 from tuninglink.scaffolding import LeftOut, ProgramReader, StartingPoint, is_tunable
 from tuninglink.solver import Limits, Verdict
 from tuninglink.spaces import ProviderRegistry, verify_configuration
@@ -251,8 +251,8 @@ def decide(question: Question) -> Prediction:
     assert model is not None
     spaces = CandidateSpaces(workload, default, (), _registry(), {})
     fault = spaces.default_fault
-    if form_of(spaces.problem) not in model.forms and not fault:
-        return Prediction({}, reason="the model was trained on no problem of this form")
+    if not (model.knows(spaces.problem) or fault):
+        return Prediction({}, reason="the model was not trained on problems of this form and size")
     if spaces.default.knobs:
         ranked = climb(spaces, model)
     elif fault:
