@@ -4,7 +4,7 @@
 // RUN: filecheck %s --input-file=%t.progress --check-prefix=PROGRESS
 // CHECK: dispatch {{ *}}calls {{ *}}result {{ *}}finding
 // CHECK: main_dispatch_0_matmul_24x40x56_f32 {{ *}}1 {{ *}}right {{ *}}as NumPy computes {{[0-9]+}} elements
-// CHECK: 1 dispatches: 1 right
+// CHECK: 1 dispatch: 1 right
 // PROGRESS: 1 of 1: main_dispatch_0_matmul_24x40x56_f32: right
 
 // RUN: tuninglink verify %s --jobs 1 --quiet --format json --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host | filecheck %s --check-prefix=JSON

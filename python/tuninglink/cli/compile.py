@@ -245,9 +245,10 @@ def dump_command(arguments: Sequence[str]) -> int:
         module = parse_module(content, name, thread_context())
         specs = collect_specs(module, "mlirbc" if options.emit_bytecode else "mlir")
     if not specs.uses:
-        remedy = note("specs are embedded by 'tuninglink compile --compile-to=executable-sources'")
+        compiled = "no entry of a default spec, or of one named with '--spec', may apply to it"
+        reason = compiled if reader.flags else "'--target' compiles it until they carry specs"
         message = f"no dispatch of '{name}' carries a spec"
-        process.shown_diagnostics().warning(message, notes=[remedy])
+        process.shown_diagnostics().warning(message, notes=[note(reason)])
     if options.output == STANDARD_STREAM:
         write_output(options.output, specs.as_stream())
     else:

@@ -305,10 +305,8 @@ def _run(
         if sets.whole is not None:
             stream.write(f"\n{_whole_line(sets.whole)}\n")
         if options.output != STANDARD_STREAM and not any(failures):
-            written = [
-                f"{files.flags} ({counted(len(sets.flags), 'flag')})",
-                *files.write_script(sets.flags, ""),
-            ]
+            count = counted(len(sets.flags), "flag")
+            written = [f"{files.flags} ({count})", *files.write_script(sets.flags, "")]
             stream.write(_use(files, written))
     else:
         tuned = tune_program(options, listener, files.write)
@@ -446,14 +444,12 @@ class _Files:
 
     def write(self, tuned: Tuned) -> list[TuninglinkError | None]:
         """Write the spec, the flags and the report, and return the failures."""
-        options, spec = self.options, tuned.spec
-        failures = [save_result(options.output, lambda path: write_output(path, spec))]
-        if options.output != STANDARD_STREAM:
+        output, spec, report = self.options.output, tuned.spec, tuned.report
+        failures = [save_result(output, lambda path: write_output(path, spec))]
+        if output != STANDARD_STREAM:
             failures += [save_result(self.flags, lambda path: self.write_flags(path, tuned.flags))]
-        if options.report:
-            failures += [
-                save_result(options.report, lambda path: write_report(tuned.report, Path(path)))
-            ]
+        if folder := self.options.report:
+            failures += [save_result(folder, lambda path: write_report(report, Path(path)))]
         return failures
 
     def write_flags(self, path: str, flags: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from tuninglink.compiler import (
     check_targets,
 )
 from tuninglink.devices import BoardOptions, Devices, Settings, check_devices, default_device
-from tuninglink.errors import UsageError, escaped
+from tuninglink.errors import UsageError, counted, escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.llvm_flags import JOBS_FLAG, flags_of, group, option, options_from, toggle
 from tuninglink.mlir import error
@@ -271,7 +271,8 @@ def _print_table(verification: Verification) -> None:
     summary = [f"{counts[kind]} {kind.value}" for kind in _ORDER if counts[kind]]
     if omitted := sum(len(omission.dispatches) for omission in verification.omissions):
         summary.append(f"{omitted} not run alone")
-    sys.stdout.write(f"\n{len(verified)} dispatches: {', '.join(summary)}\n")
+    number = counted(len(verified), "dispatch", "dispatches")
+    sys.stdout.write(f"\n{number}: {', '.join(summary)}\n")
 
 
 _WHOLE: Final = "the whole program"

@@ -13,7 +13,7 @@ from functools import partial
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tuninglink.errors import SpecError
+from tuninglink.errors import SpecError, counted
 from tuninglink.mlir import error, names
 from tuninglink.upgrading.spec_text import TRANSFORM, Edits
 from tuninglink.upgrading.trees import (
@@ -234,7 +234,7 @@ def render_report(upgraded: Upgraded) -> str:
     counts = ", ".join(
         f"{states[state]} {state}" for state in ("upgraded", "unchanged", "kept out")
     )
-    lines = [f"{len(upgraded.entries)} entries: {counts}"]
+    lines = [f"{counted(len(upgraded.entries), 'entry', 'entries')}: {counts}"]
     reported: set[str | None] = set()
     for entry in upgraded.entries:
         lines += ["", f"@{entry.matcher} -> @{entry.action} ({entry.place}): {entry.state}"]
