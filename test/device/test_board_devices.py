@@ -32,6 +32,7 @@ from programs import HOST_CPU
 from recorded_tuning import tune as tune_here
 from tuning_programs import matmul
 
+from tuninglink.cli.tune import parse_tune_arguments
 from tuninglink.compiler import compile_flags
 from tuninglink.devices import (
     BoardDevice,
@@ -58,6 +59,7 @@ from tuninglink.programs import (
 )
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules, TuningSettings
+from tuninglink.tuning.flag_sets import Listener, choose_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -301,6 +303,16 @@ def test_dispatches_for_another_processor_are_tuned_and_verified(tmp_path: Path)
     with pytest.raises(DeviceError, match="does not run code for aarch64") as raised:
         check_devices((), compile_flags(Target.parse("neoverse-v1")))
     assert "run:ssh board" in str(raised.value.diagnostics[0].notes)
+
+
+def test_sets_of_flags_for_another_processor_are_not_compared(tmp_path: Path) -> None:
+    program, sets = tmp_path / "product.mlir", tmp_path / "sets"
+    program.write_text(matmul(16, 32, 32))
+    sets.write_text("same: --iree-opt-aggressively-propagate-transposes\n")
+    words = [str(program), "--target", "neoverse-v1", "--device", uri(tmp_path / "board")]
+    options = parse_tune_arguments([*words, "--flag-sets", str(sets), "--jobs", "1", "--no-forms"])
+    with choose_flags(options, Listener(), time.monotonic() + PATIENCE) as choice:
+        assert choice.result.reason.startswith("code for aarch64 does not run on ")
 
 
 def test_a_killed_run_leaves_nothing_on_the_board(tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ with lazy_imports(globals()):
         OpenedDevice as OpenedDevice,
         check_devices as check_devices,
         opened_device as opened_device,
+        processor_family as processor_family,
     )
     from tuninglink.devices.running import (
         CallOutputs as CallOutputs,

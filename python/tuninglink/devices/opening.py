@@ -34,6 +34,12 @@ _FAMILIES: Final = {"arm64": "aarch64", "amd64": "x86_64"}
 _BOARDS_PAGE: Final = "docs/guides/boards.md"
 
 
+def processor_family(flags: Sequence[str]) -> str:
+    """Return the instruction set that the compiler's flags name, as `uname -m` has it; empty if they name none."""
+    triple = next((flag.split("=")[1] for flag in flags if flag.startswith(_TRIPLE)), "")
+    return _FAMILIES.get(triple.partition("-")[0], triple.partition("-")[0])
+
+
 def check_devices(uris: Sequence[str], flags: Sequence[str] = ()) -> None:
     """Check devices that a run names, or else the one that runs code for its flags, without opening them.
 
@@ -45,9 +51,7 @@ def check_devices(uris: Sequence[str], flags: Sequence[str] = ()) -> None:
     backend = backend_of(flags)
     uris = uris or ((default_device(backend),) if backend else ())
     # Code for another processor would fail with the compiler's choices, after a minute of compilation.
-    triple = next((flag.split("=")[1] for flag in flags if flag.startswith(_TRIPLE)), "")
-    family = _FAMILIES.get(triple.partition("-")[0], triple.partition("-")[0])
-    here = platform.machine()
+    family, here = processor_family(flags), platform.machine()
     if family not in ("", here) and any(driver_of(uri) in LOCAL_DRIVERS for uri in uris):
         remedy = f"name one that does, as in --device 'run:ssh board'; see {_BOARDS_PAGE}"
         message = f"this machine ({here}) does not run code for {family}"

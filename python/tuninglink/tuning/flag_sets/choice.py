@@ -22,8 +22,10 @@ from tuninglink.devices import (
     default_device,
     driver_of,
     opened_device,
+    processor_family,
 )
 from tuninglink.files import STANDARD_STREAM
+from tuninglink.mlir import error
 from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.deciding import (
     ConfidenceInterval,
@@ -554,7 +556,12 @@ _LATE: Final = "it is compared at the end: it did not compile in time"
 
 
 def _device(uri: str, options: TuneOptions) -> OpenedDevice:
-    return opened_device(uri, Settings(seed=options.settings.seed), options.settings.run_timeout)
+    device = opened_device(uri, Settings(seed=options.settings.seed), options.settings.run_timeout)
+    family, machine = processor_family(options.flags), device.description.machine
+    if family and machine and family != machine:
+        device.close()
+        raise DeviceError(error(f"code for {family} does not run on {device.description.name}"))
+    return device
 
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
