@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from kernel_specs import PROGRAM, PTX, kernel_spec
+from programs import TARGETS
 
 import tuninglink
 from tuninglink.checking import Checker
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink
+from tuninglink.programs import read_program
 from tuninglink.rules import Rule
 from tuninglink.specs import KernelObject, architecture_runs, load_spec
 
@@ -212,6 +214,18 @@ def test_a_kernel_is_applied_for_machines_that_run_it_only() -> None:
         count, warning = replaced(kernel_spec(), target)
         assert not count
         assert "kernel 'add' is for cuda, the program is for" in warning
+
+
+def test_programs_with_kernels_have_dispatches_that_are_not_tuned(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(PROGRAM)
+    specs = [load_spec(kernel_spec(PTX.replace("sm_80", "sm_90a")).encode())]
+    for machine, count in ((Target.parse("h200"), 1), (None, 0)):
+        program = read_program(str(path), TARGETS["cuda"], specs=specs, machine=machine)
+        reasons = [omission.reason for omission in program.omissions]
+        assert reasons == ["its code is that of a kernel"] * count
+        assert len(program.tasks) == 1 - count
+        assert program.original.content != program.saved.content
 
 
 def test_the_target_names_the_machine_and_the_code_is_for_an_older_one() -> None:

@@ -187,12 +187,15 @@ def verify(
         TypeError: an argument has another type.
         ValueError: a text gives no sizes.
     """
-    words = read_options(flags, target).flags
+    compiling = read_options(flags, target)
+    words = compiling.flags
     loaded, _ = load_specs(specs, upgrade=upgrade, diagnostics=diagnostics)
     spec = link_specs(loaded).spec.text() if loaded else ""
     given = [*map(GivenSizes.parse, several(sizes, "sizes"))]
     with program_path(program) as path:
-        dispatched = read_program(path, words, sizes=given, options=calls, specs=loaded)
+        dispatched = read_program(
+            path, words, sizes=given, options=calls, specs=loaded, machine=compiling.machine
+        )
         patterns = several(dispatches, "dispatches")
         tasks = dispatched.matching_tasks(patterns, "'dispatches'")
         source = TraceSource(path, tuple(words), Phase.START, tuple(given), calls)
