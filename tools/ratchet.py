@@ -49,7 +49,7 @@ LIMITS: Final = {
     "tuning.database": (1998, 85),
     "tuning.flag_sets": (2013, 92),
     "tuning.scheduling": (2220, 148),
-    "tuning": (4128, 159),
+    "tuning": (4131, 159),
     "forms": (1320, 72),
     "replacing": (691, 43),
     "preprocessing": (436, 13),
@@ -59,7 +59,7 @@ LIMITS: Final = {
     "kernels": (1284, 64),
     "predicting": (1419, 48),
     "doctor": (244, 9),
-    "cli": (5512, 199),
+    "cli": (5514, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
