@@ -95,7 +95,7 @@ def test_pages_are_short() -> None:
 
 def test_all_pages_together_are_short() -> None:
     # A new page raises this sum by its length.
-    assert sum(WORDS.values()) <= 41_202
+    assert sum(WORDS.values()) <= 41_253
 
 
 def test_the_readme_is_a_page() -> None:
