@@ -58,7 +58,6 @@ LIMITS: Final = {
     "runner": (724, 28),
     "kernels": (1284, 64),
     "predicting": (1419, 48),
-    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5514, 199),
 }
