@@ -115,7 +115,7 @@ def _library(forms: Sequence[Form], *, has_main: bool) -> str:
                 if function not in replacing:
                     replacing[function] = f"replace_{function}"
                     count = len(spelled.problem.tensors())
-                    imports = [*(form.imports if isinstance(form, CallsCode) else ()), function]
+                    imports = [*getattr(spelled, "imports", ()), function]  # of `CallsCode`
                     _add_replacing(module, replacing[function], imports, spelled.passed, count)
                 matcher = f"match_{function}_{len(pairs)}"
                 _add_matcher(module, matcher, spelled.problem)

@@ -21,7 +21,7 @@ from tuninglink.kernels import (
     ScaledAttention,
     kernel_problem,
 )
-from tuninglink.mlir import collect, names, thread_context
+from tuninglink.mlir import collect, names, symbols, thread_context
 from tuninglink.preprocessing import replace_ops
 from tuninglink.replacing import Attention, NoFormError, spec
 from tuninglink.specs import load_spec
@@ -149,3 +149,20 @@ def test_the_function_calls_the_kernel_with_its_launch() -> None:
     assert [int(at.owner.attributes["value"].value) for at in grid] == [1, 2, 1]
     scratch = replace(KERNEL, scratch=256)
     assert "tensor<512xi8>" in spec([KernelCall(ProductProblem(contraction(17, 8, 24)), scratch)])
+
+
+def test_each_spelling_imports_the_executable_that_its_function_calls() -> None:
+    kernel = replace(KERNEL, architecture="x86_64", content=b"BC", threads=1, format="bc")
+    problem = ProductProblem(contraction(17, 8, 24))
+    assert len(problem.spellings) > 1
+    module = mlir.Module.parse(spec([KernelCall(problem, kernel)]), thread_context()).operation
+    called = [
+        mlir.SymbolRefAttr(mlir.ArrayAttr(op.attributes["entry_points"])[0]).value[0]
+        for op in collect(module, "flow.dispatch")
+    ]
+    imported = {
+        mlir.FlatSymbolRefAttr(op.attributes["symbol"]).value
+        for op in collect(module, names.IMPORT_SYMBOL)
+    }
+    assert called
+    assert {*called} <= imported <= {*symbols(module)}

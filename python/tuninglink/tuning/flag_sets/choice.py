@@ -78,31 +78,23 @@ _PART: Final = 0.1
 _SLOW_PART: Final = 0.25
 """The largest fractions of the budget for comparing sets before tuning, unless there is no other work: usually, and on a CPU
 if no set compiles in that time, where sets gain most. There, the first set with forms may take another `_PART`."""
-
 _AWAITED_PART: Final = 0.25
 """The fraction of the budget by which the program has been called once, and forms, and sets that avoid wrong defaults, are
 compiled for the first comparison, on a GPU."""
-
 _KERNEL_PART: Final = 0.2
 """The fraction of the budget for choosing kernels."""
-
 _LOADERS: Final = 4
 """The number of programs that are loaded at the same time."""
-
 _UNLIMITED: Final = 1e7
 """The seconds of a comparison without a time limit."""
-
 _COMPILING: Final = 0.7
 """The fraction of a comparison by which sets are compiled."""
-
 _FINAL_PART: Final = 0.15
 """The largest fraction of the remaining time for comparing tuned sets."""
-
 _FINAL_ROUNDS: Final = 60
 _LEAST_FINAL: Final = 6.0
 _MOST_FINAL: Final = 20.0
 """The number of rounds of that comparison, and the bounds on their duration in seconds."""
-
 _REFERENCE_PART: Final = 0.4
 _LEAST_REFERENCE: Final = 5.0
 _MOST_REFERENCE: Final = 120.0
@@ -194,25 +186,18 @@ class TunedSet:
 
 _LEAST_SECONDS: Final = 45.0
 """The least time, in seconds, that is divided between two sets."""
-
 _COMPILATIONS: Final = 40.0
 """The least of that time in compilations of the program: reading it, the defaults, the run of the whole and the final
 comparison take about eight of each set."""
-
 _REACH: Final = 2.5
 """The largest slowdown that tuning of dispatches is expected to make up for."""
-
 _ALIKE: Final = 1.02
 """The largest slowdown for which a set without data tiling is tuned instead, as specs configure more of it."""
-
 _SURELY_ALIKE: Final = 1.05
 """The largest slowdown by the lower bound of its speedup."""
-
 _SAME: Final[ConfidenceInterval] = ConfidenceInterval(1.0, 1.0, 1.0)
 """The speedup of the user's flags over themselves."""
-
 _MOST_RIVALS: Final = 2
-
 _FINAL_COMPILATIONS: Final = 10.0
 """The least time for another comparison at the end, in compilations of the program."""
 
@@ -468,7 +453,7 @@ def _compare(
             comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
             awaited = partial(compiler.awaited, jobs)
             result = comparison.run(jobs, awaited, 0.0 if is_local else latest)
-            result = _refined(kernels, compiler, comparison, result, jobs, seconds=seconds)
+            result = _refined(kernels, options, comparison, result, jobs, seconds=seconds)
     except DeviceError as failure:
         return unable(failure.diagnostics[0].message)
     # Other devices are measured while sets compile on.
@@ -501,7 +486,7 @@ def _choose_kernels(
 
 def _refined(
     kernels: KernelChoice,
-    compiler: SetCompiler,
+    options: TuneOptions,
     comparison: FlagComparison,
     result: FlagsResult,
     jobs: dict[FlagSet, Job],
@@ -510,13 +495,19 @@ def _refined(
 ) -> FlagsResult:
     """Compare the set without several kernels that lose with the best one, and return the result for all sets."""
     for another in kernels.refined(result.results):
-        jobs[another] = compiler.submit(another)
         best = result.best.flag_set if result.best is not None else DEFAULT
-        compared = {own: jobs[own] for own in dict.fromkeys((DEFAULT, best, another))}
-        wait(compared.values(), seconds)
-        now = time.monotonic()
-        again = replace(comparison, deadline=now + seconds, compiled_by=now).run(compared)
-        rest = (other for other in result.results if other.flag_set not in compared)
+        deadline = time.monotonic() + seconds
+        with SetCompiler(options) as compiler:  # on a CPU, the other one has ended
+            jobs[another] = compiler.submit(another)
+            wait([jobs[another]], _COMPILING * seconds)
+            compared = {own: jobs[own] for own in dict.fromkeys((DEFAULT, best, another))}
+            now = time.monotonic()
+            again = replace(comparison, deadline=deadline, compiled_by=now).run(compared)
+        first = result
+        if again.best is None or again.reason:  # it shows nothing new
+            first, again = again, result
+        known = {own.flag_set for own in again.results}
+        rest = (own for own in first.results if own.flag_set not in known)
         result = replace(again, results=(*again.results, *rest))
     return result
 

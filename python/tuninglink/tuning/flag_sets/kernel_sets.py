@@ -16,6 +16,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import Phase
+from tuninglink.devices import DeviceError
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError, counted
 from tuninglink.files import temporary_directory
 from tuninglink.kernels import (
@@ -48,11 +49,9 @@ if TYPE_CHECKING:
 _MOST_PROBLEMS: Final = 8
 _LEAST_SHARE: Final = 0.01
 """The number of problems that get kernels, and the least share of the operations of all problems that one has."""
-
 _MOST_CANDIDATES: Final = 8
 _COPIES: Final = 4
 """The candidates of a problem, and how often a program computes the problem: a call takes a time of its own."""
-
 _MAKING: Final = 300.0
 """The time limit for making a kernel, in seconds: Triton's assembler may take most of a minute on a busy core."""
 _MAKING_PART: Final = 0.5
@@ -85,11 +84,6 @@ class ChosenKernel:
         return self.work * (1 - 1 / self.speedup)
 
 
-def work_of(problem: KernelProblem) -> float:
-    """Return the number of multiplications of a problem."""
-    return float(prod(problem.loop_sizes.values()))
-
-
 class KernelChooser(ExitStack):
     """Makes and compiles the candidates of problems, and chooses among them on a device.
 
@@ -114,14 +108,19 @@ class KernelChooser(ExitStack):
         self._pool = Pool(jobs, os.nice, (_NICENESS,))
         self.callback(self._pool.close)
         # The problems with the most work, and the candidates of the providers in turn.
-        work = {problem: work_of(problem) * count for problem, count in problems.items()}
+        work = {one: float(prod(one.loop_sizes.values())) * n for one, n in problems.items()}
         least = _LEAST_SHARE * sum(work.values())
         heaviest = sorted(work, key=lambda problem: -work[problem])[:_MOST_PROBLEMS]
         self._work = {problem: work[problem] for problem in heaviest if work[problem] >= least}
         self._making: dict[KernelProblem, list[tuple[Candidate, Future[BuiltKernel | str]]]] = {}
         providers, architecture = kernel_providers(), kernel_architecture(target)
         for problem in self._work:
-            offers = [provider.candidates(problem, architecture) for provider in providers]
+            offers: list[Sequence[Candidate]] = []
+            for provider in providers:
+                try:
+                    offers.append(tuple(provider.candidates(problem, architecture)))
+                except Exception as failure:  # noqa: BLE001 - plug-ins may raise anything
+                    self._tell(_failing(provider.name, failure))
             candidates = [
                 own[at] for at in range(_MOST_CANDIDATES) for own in offers if at < len(own)
             ]
@@ -142,11 +141,15 @@ class KernelChooser(ExitStack):
                 continue
             left = (deadline - time.monotonic()) / (len(self._making) - number)
             if left <= 0:
-                self._remark(problem, "there was no time for its kernels")
+                self._tell(f"{problem}: there was no time for its kernels", Severity.REMARK)
                 continue
             path = self._directory / f"{number}.mlir"
             path.write_text(repeated_program(problem, _COPIES), encoding="utf-8")
-            chosen += self._choose(problem, path, device, time.monotonic() + left)
+            try:
+                chosen += self._choose(problem, path, device, time.monotonic() + left)
+            except DeviceError as failure:
+                self._tell(f"no more kernels are chosen: {failure.diagnostics[0].message}")
+                break
         return chosen
 
     def _choose(
@@ -169,16 +172,23 @@ class KernelChooser(ExitStack):
         with ExitStack() as opened:
             compiler = opened.enter_context(SetCompiler(own))
             jobs: dict[FlagSet, Job] = {DEFAULT: compiler.submit(DEFAULT)}
-            for candidate, job in self._making[problem]:
-                made = _made(job, deadline)
+            # Those that are made come first. Kernels are made and compiled in a part of the time.
+            now = time.monotonic()
+            until = now + _MAKING_PART * (deadline - now)
+            for candidate, job in sorted(self._making[problem], key=lambda one: not one[1].done()):
+                made = _made(job, until)
                 if isinstance(made, str):
                     failures.append(made)
                     continue
                 call = KernelCall(problem, made)
-                flag_set = FlagSet(candidate.name, (), forms=spec_of([call]))
+                try:
+                    flag_set = FlagSet(candidate.name, (), forms=spec_of([call]))
+                except Exception as failure:  # noqa: BLE001 - a plug-in may return anything
+                    self._tell(_failing(candidate.provider, failure))
+                    continue
                 built[flag_set] = call
                 jobs[flag_set] = compiler.submit(flag_set)
-            wait(jobs.values(), max(0.0, deadline - time.monotonic()))
+            wait(jobs.values(), max(0.0, until - time.monotonic()))
             judge = OutputJudge(numerics=settings.numerics)
             default = compiled_by(jobs[DEFAULT], deadline)
             limit = max(1.0, _REFERENCE_PART * (deadline - time.monotonic()))
@@ -199,8 +209,7 @@ class KernelChooser(ExitStack):
     ) -> None:
         wrong = [own for own in result.results if own.is_rejected]
         for own in wrong:
-            message = f"kernel '{own.flag_set.name}' is left out: {own.note}"
-            self._report(Diagnostic(Severity.WARNING, message))
+            self._tell(f"kernel '{own.flag_set.name}' is left out: {own.note}")
         failed = [own.note for own in result.results if own.speedup is None and own not in wrong]
         failed += failures
         words = [counted(len(result.results) + len(failures), "kernel")]
@@ -210,10 +219,10 @@ class KernelChooser(ExitStack):
         ending = result.reason or "none is faster than the compiler's code"
         if best is not None:
             ending = f"'{best.flag_set.name}' is the fastest: {best.speedup}"
-        self._remark(problem, f"{', '.join(words)}; {ending}")
+        self._tell(f"{problem}: {', '.join(words)}; {ending}", Severity.REMARK)
 
-    def _remark(self, problem: KernelProblem, text: str) -> None:
-        self._report(Diagnostic(Severity.REMARK, f"{problem}: {text}"))
+    def _tell(self, text: str, severity: Severity = Severity.WARNING) -> None:
+        self._report(Diagnostic(severity, text))
 
 
 def make_kernel(candidate: Candidate) -> BuiltKernel | str:
@@ -224,7 +233,13 @@ def make_kernel(candidate: Candidate) -> BuiltKernel | str:
                 return provider.make(candidate)
             except KernelError as failure:
                 return failure.diagnostics[0].message
+            except Exception as failure:  # noqa: BLE001 - plug-ins may raise anything
+                return _failing(provider.name, failure)
     return f"there is no provider '{candidate.provider}'"
+
+
+def _failing(provider: str, failure: Exception) -> str:
+    return f"kernel provider '{provider}' fails: {type(failure).__name__}: {failure}"
 
 
 def _made(job: Future[BuiltKernel | str], deadline: float) -> BuiltKernel | str:
