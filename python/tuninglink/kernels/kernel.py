@@ -30,8 +30,6 @@ _TARGETS: Final = {
 
 _CPUS: Final = {"x86_64": "x86_64", "aarch64": "arm_64", "riscv64": "riscv_64"}
 """The families of CPUs in the names of formats of the compiler's own linker."""
-
-
 _DIGITS: Final = 8
 _HOPPER: Final = 90
 

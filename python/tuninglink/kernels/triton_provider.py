@@ -167,6 +167,8 @@ class TritonProvider(KernelProvider):
             raise KernelError(error(message)) from None
         finally:
             knobs.disable_line_info = before
+        if is_amd and scratch:
+            raise KernelError(error(f"'{candidate.name}' needs scratch memory"))
         shared, memory = compiled.metadata.shared, block_memory(architecture) or _LEAST_MEMORY
         if shared > memory * KIB:
             need = f"needs {shared / KIB:.4g} KiB of shared memory; a block has {memory}"

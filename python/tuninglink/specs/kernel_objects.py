@@ -99,7 +99,7 @@ class KernelObject:
             return _read_ptx(content)
         try:
             return next(map(_read_metadata, metadata_notes(content)), None)
-        except (struct.error, IndexError, KeyError, TypeError, ValueError):
+        except (struct.error, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             return None  # it is damaged
 
 
@@ -182,5 +182,5 @@ def _read_metadata(metadata: Any) -> KernelObject:
                 0 if block else kernel[".max_flat_workgroup_size"],
             )
         )
-    architecture = metadata["amdhsa.target"].rpartition("-")[2].partition(":")[0]
+    architecture = metadata["amdhsa.target"].split("-", 4)[-1].partition(":")[0]
     return KernelObject(HSACO, architecture, tuple(entries))

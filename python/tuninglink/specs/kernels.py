@@ -38,7 +38,6 @@ _SHARED_MEMORY: Final[Mapping[int, int]] = {
 
 _LOCAL_MEMORY: Final[Mapping[str, int]] = {"gfx950": 160, "gfx1250": 320}
 """The local memory of a workgroup in KiB of AMD GPUs that have more than 64."""
-
 KIB: Final = 1024
 
 
@@ -114,12 +113,13 @@ def kernels_of(function: mlir.Operation) -> tuple[Kernel, ...]:
 
 
 OBJECTS: Final = "hal.executable.objects"
+_CODE: Final = frozenset((OBJECTS, "hal.import.static"))
 
 
 def holds_code(module: mlir.Operation) -> bool:
     """Return whether a module has operations that run code of the device, or that name objects with such code."""
     return any(
-        operation.name.startswith(("hal.", "llvm.")) or OBJECTS in operation.attributes
+        operation.name.startswith(("hal.", "llvm.")) or not _CODE.isdisjoint(operation.attributes)
         for operation in collect(module)
     )
 
@@ -127,10 +127,10 @@ def holds_code(module: mlir.Operation) -> bool:
 def architecture_runs(architecture: str, target: Target) -> bool:
     """Return whether a machine runs an object for an architecture.
 
-    A code object for `gfx942` runs on that only. PTX for `sm_80` runs on `sm_80` and later, for `sm_90a` on `sm_90` only, for `sm_100f` on the later ones of its family.
+    A code object for `gfx942` runs on that only; for one of several, `gfx9-4-generic`, the binding of the entry counts. PTX for `sm_80` runs on `sm_80` and later, for `sm_90a` on `sm_90` only, for `sm_100f` on the later ones of its family.
     """
     if target.backend == "rocm":
-        return architecture == target.architecture
+        return architecture == target.architecture or architecture.endswith("-generic")
     needed, own = _SM.fullmatch(architecture), _SM.fullmatch(target.architecture or "")
     if needed is None or own is None or target.backend != "cuda":
         return False

@@ -62,12 +62,14 @@ if TYPE_CHECKING:
 
 _RANGES: Final = 0.4
 """The fraction of the time reserved for ranges of sizes of dynamic dispatches."""
-
 _REPAIRS: Final = 1.5
 """The time of further repairs in multiples of those so far: tasks without a turn may be slower."""
-
 _REFERENCE_SECONDS: Final = 2.0
 """The time reserved for comparing finalists with references where the CPU is the device."""
+
+
+class NothingToTuneError(TuninglinkError):
+    """An error for a program none of whose dispatches can be tuned."""
 
 
 @dataclass
@@ -101,7 +103,7 @@ class Tuner:
         """Tune until the budget is over or stopped, and return the results so far.
 
         Raises:
-            TuninglinkError: no dispatch of the program can be tuned on the devices.
+            NothingToTuneError: no dispatch of the program can be tuned on the devices.
         """
         for omission in self.program.omissions:
             self._omit(omission)
@@ -297,7 +299,7 @@ class Tuner:
                 selected.append(task)
         if not selected:
             reasons = [note(str(omission)) for omission in self._omissions]
-            raise TuninglinkError(error("there is no dispatch to tune", notes=reasons))
+            raise NothingToTuneError(error("there is no dispatch to tune", notes=reasons))
         if self._selection:
             check_selection(partial(self._prepare, task) for task in selected)
         return selected
@@ -313,13 +315,10 @@ class Tuner:
 
 _TUNING: Final = 0.7
 """The part of the time for a range in which it is tuned; in the rest it is compared."""
-
 _LEAST_PART: Final = 0.5
 """A range is tuned if this part of the time that the last one took is left."""
-
 _CHECKING: Final = 0.15
 """The part of the time for all ranges that is kept for the comparison of the outputs of all of them."""
-
 _FEWEST_SIZES: Final = {"cuda": 2, "rocm": 2, "vulkan-spirv": 2, "metal-spirv": 2}
 """The least number of sizes of a range, by backend. On GPUs, the compiler fails on the code for a single size: it copies
 the result outside of the workgroups."""

@@ -40,11 +40,11 @@ from tuninglink.tuning.flag_sets import (
 )
 from tuninglink.tuning.report import TuningReport, report_without_dispatches, with_flag_sets
 from tuninglink.tuning.search import search_named
+from tuninglink.tuning.tuner import NothingToTuneError
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 _TILED_PART: Final = 0.35
 """The fraction of the time for the set with data tiling, under which specs configure less."""
-
 _LEAST_SECONDS: Final = 1.0
 """The least time for the dispatches under a set, in seconds."""
 
@@ -198,7 +198,7 @@ def _tune_bases(
             )
         except TuninglinkError as failure:
             failures.append(failure)
-            if base.forms:
+            if base.forms and isinstance(failure, NothingToTuneError):
                 # Perhaps all dispatches are kernels. The set was faster without entries for them.
                 reason = failure.diagnostics[0].message
                 report = report_without_dispatches(choice.options.title, reason)

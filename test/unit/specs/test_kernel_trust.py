@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 import fsspec
 import pytest
 from elementwise_specs import spec
+from iree.compiler import ir as mlir
 from kernel_specs import kernel_spec
 
 from tuninglink.errors import SpecError
-from tuninglink.mlir import DiagnosticSink
-from tuninglink.specs import Project, SpecFiles, read_specs
+from tuninglink.iree import Target
+from tuninglink.mlir import DiagnosticSink, thread_context
+from tuninglink.specs import Project, SpecFiles, holds_code, read_specs
+from tuninglink.specs.kernel_objects import _read_metadata
+from tuninglink.specs.kernels import architecture_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,3 +75,18 @@ def test_what_the_user_names_is_trusted(folder: Path) -> None:
 def test_a_project_without_kernels_needs_none(folder: Path) -> None:
     (folder / "s.mlir").write_text(spec("vmvx", "mine"))
     assert load(*found().arguments) == 1
+
+
+def test_a_function_that_is_linked_with_an_object_is_code() -> None:
+    plain = "func.func private @f(f32)"
+    for text, is_code in ((plain, False), (f"{plain} attributes {{hal.import.static}}", True)):
+        assert holds_code(mlir.Module.parse(text, thread_context()).operation) is is_code
+
+
+def test_an_object_for_several_gpus_is_left_to_the_binding() -> None:
+    for named in ("gfx942", "gfx9-4-generic"):
+        target = {"amdhsa.target": f"amdgcn-amd-amdhsa--{named}:xnack-", "amdhsa.kernels": []}
+        architecture = _read_metadata(target).architecture
+        assert architecture == named
+        assert architecture_runs(architecture, Target.parse("gfx942"))
+    assert not architecture_runs("gfx942", Target.parse("gfx90a"))

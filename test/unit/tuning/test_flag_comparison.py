@@ -28,11 +28,12 @@ from tuninglink.tuning.flag_sets import (
     FlagComparison,
     FlagSet,
     FlagsResult,
+    KernelChoice,
     Listener,
     SetResult,
     TunedSet,
 )
-from tuninglink.tuning.flag_sets.choice import compile_alone
+from tuninglink.tuning.flag_sets.choice import _refined, compile_alone
 from tuninglink.workers import finished
 
 if TYPE_CHECKING:
@@ -774,7 +775,7 @@ def test_forms_take_a_tenth_more_on_a_cpu_if_they_may_compile_in_it(
     began, waiting = time.monotonic(), Future[CompiledSource | str]()
     done = {DEFAULT: job(COMPILED), FIRST_SET: job(CompiledSource(b"", CALLS, compile_seconds))}
     other: Future[CompiledSource | str] = job(COMPILED) if are_formed else waiting
-    seconds = compile_alone(done | {WITH_FORMS: other}, began, 0.01, 1.0)
+    seconds = compile_alone(done | {WITH_FORMS: other}, began, 0.01, 1.0, [WITH_FORMS])
     took = time.monotonic() - began
     if are_formed or compile_seconds > 1:
         assert seconds < 0.05
@@ -782,8 +783,34 @@ def test_forms_take_a_tenth_more_on_a_cpu_if_they_may_compile_in_it(
         assert 0.1 <= seconds <= took + 0.01
 
 
+def test_forms_and_no_kernels_are_awaited_where_the_first_set_has_no_code_of_its_own() -> None:
+    kernel, began = FlagSet("kernel", (), forms="module {}"), time.monotonic()
+    default = job(CompiledSource(b"", CALLS, 0.05))
+    alike = {DEFAULT: default, FIRST_SET: job("the same code as the default")}
+    late = Future[CompiledSource | str]()
+    kernels = alike | {kernel: late, WITH_FORMS: job(COMPILED)}
+    assert compile_alone(kernels, began, 0.01, 1.0, [WITH_FORMS]) < 0.09
+    forms = alike | {kernel: job(COMPILED), WITH_FORMS: late}
+    assert compile_alone(forms, began, 0.01, 1.0, [WITH_FORMS]) >= 0.1
+
+
 def test_the_first_set_is_awaited_for_a_quarter_of_the_time_on_a_cpu_and_forms_are_not() -> None:
     began, waiting = time.monotonic(), Future[CompiledSource | str]()
     compiling = {FIRST_SET: waiting, WITH_FORMS: waiting}
-    seconds = compile_alone({DEFAULT: job(COMPILED)} | compiling, began, 0.01, 0.4)
+    seconds = compile_alone({DEFAULT: job(COMPILED)} | compiling, began, 0.01, 0.4, [WITH_FORMS])
     assert 0.1 + 0.04 <= seconds <= time.monotonic() - began + 0.04
+
+
+def test_a_winner_stays_where_nothing_is_shown_of_a_set_without_losing_kernels() -> None:
+    class Losing(KernelChoice):
+        def refined(self, results: Sequence[SetResult]) -> list[FlagSet]:  # noqa: ARG002
+            return [FlagSet("fewer", ("--no-such-flag",))]
+
+    jobs = jobs_of("prefills fast")
+    first = comparison(RecordedDevice()).run(jobs)
+    for device in (RecordedDevice(), RoundsDevice(FailureKind.TIMEOUT)):
+        result = _refined(Losing(), OPTIONS, comparison(device), first, jobs, seconds=9.0)
+        assert result.flags == ("--prefills fast",)
+        assert not result.reason
+        assert [*by_name(result)] == ["prefills fast", "fewer"]
+        assert jobs[FlagSet("fewer", ("--no-such-flag",))].result().startswith("the compiler rej")

@@ -437,7 +437,7 @@ def _compare(
     try:
         with _device(uri, options) as device:
             if is_local:
-                seconds = compile_alone(jobs, began, seconds, left)
+                seconds = compile_alone(jobs, began, seconds, left, forms)
                 compiler.stop()
             elif driver_of(uri) in COMPILING_DRIVERS:
                 _load_ahead([*jobs.values()], uri, options, opened)
@@ -525,11 +525,17 @@ def _load_ahead(jobs: Sequence[Job], uri: str, options: TuneOptions, opened: Exi
         job.add_done_callback(load)
 
 
-def compile_alone(jobs: Mapping[FlagSet, Job], began: float, seconds: float, left: float) -> float:
+def compile_alone(
+    jobs: Mapping[FlagSet, Job],
+    began: float,
+    seconds: float,
+    left: float,
+    forms: Sequence[FlagSet],
+) -> float:
     """Wait for the first sets, as a CPU runs nothing while it compiles, and return the seconds of their comparison."""
     wait(jobs.values(), max(0.0, began + _COMPILING * seconds - time.monotonic()))
     default, *programs = (compiled_by(job, 0.0) for job in jobs.values())
-    (_, plain), *_ = others = [*jobs.items()][1:]
+    plain = [*jobs.values()][1]
     if default == NOT_COMPILED or not any(isinstance(one, CompiledSource) for one in programs):
         # The first set gains most: all of the time for compilations is for it. If the default fails, another one may compile.
         is_failing = isinstance(default, str) and default != NOT_COMPILED
@@ -537,9 +543,11 @@ def compile_alone(jobs: Mapping[FlagSet, Job], began: float, seconds: float, lef
         wait(awaited, max(0.0, began + _SLOW_PART * left - time.monotonic()))
         seconds = max(seconds, time.monotonic() - began + _PART * left)
     # The first set with forms follows, if it is likely to compile in another tenth of the time.
-    first, now = compiled_by(plain, 0.0), time.monotonic()
-    if isinstance(first, CompiledSource) and first.seconds <= _PART * left:
-        wait([job for flag_set, job in others if flag_set.forms][:1], _PART * left)
+    # Where that has no code of its own, another program shows how long it takes.
+    programs, now = [compiled_by(job, 0.0) for job in (plain, *jobs.values())], time.monotonic()
+    compiled = [one.seconds for one in programs if isinstance(one, CompiledSource)]
+    if programs[0] != NOT_COMPILED and compiled and compiled[0] <= _PART * left:
+        wait([jobs[own] for own in forms if own in jobs][:1], _PART * left)
     return seconds + time.monotonic() - now
 
 

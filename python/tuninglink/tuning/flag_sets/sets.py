@@ -108,7 +108,6 @@ _EARLY: Final = re.compile("--iree-(opt|input|preprocessing|global-opt|dispatch-
 
 DEFAULT: Final[FlagSet] = FlagSet("default", ())
 """The user's flags without additions."""
-
 _TILING: Final = "--iree-opt-data-tiling"
 _IM2COL: Final = "--iree-global-opt-use-im2col-for-convs"
 _UNROLLING: Final = "--iree-llvmcpu-loop-unrolling=true"
@@ -119,13 +118,11 @@ _ATTENTION: Final = (
     "canonicalize,cse))"
 )
 """Attention as two products and a softmax, which can be vectorized and data-tiled. The scores go through memory."""
-
 _CHANNELS_LAST: Final = (
     "--iree-preprocessing-pass-pipeline=builtin.module(util.func("
     "iree-preprocessing-convert-conv-to-channels-last))"
 )
 """Convolutions with images in NHWC and filters in HWCF, which have direct vector code."""
-
 _CPU: Final = (
     FlagSet(
         "attention as products, data tiling, im2col, unrolling",
@@ -163,7 +160,6 @@ The sets with im2col or channels last and without data tiling are for programs w
 
 CHANNELS_LAST: Final[FlagSet] = FlagSet("channels last", (_CHANNELS_LAST,), word="onv")
 """The set for GPUs. CUDA's intrinsics compute 1x1 convolutions right only if the results end with the channels."""
-
 _GPU: Final = (
     CHANNELS_LAST,
     FlagSet("O2", ("--iree-opt-level=O2",)),
@@ -171,13 +167,10 @@ _GPU: Final = (
 )
 """On an H200 in f16, code for sm_80: O2 alone gains 1.22 on BERT-base, where it multiplies the error by nine, 1.04 on
 ViT-B/16, and 1.56 on a Llama-style decoder with the same error."""
-
 _ROCM: Final = (FlagSet("tensor microkernels", (TENSOR_UKERNELS_FLAG,)), *_GPU)
 """The microkernels are for matrices on gfx942 and gfx950; elsewhere the code is the same."""
-
 _NAME: Final = re.compile(r"([^-].*?)\s*:\s+(?=[\"'-])")
 """The name of a set in a file. The comment after its flags may contain colons, too."""
-
 _SETS: Final = {"llvm-cpu": _CPU, "cuda": _GPU, "rocm": _ROCM}
 
 
@@ -269,18 +262,14 @@ NOT_COMPILED: Final = "it was not compiled: there was no time left"
 
 _MOST_SECONDS: Final = 1800.0
 """The time limit of a compilation; whoever waits for it usually gives up earlier."""
-
 _PATIENCE: Final = 1.0
 """The time to wait for the dispatches of an earlier set, in multiples of the time that the own ones took."""
-
 _NICENESS: Final = 3
 _NICER: Final = 2
 _MOST_NICENESS: Final = 19
 """The niceness of compilations under sets, which may go on while dispatches are tuned: at least, by set, and at most."""
-
 _MOST_FORMS: Final = 3
 """The number of sets with forms."""
-
 _SHOWN_ELEMENTS: Final = 16
 """The elements from which a constant is not a part of the code."""
 
