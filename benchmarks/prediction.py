@@ -696,6 +696,11 @@ class Figures:
         return self.gain if self.lower > 0 else 0.0
 
 
+def share(part: float, whole: float) -> str:
+    """Return a part of a gain in percent; a dash if there is no gain."""
+    return f"{part / whole:.0%}" if whole else "-"
+
+
 def print_figures(title: str, figures: Sequence[Figures]) -> None:
     """Print the regret and the calibration by kind of operation."""
     print(f"\n{title}")
@@ -719,8 +724,8 @@ def print_figures(title: str, figures: Sequence[Figures]) -> None:
         cells = (
             f"{len(own)}",
             f"{len(taken)}",
-            f"{sum(one.taken for one in own) / best:.0%}",
-            f"{sum(one.gain for one in own) / best:.0%}",
+            share(sum(one.taken for one in own), best),
+            share(sum(one.gain for one in own), best),
             f"{sum(one.gain < _LOSS for one in taken)}",
             f"{sum(one.gain < one.lower for one in taken)}",
             *(f"{np.quantile(regrets, part):.3f}" for part in (0.5, 0.9)),
@@ -751,16 +756,20 @@ def evaluate(arguments: argparse.Namespace) -> None:
                 default = [trial.median for trial in own if trial.origin == "default"]
                 us = calls[own[0].problem.key] * statistics.median(filter(None, default))
                 totals += us * np.exp2([0.0, -best, -figures[-1].taken])
+        if not figures:
+            lines.append(f"{name:18} no dispatch was measured")
+            continue
         print_figures(name, figures)
         everything += figures
         won, possible = math.log2(totals[0] / totals[2]), math.log2(totals[0] / totals[1])
         taken = [one for one in figures if one.lower > 0]
         lines.append(
             f"{name:18} {totals[0] / 1000:9.3f} ms, best {2**possible:.2f}, predicted {2**won:.2f}: "
-            f"{won / possible:.0%} of the gain; {len(taken)} of {len(figures)} dispatches, the slowest "
+            f"{share(won, possible)} of the gain; {len(taken)} of {len(figures)} dispatches, the slowest "
             f"{2 ** min((one.gain for one in taken), default=0.0):.2f}"
         )
-    print_figures("all models that are held out", everything)
+    if everything:
+        print_figures("all models that are held out", everything)
     print("\ntime of all calls of the dispatches that can be tuned, and speedups")
     print("\n".join(lines))
 

@@ -43,6 +43,7 @@ from tuninglink.devices import (
     Settings,
     Timing,
     check_devices,
+    foreign_family,
 )
 from tuninglink.iree import Target
 from tuninglink.programs import (
@@ -303,6 +304,20 @@ def test_dispatches_for_another_processor_are_tuned_and_verified(tmp_path: Path)
     with pytest.raises(DeviceError, match="does not run code for aarch64") as raised:
         check_devices((), compile_flags(Target.parse("neoverse-v1")))
     assert "run:ssh board" in str(raised.value.diagnostics[0].notes)
+
+
+def test_only_code_that_certainly_does_not_run_is_refused() -> None:
+    triple = "--iree-llvmcpu-target-triple="
+    for family, machine, expected in (
+        ("aarch64", "x86_64", "aarch64"),
+        ("arm64", "aarch64", ""),
+        ("armv7a", "armv7l", ""),
+        ("i686", "x86_64", ""),
+        ("arm", "aarch64", ""),
+        ("x86_64", "", ""),
+    ):
+        assert foreign_family((f"{triple}{family}-linux-gnu",), machine) == expected
+    assert foreign_family((), "x86_64") == ""
 
 
 def test_sets_of_flags_for_another_processor_are_not_compared(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ class Board:
     """A folder with a script, which has a name that a shell must not split."""
 
     folder: Path
+    name: str = "tuned.sh"
 
     def write(
         self, program: str, tuned: str = "", flags: tuple[str, ...] = HOST_CPU, *inputs: str
@@ -79,7 +80,7 @@ class Board:
         if tuned:
             (self.folder / "tuned.mlir").write_text(tuned)
         script = BoardScript(
-            path=self.folder / "tuned.sh",
+            path=self.folder / self.name,
             program=self.folder / "a\nmodel.mlir",
             spec=str(self.folder / "tuned.mlir") if tuned else "",
             flags=flags,
@@ -96,7 +97,7 @@ class Board:
             "REPETITIONS": "2",
             "MIN_TIME": "2x",
         }
-        command = [SHELL, str(self.folder / "tuned.sh"), *words]
+        command = [SHELL, str(self.folder / self.name), *words]
         return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
     def code(self, name: str) -> bytes:
@@ -127,6 +128,12 @@ def test_a_script_compares_outputs_and_times(board: Board) -> None:
     text = (board.folder / "tuned.sh").read_text()
     assert text.count("--iree-opt-level=O1") == 1
     assert subprocess.run(["sh", "-n", str(board.folder / "tuned.sh")], check=False).returncode == 0
+
+
+def test_the_name_of_a_script_is_no_command(board: Board) -> None:
+    strange = Board(board.folder, "a\nexit 7 #.sh")
+    assert strange.write(NUMBER) == []
+    assert strange.run("sideways").returncode == 2
 
 
 def test_both_halves_of_a_script_run_in_different_places(board: Board, tmp_path: Path) -> None:

@@ -85,8 +85,8 @@ with lazy_imports(globals()):
         Devices as Devices,
         OpenedDevice as OpenedDevice,
         check_devices as check_devices,
+        foreign_family as foreign_family,
         opened_device as opened_device,
-        processor_family as processor_family,
     )
     from tuninglink.devices.running import (
         CallOutputs as CallOutputs,

@@ -30,14 +30,14 @@ _CHECK_SECONDS: Final = 60.0
 """The time limit for a driver to load and to list its devices; see `DeviceProcess`."""
 
 _TRIPLE: Final = "--iree-llvmcpu-target-triple="
-_FAMILIES: Final = {"arm64": "aarch64", "amd64": "x86_64"}
-_BOARDS_PAGE: Final = "docs/guides/boards.md"
+_DISTINCT: Final = {"x86_64", "aarch64", "riscv64"}
 
 
-def processor_family(flags: Sequence[str]) -> str:
-    """Return the instruction set that the compiler's flags name, as `uname -m` has it; empty if they name none."""
-    triple = next((flag.split("=")[1] for flag in flags if flag.startswith(_TRIPLE)), "")
-    return _FAMILIES.get(triple.partition("-")[0], triple.partition("-")[0])
+def foreign_family(flags: Sequence[str], machine: str) -> str:
+    """Return the instruction set that the compiler's flags name; empty if a machine of `uname -m` may run it."""
+    named = next((f[len(_TRIPLE) :].split("-")[0] for f in flags if f.startswith(_TRIPLE)), "")
+    family = {"arm64": "aarch64", "amd64": "x86_64"}.get(named, named)
+    return family if family != machine and {family, machine} <= _DISTINCT else ""
 
 
 def check_devices(uris: Sequence[str], flags: Sequence[str] = ()) -> None:
@@ -51,9 +51,9 @@ def check_devices(uris: Sequence[str], flags: Sequence[str] = ()) -> None:
     backend = backend_of(flags)
     uris = uris or ((default_device(backend),) if backend else ())
     # Code for another processor would fail with the compiler's choices, after a minute of compilation.
-    family, here = processor_family(flags), platform.machine()
-    if family not in ("", here) and any(driver_of(uri) in LOCAL_DRIVERS for uri in uris):
-        remedy = f"name one that does, as in --device 'run:ssh board'; see {_BOARDS_PAGE}"
+    family = foreign_family(flags, here := platform.machine())
+    if family and any(driver_of(uri) in LOCAL_DRIVERS for uri in uris):
+        remedy = "name one that does, as in --device 'run:ssh board'; see docs/guides/boards.md"
         message = f"this machine ({here}) does not run code for {family}"
         raise DeviceError(error(message, notes=[note(remedy)]))
     with Pool(1) as pool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 import uuid
@@ -18,8 +19,8 @@ _IDLE_SECONDS: Final = 15
 _ALIVE_SECONDS: Final = 5
 """The time after which `ssh` asks a board that sends nothing whether it is there; it gives up after three times."""
 
-_LONGEST: Final = 80
-"""The length of a path for a socket, which is limited to 108 with what `ssh` appends."""
+_PATH: Final = re.compile(r"/[\w./+@:=-]{,79}", re.ASCII)
+"""Paths for a socket: `ssh` replaces `%` and `${}`, splits at spaces, and appends to them, of 108 characters at most."""
 
 
 class SharedConnection:
@@ -37,8 +38,7 @@ class SharedConnection:
         self._settings: dict[str, str] = {}
         if Path(words[0]).name == "ssh" and len(words) > 1:
             # The settings for this host in the command, in the files of the user and in those of the system.
-            shown = self._run("-G")
-            self._settings = dict(line.partition(" ")[::2] for line in shown.splitlines())
+            self._settings = dict(line.partition(" ")[::2] for line in self._run("-G").splitlines())
         self.renew()
 
     def renew(self) -> None:
@@ -46,7 +46,7 @@ class SharedConnection:
         self.close()
         path = Path(tempfile.gettempdir(), f"tuninglink-{uuid.uuid4().hex[:16]}.ssh")
         is_shared = self._settings.get("controlpath", "none") != "none"
-        if not self._settings or is_shared or len(str(path)) > _LONGEST:
+        if not self._settings or is_shared or not _PATH.fullmatch(str(path)):
             return
         options = ["ControlMaster=auto", f"ControlPath={path}", f"ControlPersist={_IDLE_SECONDS}"]
         if self._settings.get("serveraliveinterval") == "0":

@@ -32,13 +32,19 @@ is_in_use() {
 others=0
 replaced=$place/tuninglink-session-$replaced
 for old in "$place"/tuninglink-session-*; do
-  [ -d "$old" ] || continue
+  # Another user may have made one, to name processes of ours.
+  [ -d "$old" ] && [ ! -h "$old" ] && [ -O "$old" ] || continue
+  # Another run may be about to open it.
+  if [ "$old" != "$replaced" ] && [ ! -s "$old/boot" ]; then
+    made=$(date -r "$old" +%s) || continue
+    [ $(($(date +%s) - made)) -ge "$limit" ] || continue
+  fi
   if [ "$old" != "$replaced" ] && is_in_use "$old"; then
     others=$((others + 1))
     continue
   fi
   # After a reboot, the numbers may be those of other processes.
-  is_of_this_boot "$old" && kill $(cat "$old/batch" "$old/running")
+  is_of_this_boot "$old" && kill $(cat "$old/batch" "$old/running" | grep -x '[1-9][0-9]*')
   [ "$old" = "$replaced" ] && is_of_this_boot "$old" && [ -n "$kept" ] || rm -rf "$old"
 done 2>/dev/null
 
@@ -48,11 +54,14 @@ full() {
   rm -rf "$dir"
   fail "no space left in '$place'"
 }
+# From here on, other runs see that it is in use.
+mark() { echo "$limit" >"$dir/limit" && echo "$boot" >"$dir/boot"; }
+mark 2>/dev/null
 for name in $kept; do
   mv "$replaced/files/$name" "$dir/files" && echo "kept $name"
 done 2>/dev/null
 rm -rf "$replaced"
-echo "$boot" >"$dir/boot" && echo "$limit" >"$dir/limit" || full
+[ -s "$dir/boot" ] || mark || full # the files that are removed now may have taken all space
 cat >"$dir/close.sh" <<'END'
 @close@
 END
@@ -86,7 +95,9 @@ echo "processors $(nproc 2>/dev/null || grep -c ^processor /proc/cpuinfo)"
   cat "$cpu"/cpu[0-9]*/cpufreq/cpuinfo_max_freq | sort -n | tail -n 1 | say clock
   cat "$cpu"/cpu0/cache/index*/size | say cache
   df -Pk "$place" | tail -n 1 | sed 's/.* \([0-9][0-9]*\)  *[0-9][0-9]*%.*/\1/' | say space
-  df -Pk "$place" | sed -n 's/^\(tmpfs\|ramfs\|none\) .*/\1/p' | say in-memory
+  df -Pk "$place" | tail -n 1 | while read -r source rest; do
+    case $source in tmpfs | ramfs | none) echo "in-memory $source" ;; esac
+  done
 } 2>/dev/null
 for tool in iree-benchmark-module iree-run-module; do
   output=$(eval "$prefix $tools$tool --list_drivers" 2>&1 </dev/null)

@@ -132,15 +132,15 @@ class BoardScript:
             words = " ".join(map(self._quoted, (label, call.name, *inputs)))
             comparisons.append(f"  compare {words}")
         omitted = [f"# Not called: {escaped(reason)}" for reason in reasons]
-        script = shlex.quote(escaped(self.path.name))
+        script, beside = shlex.quote(escaped(self.path.name)), escaped(folder.name)
         lines = [
             "#!/bin/sh",
             f"# Compile '{escaped(self.program.name)}' with and without what `tuninglink tune` found, run both on a device, and compare",
             "# outputs and times. Needs only the compiler's stock tools and a POSIX shell with awk and sort.",
             f"# Written for version {metadata.version('iree-base-compiler')} of the compiler.",
             "#",
-            f"#   sh {script} compile   where iree-compile is: writes to {folder.name}",
-            f"#   sh {script} run       where the device is, with {folder.name} next to the script",
+            f"#   sh {script} compile   where iree-compile is: writes to {beside}",
+            f"#   sh {script} run       where the device is, with {beside} next to the script",
             f"#   sh {script}           both",
             "#",
             "# Variables: DEVICE, RUN_FLAGS (further flags of the runtime), REPETITIONS, MIN_TIME (of one repetition), TOLERANCE",

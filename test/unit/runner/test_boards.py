@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import ExitStack
 from pathlib import Path
@@ -270,6 +271,37 @@ def test_a_command_that_ends_all_processes_leaves_sessions_to_later_runs(tmp_pat
             assert not session.exists()
 
 
+def test_a_session_names_processes_by_digits_alone(tmp_path: Path) -> None:
+    old, target = tmp_path / "tuninglink-session-old", tmp_path / "target"
+    old.mkdir()
+    target.mkdir()
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+    with subprocess.Popen(["sleep", "60"]) as named, subprocess.Popen(["sleep", "60"]) as other:
+        (old / "running").write_text(f"{named.pid}\n")
+        (old / "batch").write_text(f"-KILL {other.pid}\n0\n")
+        (target / "running").write_text(f"{other.pid}\n")
+        for place in (old, target):
+            (place / "boot").write_text(boot)
+        (tmp_path / "tuninglink-session-link").symlink_to(target)
+        with Board(access(tmp_path)):
+            assert named.wait(60) == -signal.SIGTERM
+            assert not old.exists()
+            assert target.exists()
+        assert other.poll() is None
+        other.kill()
+
+
+def test_a_session_that_is_about_to_be_opened_is_kept(tmp_path: Path) -> None:
+    young, old = (tmp_path / f"tuninglink-session-{name}" for name in ("young", "old"))
+    for place in (young, old):
+        place.mkdir()
+    (young / "boot").touch()
+    os.utime(old, (0, 0))
+    with Board(access(tmp_path)):
+        assert young.exists()
+        assert not old.exists()
+
+
 def test_a_process_of_this_boot_is_not_ended_for_a_session_of_another(tmp_path: Path) -> None:
     old = tmp_path / "tuninglink-session-old"
     old.mkdir()
@@ -292,7 +324,9 @@ def test_relative_tools_are_those_of_an_emulator_here(
         BoardAccess(HERE, "others")
 
 
-def test_ssh_keeps_a_connection_unless_its_configuration_does(tmp_path: Path) -> None:
+def test_ssh_keeps_a_connection_unless_its_configuration_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if shutil.which("ssh") is None:
         pytest.skip("no ssh is installed")
     own, plain = tmp_path / "own", tmp_path / "plain"
@@ -310,6 +344,10 @@ def test_ssh_keeps_a_connection_unless_its_configuration_does(tmp_path: Path) ->
     assert connection.command != first
     connection.close()
     assert connection.command == words
+    # `ssh` would split or replace these.
+    for name in ("a b", "%h", "${HOME}"):
+        monkeypatch.setattr(tempfile, "tempdir", f"/tmp/{name}")
+        assert SharedConnection(words).command == words
 
 
 def test_directories_with_special_characters_are_refused(

@@ -21,8 +21,8 @@ from tuninglink.devices import (
     backend_of,
     default_device,
     driver_of,
+    foreign_family,
     opened_device,
-    processor_family,
 )
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir import error
@@ -556,8 +556,7 @@ _LATE: Final = "it is compared at the end: it did not compile in time"
 
 def _device(uri: str, options: TuneOptions) -> OpenedDevice:
     device = opened_device(uri, Settings(seed=options.settings.seed), options.settings.run_timeout)
-    family, machine = processor_family(options.flags), device.description.machine
-    if family and machine and family != machine:
+    if family := foreign_family(options.flags, device.description.machine):
         device.close()
         raise DeviceError(error(f"code for {family} does not run on {device.description.name}"))
     return device
