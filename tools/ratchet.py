@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (662, 43),
     "tuning.deciding": (3337, 162),
     "tuning.database": (1998, 85),
-    "tuning.flag_sets": (2009, 92),
+    "tuning.flag_sets": (2008, 92),
     "tuning.scheduling": (2220, 148),
     "tuning": (4130, 159),
     "forms": (1320, 72),
