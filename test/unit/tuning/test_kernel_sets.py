@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar
+
 from contraction_programs import contraction
 from kernel_specs import PTX
 
 from tuninglink.iree import Target
-from tuninglink.kernels import BuiltKernel, KernelCall, ProductProblem
+from tuninglink.kernels import (
+    BuiltKernel,
+    Candidate,
+    KernelCall,
+    KernelProblem,
+    KernelProvider,
+    ProductProblem,
+)
 from tuninglink.replacing import spec
 from tuninglink.specs import load_spec
-from tuninglink.tuning.deciding import ConfidenceInterval
+from tuninglink.tuning.deciding import ConfidenceInterval, TuneOptions
 from tuninglink.tuning.flag_sets import ChosenKernel, FlagSet, KernelChoice, SetResult
+from tuninglink.tuning.flag_sets.kernel_sets import KernelChooser, make_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pytest
 
 HOPPER = Target.parse("h200")
 
@@ -69,3 +84,43 @@ def test_several_kernels_that_lose_are_left_out_together() -> None:
     # One is left out by a set that was compared, and none if all gain.
     assert not choice.refined([*results[:2], result(slow, 1.9), results[3]])
     assert not choice.refined([result(every, 3.0), *results[1:]])
+
+
+class Failing(KernelProvider):
+    """A provider that fails like a plug-in with a mistake."""
+
+    name: ClassVar[str] = "failing"
+
+    def candidates(self, problem: KernelProblem, architecture: str) -> Sequence[Candidate]:  # noqa: ARG002
+        raise KeyError(architecture)
+
+    def source(self, candidate: Candidate) -> str:
+        raise NotImplementedError(candidate.name)
+
+    def make(self, candidate: Candidate) -> BuiltKernel:  # noqa: ARG002
+        raise ZeroDivisionError("no tiles")
+
+
+class Lacking(Failing):
+    """A provider without candidates."""
+
+    name: ClassVar[str] = "lacking"
+    asked: ClassVar[list[str]] = []
+
+    def candidates(self, problem: KernelProblem, architecture: str) -> Sequence[Candidate]:  # noqa: ARG002
+        self.asked.append(architecture)
+        return ()
+
+
+def test_a_provider_that_fails_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "tuninglink.tuning.flag_sets.kernel_sets.kernel_providers", lambda: [Failing(), Lacking()]
+    )
+    problem, seen = ProductProblem(contraction(16, 8, 24)), list[object]()
+    with KernelChooser(TuneOptions(input="", flags=()), {problem: 1}, HOPPER, seen.append):
+        assert Lacking.asked == ["sm_90a"]
+    assert list(map(str, seen)) == [
+        "warning: kernel provider 'failing' fails: KeyError: 'sm_90a'",
+    ]
+    made = make_kernel(Candidate("failing", problem, "sm_90a", ()))
+    assert made == "kernel provider 'failing' fails: ZeroDivisionError: no tiles"
