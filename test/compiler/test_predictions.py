@@ -148,6 +148,45 @@ def test_predictions_are_cached(cache: Path) -> None:
     assert json.loads(file.read_bytes()) == answer
 
 
+SUMS = """
+func.func @{name}(%lhs: tensor<128x768xf32>, %rhs: tensor<768x768xf32>, %bias: tensor<128x768xf32>) -> tensor<128x768xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<128x768xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x768xf32>) -> tensor<128x768xf32>
+  %product = linalg.matmul ins(%lhs, %rhs : tensor<128x768xf32>, tensor<768x768xf32>)
+    outs(%init : tensor<128x768xf32>) -> tensor<128x768xf32>
+  %result = linalg.elementwise <{after}> ins(%product, %bias : tensor<128x768xf32>, tensor<128x768xf32>)
+    outs(%empty : tensor<128x768xf32>) -> tensor<128x768xf32>
+  return %result : tensor<128x768xf32>
+}}"""
+"""A product, and an op that is fused with it."""
+
+
+@pytest.mark.usefixtures("certain")
+def test_dispatches_with_one_root_op_share_a_prediction_or_have_none(cache: Path) -> None:
+    program = "".join(SUMS.format(name=after, after=after) for after in ("add", "sub")).encode()
+    compilation, _ = compiled(program)
+    assert len({applied.dispatch for applied in compilation.applied}) == 2
+    file, _ = cache.iterdir()
+    kept = {"attributes": {}, "reason": "no gain is certain"}
+    file.write_text(json.dumps({**json.loads(file.read_bytes()), **kept}))
+    compilation, _ = compiled(program)
+    assert compilation.applied == ()
+    assert compilation.output == compiled(program, specs=())[0].output
+    written = tuninglink.init_spec(program, target="znver4", predict=True)
+    (left,) = written.left_out
+    assert left.reason == "other dispatches with the same root op keep the compiler's choice"
+    assert len(left.dispatches) == 2
+
+
+def test_failures_are_reasons_and_not_cached(cache: Path) -> None:
+    for count in (1, 3):
+        broken = {predictions.Question(f"no function {number}", ()): "" for number in range(count)}
+        for answer in predictions.predictions(broken).values():
+            assert answer.reason.startswith("it cannot be predicted: ")
+    assert not cache.exists()
+
+
 @pytest.mark.usefixtures("certain")
 def test_an_earlier_spec_decides() -> None:
     written = tuninglink.init_spec(MATMUL, target="znver4").text.encode()

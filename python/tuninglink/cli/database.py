@@ -346,7 +346,7 @@ def train_command(arguments: Sequence[str]) -> int:
     for path in paths:
         with open_database(path, read_only=True) as opened:
             trials = list(opened.all_trials())
-        measured += gains_among(trials, Path(path).stem if len(paths) > 1 else "")
+        measured += gains_among(trials, path if len(paths) > 1 else "")
         places = {trial.environment for trial in trials}
         provenances |= {(one.target, one.device, one.compiler) for one in places}
     if len(provenances) != 1:

@@ -161,15 +161,15 @@ class Application:
             targets = binding_of(placeholder.module) or ()
             name = placeholder.source
             given[position] = load_spec(text.encode(), name=name, targets=targets)
-        if sources:
-            self._choice = replace(self._choice, given=given)
+        self._choice = replace(self._choice, given=given)
 
     def only_made(self, failing: Collection[str]) -> bool:
-        """Return whether entries of specs that were made configured all of the failing dispatches, and no others did."""
+        """Return whether entries of specs that were made configured all of the failing executables, and no others did."""
         given = self._given.given
         causes = [item for item in self.applied if item.dispatch in failing]
         are_made = all(item.position < len(given) and given[item.position].maker for item in causes)
-        return are_made and {item.dispatch for item in causes} == set(failing)
+        failed = {name.partition("::")[0] for name in failing}  # with all variants
+        return are_made and {item.dispatch.partition("::")[0] for item in causes} == failed
 
     def prepare(self) -> None:
         """Read the specs. Until the end, nothing else may use them, or anything in their context."""

@@ -36,6 +36,8 @@ HUNDREDTHS: Final = 100
 _CAUTION: Final = 1.25
 """How many standard deviations of the trees' guesses are subtracted from their mean."""
 
+_MALFORMED = LookupError, TypeError, AttributeError, ValueError, RecursionError, OverflowError
+
 _ABSENT: Final = -1.0
 """The value of a feature that a candidate lacks."""
 
@@ -62,14 +64,10 @@ class Trees:
         """Return the value that each tree has for each row of a table of features."""
         rows = np.arange(len(table))[:, None]
         nodes = np.broadcast_to(self.roots, (len(table), len(self.roots)))
-        while True:
-            columns = self.columns[nodes]
-            inner = columns >= 0
-            if not inner.any():
-                break
+        while ((columns := self.columns[nodes]) >= 0).any():
             goes_left = table[rows, np.maximum(columns, 0)] <= self.values[nodes]
             following = np.where(goes_left, self.left[nodes], self.right[nodes])
-            nodes = np.where(inner, following, nodes)
+            nodes = np.where(columns >= 0, following, nodes)
         result: Floats = self.values[nodes] / HUNDREDTHS
         return result
 
@@ -195,8 +193,11 @@ class GainModel:
             provenance = Provenance(**document["provenance"])
             trees = trees_of(columns, document["values"])
             forms = {str(form): float(least) for form, least in document["forms"].items()}
-            return cls(names, trees, float(document["margin"]), forms, provenance)
-        except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as failure:
+            margin = float(document["margin"])
+            if not all(map(math.isfinite, (margin, *forms.values()))):
+                raise ValueError("the margin or a form is not finite")
+            return cls(names, trees, margin, forms, provenance)
+        except _MALFORMED as failure:
             reason = reason_for_user(failure)
             message = f"this is not a model of gains of version {VERSION}: {reason}"
             raise TuninglinkError(error(message)) from None
@@ -261,11 +262,11 @@ def model_names() -> list[str]:
 
 
 def model_for(target: Target) -> GainModel | None:
-    """Return the shipped model for a target; None if there is none."""
-    vectors = target.cpu_vectors or CPU_VECTORS.get(target.architecture or "")
+    """Return the shipped model for a target; None if there is none, or the target does not name a processor."""
+    vectors = target.architecture and (target.cpu_vectors or CPU_VECTORS.get(target.architecture))
     for name, (backend, family, instructions) in _SHIPPED.items():
         is_like = target.backend == backend and target.family == family
-        if is_like and vectors is not None and instructions in vectors.features:
+        if is_like and vectors and instructions in vectors.features:
             return _shipped(name)
     return None
 

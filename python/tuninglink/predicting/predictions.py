@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import random
 import re
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from importlib import metadata
 from itertools import product
 from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
@@ -53,24 +54,21 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates import SearchProblem
 
 
-_FORMAT: Final = 1
-"""The version of predictions in the cache, which changes with the way in which they are made."""
-
-_FOLDER: Final = "predictions"
-"""The folder of the cache."""
-
 _DRAWN: Final = 64
 """The number of candidates that are drawn from the spaces of a problem, besides the neighbors of the compiler's choice."""
 
 _PROVEN: Final = 4
-"""The number of best candidates of which one must be proven valid."""
+"""The number of best candidates of which one must be proven valid; of all, where the compiler's choice is known to be wrong."""
 
-_CHECKING: Final[Limits] = Limits(seconds=2.0, solver_seconds=1.0)
+_CHECKING: Final[Limits] = Limits(seconds=10.0, solver_seconds=10.0, steps=5000)
+"""The limits of each check. An answer that took as long may depend on how busy the machine was."""
 
 _IN_PROCESS: Final = 2
 """The number of problems that are decided in this process: a worker takes a second to start."""
 
 _MOST_WORKERS: Final = 8
+
+_KEPT: Final = "other dispatches with the same root op keep the compiler's choice"
 
 
 @dataclass(frozen=True)
@@ -83,6 +81,7 @@ class Prediction:
         least: the lower bound of the speedup.
         fault: why the compiler's choice computes wrong results; empty if that is not known.
         reason: why nothing is predicted; empty for a prediction.
+        is_final: whether another attempt would give the same.
     """
 
     attributes: Mapping[str, str]
@@ -90,6 +89,7 @@ class Prediction:
     least: float = 1.0
     fault: str = ""
     reason: str = ""
+    is_final: bool = True
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ class Question:
 
     def key(self, model: str) -> str:
         """Return a hash of everything that an answer by a model depends on."""
-        version = metadata.version("iree-base-compiler")
-        parts = [_FORMAT, version, model, self.function, *self.default]
+        versions = [metadata.version(package) for package in ("tuninglink", "iree-base-compiler")]
+        parts = [*versions, model, self.function, *self.default]
         return sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -119,53 +119,64 @@ def predicted_spec(
     The provenance of an entry has the expected speedup and its lower bound, that of the spec the dispatches without a
     prediction, with reasons.
     """
-    # 1. The targets with a model.
+    # 1. The targets with a model. Those of one name may differ in features.
     dispatches = find_dispatches(mlir.Module.parse(sources, thread_context()).operation)
-    targets = {str(dispatch.target): dispatch.target for dispatch in dispatches if dispatch.target}
-    models = {name: model for name, target in targets.items() if (model := model_for(target))}
-    for name in targets.keys() - models.keys():
+    models = [(str(each.target), model_for(each.target)) for each in dispatches if each.target]
+    for name in dict.fromkeys(name for name, model in models if model is None):
         others = ", ".join(model_names()) or "none"
         message = f"nothing is predicted for {name}: there is no model for it; known: {others}"
         report(Diagnostic(Severity.REMARK, message))
-    if not models:
+    if not any(model for _, model in models):
         return write_spec(PREDICTED, [])
-    # 2. The problems with the compiler's choices.
+    # 2. The problems with the compiler's choices: matchers see only the root op, but each function around it is asked.
     reader = ProgramReader(sources, configure(sources))
     left_out = list(reader.left_out)
-    points: dict[Question, StartingPoint] = {}
+    asked: dict[Question, str] = {}
+    kept: set[tuple[str, str, str]] = set()
+    groups: dict[tuple[str, str, str], list[tuple[StartingPoint, list[Question]]]] = {}
     for point in reader.points:
-        reason = ""
-        if point.target not in models:
+        versions = _questions(point)
+        (form, matcher), reason = _matcher(point.workload), ""
+        if not all(versions.values()):
             reason = f"there is no model for {point.target}"
         elif not is_tunable(point.workload.problem.kind):
             reason = "it computes element by element or moves data"
         elif point.workload.static_sizes is None:
             reason = "its sizes are dynamic"
+        elif not form:
+            reason = "no matcher fits its root op"
+        key = form, matcher, point.target
         if reason:
+            kept.add(key)
             left_out.append(LeftOut(point.dispatches, point.words, reason))
         else:
-            points[_question(point)] = point
-    # 3. An entry for each prediction.
+            asked |= versions
+            groups.setdefault(key, []).append((point, [*versions]))
+    # 3. An entry for each prediction that all dispatches that its matcher accepts share.
     fresh = FreshNames([])
     entries: list[SpecEntry] = []
-    asked = {question: models[point.target].key for question, point in points.items()}
-    for question, prediction in predictions(asked).items():
-        point, form = points[question], _form(points[question].workload)
-        reason = prediction.reason or ("" if form else "no matcher fits its root op")
-        if reason:
-            left_out.append(LeftOut(point.dispatches, point.words, reason))
+    answers = predictions(asked)
+    for key, group in groups.items():
+        found = [answers[question] for _, questions in group for question in questions]
+        is_shared = all(one.attributes == found[0].attributes for one in found)
+        if key in kept or not is_shared or found[0].reason:
+            for point, questions in group:
+                why = [answers[question].reason for question in questions]
+                reason = why[0] if all(why) else _KEPT
+                left_out.append(LeftOut(point.dispatches, point.words, reason))
             continue
+        point, questions = group[0]
+        together = [name for each, _ in group for name in each.dispatches]
         provenance: dict[str, object] = {
             "source": PREDICTED,
-            "model": asked[question],
-            EXPECTED_SPEEDUP: round(prediction.expected, 3),
-            LEAST_SPEEDUP: round(prediction.least, 3),
-            **reader.record(point.dispatches, point.words),
+            "model": asked[questions[0]],
+            EXPECTED_SPEEDUP: round(min(one.expected for one in found), 3),
+            LEAST_SPEEDUP: round(min(one.least for one in found), 3),
+            **reader.record(together, point.words),
+            **({WRONG_DEFAULT: found[0].fault} if found[0].fault else {}),
         }
-        if prediction.fault:
-            provenance[WRONG_DEFAULT] = prediction.fault
         label, target = fresh.take(point.label), Target.parse(point.target)
-        entry = SpecEntry(label, point.workload, form, prediction.attributes, provenance, target)
+        entry = SpecEntry(label, point.workload, key[0], found[0].attributes, provenance, target)
         entries.append(entry)
     module = mlir.Module.parse(write_spec(PREDICTED, entries), thread_context()).operation
     with module.context, mlir.Location.unknown():
@@ -175,21 +186,26 @@ def predicted_spec(
     return str(module)
 
 
-def _question(point: StartingPoint) -> Question:
-    function = point.workload.function.clone().operation
-    function.attributes["sym_name"] = mlir.StringAttr.get(PREDICTED, function.context)
-    if point.workload.target is not None:
-        function.attributes[names.EXECUTABLE_TARGET] = point.workload.target
-    return Question(str(function.get_asm(use_local_scope=True)), tuple(point.attributes.items()))
+def _questions(point: StartingPoint) -> dict[Question, str]:
+    """Return the distinct functions around a root op, each with the version of its model; empty if there is none."""
+    questions = {}
+    for workload in point.workloads:
+        function, model = workload.function.clone().operation, None
+        function.attributes["sym_name"] = mlir.StringAttr.get(PREDICTED, function.context)
+        if workload.target is not None:
+            function.attributes[names.EXECUTABLE_TARGET] = workload.target
+            model = model_for(Target.from_attribute(workload.target))
+        text = str(function.get_asm(use_local_scope=True))
+        questions[Question(text, tuple(point.attributes.items()))] = model.key if model else ""
+    return questions
 
 
-def _form(workload: Workload) -> str:
-    """Return the most robust form of matchers for a root op; empty if there is none."""
+def _matcher(workload: Workload) -> tuple[str, str]:
+    """Return the most robust form of matchers for a root op, and the key of its matcher; empty if there is none."""
     for form in FORMS:
         with suppress(NoMatcherError):
-            matcher_key(workload, form)
-            return form
-    return ""
+            return form, matcher_key(workload, form)
+    return "", ""
 
 
 # --- The answers: from the cache, or by workers --------------------------------------------------
@@ -197,39 +213,31 @@ def _form(workload: Workload) -> str:
 
 def predictions(asked: Mapping[Question, str]) -> dict[Question, Prediction]:
     """Return the predictions for problems, each with the version of its model."""
-    folder = cache_directory() / _FOLDER
+    folder = cache_directory() / "predictions"
     answers: dict[Question, Prediction] = {}
     for question, version in asked.items():
         with suppress(OSError, ValueError, TypeError):
-            answers[question] = Prediction(
-                **json.loads((folder / f"{question.key(version)}.json").read_bytes())
-            )
+            content = (folder / f"{question.key(version)}.json").read_bytes()
+            answers[question] = Prediction(**json.loads(content))
     unknown = [question for question in asked if question not in answers]
     for question, prediction in zip(unknown, _decided(unknown), strict=True):
         answers[question] = prediction
-        # Failures to write the cache are ignored.
-        with suppress(TuninglinkError):
-            place = make_directory(folder) / f"{question.key(asked[question])}.json"
-            write_file(place, json.dumps(asdict(prediction)))
+        if prediction.is_final:
+            with suppress(TuninglinkError):  # the cache may be read-only
+                place = make_directory(folder) / f"{question.key(asked[question])}.json"
+                write_file(place, json.dumps(asdict(prediction)))
     return {question: answers[question] for question in asked}
 
 
-def _decided(questions: Sequence[Question]) -> Iterator[Prediction]:
-    if len(questions) <= _IN_PROCESS:
-        yield from map(decide, questions)
-        return
-    workers = min(processor_count(), _MOST_WORKERS, len(questions))
-    with Pool(workers, prepare) as pool:
-        for future in [pool.submit(decide, question) for question in questions]:
+def _decided(asked: Sequence[Question]) -> Iterator[Prediction]:
+    workers = min(processor_count(), _MOST_WORKERS, len(asked))
+    with Pool(workers) if len(asked) > _IN_PROCESS else nullcontext() as pool:
+        calls = [pool.submit(decide, one).result if pool else partial(decide, one) for one in asked]
+        for call in calls:
             try:
-                yield future.result()
+                yield call()
             except Exception as failure:  # noqa: BLE001 - the compiler's choice stays
-                yield Prediction({}, reason=f"it cannot be predicted: {failure}")
-
-
-def prepare() -> None:
-    """Prepare a worker."""
-    _registry()
+                yield Prediction({}, reason=f"it cannot be predicted: {failure}", is_final=False)
 
 
 @lru_cache(1)
@@ -239,16 +247,22 @@ def _registry() -> ProviderRegistry:
 
 
 def decide(question: Question) -> Prediction:
-    """Return the prediction for a problem, whose target has a model."""
+    """Return the prediction for a problem."""
+    started = monotonic()
+    prediction = _decide(question)
+    return replace(prediction, is_final=monotonic() - started < _CHECKING.solver_seconds)
+
+
+def _decide(question: Question) -> Prediction:
     # 1. The problem, and its candidates.
     module = mlir.Module.parse(question.function, thread_context()).operation
     roots = [(root, op.function) for op in find_root_ops(module) for root in op.roots]
     if len(roots) != 1:
         return Prediction({}, reason="it has no single root op")
     workload, default = read_workload(*roots[0], module), _configuration(dict(question.default))
-    assert workload.target is not None
-    model = model_for(Target.from_attribute(workload.target))
-    assert model is not None
+    model = None if workload.target is None else model_for(Target.from_attribute(workload.target))
+    if model is None:
+        return Prediction({}, reason="there is no model for its target")
     spaces = CandidateSpaces(workload, default, (), _registry(), {})
     fault = spaces.default_fault
     if not (model.knows(spaces.problem) or fault):
@@ -263,7 +277,7 @@ def decide(question: Question) -> Prediction:
         return Prediction({}, reason="no space holds the compiler's choice")
     # 2. The best of them that is proven valid.
     reason = spaces.reason or "its space has no other configuration"
-    for number, scored in enumerate(ranked[:_PROVEN]):
+    for number, scored in enumerate(ranked if fault else ranked[:_PROVEN]):
         expected, least = 2.0 ** float(scored.expected), 2.0 ** float(scored.lower)
         if least <= 1.0 and not fault:
             if not number:

@@ -249,13 +249,10 @@ _LEAST_MARGIN: Final = 0.07
 def margin_of(selected: Sequence[Selection], losses: float = 0.01) -> float:
     """Return the least margin with which losses are rare among the selections whose lower bound it leaves positive.
 
+    The selections are for problems that the models were not trained on; at most the part `losses` of them are losses.
     The guess for the selected candidate is calibrated, as a maximum of guesses is too high on average. One loss may always
     be left, as it may be one of measurement. A prediction chooses among more candidates than were measured, so that the
     margin is never 0.
-
-    Args:
-        selected: the selections, for problems that the models were not trained on.
-        losses: the largest part of losses.
     """
     margin = _LEAST_MARGIN
     while True:
@@ -273,27 +270,15 @@ def train(
 ) -> GainModel:
     """Train a model and calibrate it by leaving out one group of problems after the other.
 
-    Args:
-        measured: the problems.
-        provenance: what they are; its counts are filled in.
-        report: receives the models of the calibration.
+    The counts of the provenance are filled in. `report` receives the models of the calibration.
     """
     table = Table.of(measured)
     selected: list[Selection] = []
     for fold in folds_of(measured, table):
         report(fold)
         selected += fold.selected
-    everything = np.ones(len(table.gains), np.bool_)
-    provenance = replace(
-        provenance,
-        problems=len(measured),
-        trials=sum(len(one.candidates) for one in measured),
-        groups=len({one.group for one in measured}),
-    )
-    return GainModel(
-        table.names,
-        exported(fit(table, everything)),
-        margin_of(selected),
-        forms_of(measured),
-        provenance,
-    )
+    trials = sum(len(one.candidates) for one in measured)
+    groups = len({one.group for one in measured})
+    provenance = replace(provenance, problems=len(measured), trials=trials, groups=groups)
+    trees = exported(fit(table, np.ones(len(table.gains), np.bool_)))
+    return GainModel(table.names, trees, margin_of(selected), forms_of(measured), provenance)

@@ -10,14 +10,8 @@ from typing import Any
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.compiler import (
-    DispatchSources,
-    materialize_encodings,
-    prepare_dispatches,
-)
-from tuninglink.emission import (
-    Preparation,
-)
+from tuninglink.compiler import DispatchSources, materialize_encodings, prepare_dispatches
+from tuninglink.emission import Preparation
 from tuninglink.iree import (
     Dispatch,
     DispatchCost,
@@ -49,6 +43,7 @@ class StartingPoint:
         calls: the total number of calls in the program.
         cost: the cost of one call.
         workload: the root op as matchers see it.
+        workloads: that of each dispatch: they differ in the functions around the root op.
         configuration: the compiler's own choice.
         attributes: the attributes by which a spec sets this configuration, by name, as MLIR prints them.
     """
@@ -60,6 +55,7 @@ class StartingPoint:
     cost: DispatchCost
     target: str
     workload: Workload
+    workloads: tuple[Workload, ...]
     configuration: Configuration
     attributes: Mapping[str, str]
 
@@ -140,7 +136,8 @@ class ProgramReader:
             if key in points:
                 same = points[key]
                 together, count = (*same.dispatches, *point.dispatches), same.calls + point.calls
-                point = replace(same, dispatches=together, calls=count)
+                workloads = (*same.workloads, *point.workloads)
+                point = replace(same, dispatches=together, calls=count, workloads=workloads)
             points[key] = point
         self.points = sorted(
             points.values(),
@@ -197,6 +194,7 @@ class ProgramReader:
         attributes = {names.COMPILATION_INFO: str(info)}
         if configuration.decomposition_config is not None:
             attributes[names.DECOMPOSITION_CONFIG] = str(configuration.decomposition_config)
+        workload = read_workload(root, function, self._after)
         point = StartingPoint(
             dispatches=(dispatch.name,),
             label=symbol_name(function) or "",
@@ -204,7 +202,8 @@ class ProgramReader:
             calls=self._calls[dispatch.name],
             cost=self._costs[dispatch.name],
             target=str(dispatch.target or ""),
-            workload=read_workload(root, function, self._after),
+            workload=workload,
+            workloads=(workload,),
             configuration=configuration,
             attributes=attributes,
         )

@@ -6,7 +6,7 @@ The functions belong to higher layers, which register them here.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,25 +14,16 @@ if TYPE_CHECKING:
     from tuninglink.errors import Diagnostic
 
 
-class SpecMaker(Protocol):
-    """Makes the spec of a library for a program."""
+SpecMaker: TypeAlias = (
+    "Callable[[bytes, Callable[[bytes], bytes], Callable[[Diagnostic], None]], str]"
+)
+"""Makes the spec of a library for a program, and returns it as text. The arguments, in order:
 
-    def __call__(
-        self,
-        sources: bytes,
-        configure: Callable[[bytes], bytes],
-        report: Callable[[Diagnostic], None],
-        /,
-    ) -> str:
-        """Return the spec, as text.
-
-        Args:
-            sources: the executables of the program at `executable-sources`, without specs, as bytecode.
-            configure: returns such executables at `executable-configurations`, with the compiler's own configurations under
-                the flags of the compilation. Executables that it fails on are missing.
-            report: receives remarks.
-        """
-
+- the executables of the program at `executable-sources`, without specs, as bytecode
+- a function that returns such executables at `executable-configurations`, with the compiler's own configurations under the
+  flags of the compilation; executables that it fails on are missing
+- a function that receives remarks
+"""
 
 MAKERS: Final[dict[str, SpecMaker]] = {}
 """The functions, by the name of the library after `library:`."""

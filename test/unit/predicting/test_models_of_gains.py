@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.iree import Target
+from tuninglink.iree import CPU_VECTORS, Target
 from tuninglink.predicting import GainModel, MeasuredGains, Provenance, Selection, model_for, train
 from tuninglink.predicting.candidate_features import prediction_features
 from tuninglink.predicting.model import feature_table, trees_of
@@ -142,6 +142,9 @@ def test_incomplete_trees_are_refused(columns: Sequence[int], values: Sequence[i
         {"format": "another"},
         {"names": []},
         {"margin": "much"},
+        {"margin": math.nan},
+        {"margin": 10**400},
+        {"columns": [-1], "values": [1 << 64]},
         {"columns": [0]},
         {"provenance": {"color": "red"}},
     ],
@@ -212,3 +215,7 @@ def test_features_do_not_depend_on_the_order_of_loops() -> None:
 def test_targets_without_a_model_have_none() -> None:
     assert model_for(Target.parse("gfx942")) is None
     assert model_for(Target.parse("neoverse-v2")) is None
+    # An entry for a CPU without a name would also be for those without AVX-512.
+    vectors = CPU_VECTORS["znver4"]
+    assert model_for(Target("llvm-cpu", "x86_64", "a CPU", cpu_vectors=vectors)) is not None
+    assert model_for(Target("llvm-cpu", "x86_64", cpu_vectors=vectors)) is None
