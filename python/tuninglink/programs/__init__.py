@@ -47,6 +47,7 @@ with lazy_imports(globals()):
     )
     from tuninglink.programs.dispatches import (
         DispatchedProgram as DispatchedProgram,
+        NothingToTuneError as NothingToTuneError,
         Omission as Omission,
         TuningTask as TuningTask,
         box_above as box_above,

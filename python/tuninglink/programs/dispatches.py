@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.compiler import Phase, SavedProgram, compiler_run, materialize_encodings
-from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.errors import CompileError
 from tuninglink.iree import (
     SPECIALIZATION_RANGES,
     GivenSizes,
@@ -57,6 +57,10 @@ from tuninglink.programs.benchmark import (
 from tuninglink.programs.calls import ProgramCalls, form_replaced
 from tuninglink.programs.compiled_program import ALL_CALLS, CallOptions
 from tuninglink.specs import Spec
+
+
+class NothingToTuneError(CompileError):
+    """An error for a program none of whose dispatches can be tuned."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +185,7 @@ class DispatchedProgram:
                 example = "--dim ARGUMENT.DIMENSION=SIZE"
                 remedy = f"give the sizes of the program's arguments, as in {example}"
             reasons.append(note(remedy))
-        raise TuninglinkError(error(f"no dispatch {what}", notes=reasons))
+        raise NothingToTuneError(error(f"no dispatch {what}", notes=reasons))
 
 
 _DYNAMIC: Final = "sizes are known only when the program runs"
@@ -281,7 +285,7 @@ def read_program(
     if missing := tuple(name for name in counts if name not in seen):
         omissions.append(Omission(missing, _NOT_GIVEN if sizes else _DYNAMIC))
     if not tasks and not omissions:
-        raise CompileError(error(f"there is no dispatch in '{path}'"))
+        raise NothingToTuneError(error(f"there is no dispatch in '{path}'"))
     in_caches = tuple(_with_program_sets(tasks.values()))
     return DispatchedProgram(saved, calls, in_caches, tuple(omissions), original)
 
@@ -290,11 +294,9 @@ def read_program(
 
 CPU: Final = "llvm-cpu"
 """The backend for CPUs."""
-
 _MOST_BYTES: Final = {True: 128 << 20, False: 256 << 20}
 """The most data of a program between two calls, on a CPU, of whose last-level cache a core uses less, and on a GPU, of which
 the largest has as much (an MI300X; an H200 has 50 MB)."""
-
 _BOUND: Final = {True: 128.0, False: 64.0}
 """The most operations per byte of a dispatch that waits for memory, on a CPU and on a GPU. A core that does 115 operations in
 f32 while it reads 21 bytes does over 5 for each of them. An H200 does 206 in f16, and a decode step at most two for each

@@ -19,6 +19,7 @@ from tuninglink.programs import (
     DispatchedProgram,
     Failure,
     FatalError,
+    NothingToTuneError,
     Omission,
     TuningTask,
     box_above,
@@ -66,10 +67,6 @@ _REPAIRS: Final = 1.5
 """The time of further repairs in multiples of those so far: tasks without a turn may be slower."""
 _REFERENCE_SECONDS: Final = 2.0
 """The time reserved for comparing finalists with references where the CPU is the device."""
-
-
-class NothingToTuneError(TuninglinkError):
-    """An error for a program none of whose dispatches can be tuned."""
 
 
 @dataclass

@@ -22,7 +22,7 @@ from tuninglink.files import temporary_directory
 from tuninglink.iree import GivenSizes, Target
 from tuninglink.mlir import error
 from tuninglink.preprocessing import with_entries
-from tuninglink.programs import ALL_CALLS, CallOptions
+from tuninglink.programs import ALL_CALLS, CallOptions, NothingToTuneError
 from tuninglink.specs import SpecSource, load_specs
 from tuninglink.tuning.candidates import Compiled, prepare_worker
 from tuninglink.tuning.deciding import Budget, Ledger, ModelComparison, TuneOptions, TuningSettings
@@ -40,7 +40,6 @@ from tuninglink.tuning.flag_sets import (
 )
 from tuninglink.tuning.report import TuningReport, report_without_dispatches, with_flag_sets
 from tuninglink.tuning.search import search_named
-from tuninglink.tuning.tuner import NothingToTuneError
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 _TILED_PART: Final = 0.35
