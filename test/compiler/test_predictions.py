@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,11 +11,12 @@ from places import ROOT
 
 import tuninglink
 from tuninglink.cli.page_output import render
-from tuninglink.compiler import ExplanationFormat
+from tuninglink.compiler import ExplanationFormat, SpecChoice
+from tuninglink.compiler.application import Application
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.plain_data import plain
 from tuninglink.predicting import GainModel, predictions
-from tuninglink.specs import CACHE_VARIABLE, provenance_of
+from tuninglink.specs import CACHE_VARIABLE, load_spec, provenance_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -185,6 +187,18 @@ def test_failures_are_reasons_and_not_cached(cache: Path) -> None:
         for answer in predictions.predictions(broken).values():
             assert answer.reason.startswith("it cannot be predicted: ")
     assert not cache.exists()
+
+
+@pytest.mark.usefixtures("certain")
+def test_variants_of_an_executable_fail_together() -> None:
+    (applied,) = compiled()[0].applied
+    written = tuninglink.init_spec(MATMUL, target="znver4").text.encode()
+    made = replace(load_spec(written), maker="predicted")
+    application = Application(SpecChoice([made]), print)
+    application.applied.append(applied)
+    executable = applied.dispatch.partition("::")[0]
+    assert application.only_made([applied.dispatch, f"{executable}::@other"])
+    assert not application.only_made([applied.dispatch, "@other::@variant"])
 
 
 @pytest.mark.usefixtures("certain")
