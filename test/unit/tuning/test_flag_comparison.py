@@ -775,10 +775,12 @@ def test_forms_take_a_tenth_more_on_a_cpu_if_they_may_compile_in_it(
     began, waiting = time.monotonic(), Future[CompiledSource | str]()
     done = {DEFAULT: job(COMPILED), FIRST_SET: job(CompiledSource(b"", CALLS, compile_seconds))}
     other: Future[CompiledSource | str] = job(COMPILED) if are_formed else waiting
-    seconds = compile_alone(done | {WITH_FORMS: other}, began, 0.01, 1.0, [WITH_FORMS])
+    waits = not are_formed and compile_seconds < 1
+    left = 1.0 if waits else 50.0
+    seconds = compile_alone(done | {WITH_FORMS: other}, began, 0.01, left, [WITH_FORMS])
     took = time.monotonic() - began
-    if are_formed or compile_seconds > 1:
-        assert seconds < 0.05
+    if not waits:
+        assert seconds < 4  # a wait takes 5 s
     else:
         assert 0.1 <= seconds <= took + 0.01
 
@@ -789,7 +791,7 @@ def test_forms_and_no_kernels_are_awaited_where_the_first_set_has_no_code_of_its
     alike = {DEFAULT: default, FIRST_SET: job("the same code as the default")}
     late = Future[CompiledSource | str]()
     kernels = alike | {kernel: late, WITH_FORMS: job(COMPILED)}
-    assert compile_alone(kernels, began, 0.01, 1.0, [WITH_FORMS]) < 0.09
+    assert compile_alone(kernels, began, 0.01, 50.0, [WITH_FORMS]) < 4  # a wait takes 5 s
     forms = alike | {kernel: job(COMPILED), WITH_FORMS: late}
     assert compile_alone(forms, began, 0.01, 1.0, [WITH_FORMS]) >= 0.1
 
