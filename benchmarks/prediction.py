@@ -17,611 +17,29 @@ whether the machine was quiet, `thermometer.jsonl`.
 from __future__ import annotations
 
 import argparse
-import fcntl
 import json
 import math
-import os
 import pickle
-import random
 import statistics
-import subprocess
 import sys
-import time
-import traceback
-from collections import deque
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
-from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
+from prediction_campaign import HELD_OUT, TRIALS, campaign, collect
 
-from tuninglink.compiler import set_up_command_line
-from tuninglink.devices import (
-    LOCAL_DRIVERS,
-    BestTime,
-    DeviceProcess,
-    Measurer,
-    Request,
-    Settings,
-    driver_of,
-    screen,
-)
 from tuninglink.predicting import Fold, GainModel, MeasuredGains, Provenance, Selection, train
-from tuninglink.predicting.predictions import climb
-from tuninglink.programs import Failure, read_program
-from tuninglink.spaces import ProviderRegistry
-from tuninglink.tuning.candidates import (
-    CandidateCompiler,
-    CandidateSpaces,
-    NotTunableError,
-    prepare,
-)
 from tuninglink.tuning.database import (
     Database,
     EnvironmentRecord,
-    Journal,
     gains_among,
     grouped_trials,
 )
-from tuninglink.tuning.deciding import TrialResult, TuningSettings
-from tuninglink.tuning.problems import program_of, read_words
-from tuninglink.tuning.search import Search, fastest_first
-from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from tuninglink.programs import Benchmark, TuningTask
-    from tuninglink.tuning.candidates import Candidate, PreparedTask, SearchProblem
-
-HERE: Final = Path(__file__).parent
-
-MODELS: Final = (
-    *("resnet", "vit", "mobilenet", "prefill", "llama", "unet", "ranker", "dit", "efficientnet"),
-    *("convnext", "experts", "mixer", "step", "upsampler", "unet_block", "bottleneck", "vgg"),
-    *("wavenet", "speech", "windows", "prompt", "recurrent", "detector", "tower", "text"),
-    *("encoder_wide", "encoder_long", "encoder_batch"),
-)
-"""The models of `prediction_models.py` that predictions are trained on."""
-
-HELD_OUT: Final = ("conformer_small", "regnet_small", "relative_small", "bert_small", "gpt_small")
-"""Those that predictions are judged by: no dispatch of theirs is trained on."""
-
-EXAMPLES: Final = (
-    *("attention_8x512x64", "convolution_2x34x34x64", "matmul_128x768x768"),
-    *("matmul_1x1024x1024", "model_mlp", "quantized_matmul_256x512x1024", "transformer"),
-)
-"""Programs of `examples/` that count as one model."""
-
-WORDS: Final = {
-    "quantized": (
-        "matmul 64x256x512 i8",
-        "matmul 196x192x768 i8 transpose_b",
-        "matmul 1x512x2048 i8 transpose_b",
-        "matmul 128x320x320 i8",
-        "batch_matmul 4x64x64x128 i8",
-        "conv 1x64x28x28 64x3x3 i8 padding=1",
-        "conv 1x128x14x14 256x1x1 i8",
-    ),
-    "grouped": (
-        "conv 1x64x28x28 64x3x3 f32 padding=1 groups=8",
-        "conv 1x96x14x14 96x3x3 f32 padding=1 groups=3",
-        "conv 1x48x32x32 96x3x3 f32 padding=1 stride=2 groups=4",
-        "conv 1x120x20x20 120x3x3 f32 padding=1 groups=5",
-        "conv 1x160x16x16 160x5x5 f32 padding=2 groups=10",
-        "conv 2x40x24x24 80x3x3 f32 padding=1 groups=2",
-        "conv 1x256x8x8 256x3x3 f32 padding=1 groups=32",
-    ),
-    "kernels": (
-        "matmul 33x1000x257 f32",
-        "matmul 250x90x700 f32 transpose_b",
-        "softmax 300x700 f32",
-        "layer_norm 200x640 f32 affine",
-        "transpose 900x500 f32",
-        "add 512x600 f32",
-        "conv 1x24x60x60 48x3x3 f32 stride=2 padding=1",
-        "conv 1x144x30x30 144x3x3 f32 padding=1 groups=144",
-        "max_pool 1x64x56x56 3x3 f32 stride=2 padding=1",
-        "batch_matmul 8x100x100x48 f32 transpose_b",
-        "attention 6x150x150x32 f32",
-        "arg_compare 128x2000 f32",
-    ),
-}
-"""Problems in words, by the name of the model as which they count."""
-
-_FASTEST_US: Final = 8.0
-_FASTEST_ON_GPU_US: Final = 4.0
-_SLOWEST_US: Final = 25_000.0
-"""Dispatches outside of these times are left out."""
-
-_TRIALS: Final = 44
-_COMPILE_SECONDS: Final = 10.0
-"""A candidate that takes longer to compile is a failure, as it would delay the compilation of a program."""
-
-_LOSS: Final = -0.03
-"""The gain below which a selected candidate is slower than the default by more than the noise."""
-
-
-# --- Programs and their dispatches ---------------------------------------------------------------------------
-
-
-def write_programs(place: Path) -> None:
-    """Write the programs that need no framework."""
-    for name, words in WORDS.items():
-        (place / f"{name}.mlir").write_text(program_of(map(read_words, words)))
-    for name in EXAMPLES:
-        content = (HERE.parent / "examples" / f"{name}.mlir").read_text()
-        (place / f"example_{name}.mlir").write_text(content)
-    (place / "thermometer.mlir").write_text(program_of([read_words("matmul 128x768x768 f32")]))
-
-
-def read_tasks(program: str, flags: tuple[str, ...], output: str) -> int:
-    """Write the dispatches of a program that can be tuned; return their number."""
-    tasks = read_program(program, flags).tasks
-    part = Path(output).with_suffix(".part")
-    part.write_bytes(pickle.dumps(tasks))
-    part.rename(output)
-    return len(tasks)
-
-
-def set_up(flags: tuple[str, ...]) -> None:
-    """Set up a process that compiles."""
-    set_up_command_line("prediction", flags)
-
-
-def collect(
-    directory: Path, python: str, flags: tuple[str, ...], programs: Sequence[Path] = ()
-) -> None:
-    """Export the models, unless programs are given, and find the dispatches of all programs."""
-    (directory / "tasks").mkdir(parents=True, exist_ok=True)
-    place = directory / "programs"
-    place.mkdir(exist_ok=True)
-    write_programs(place)
-    # Two processes export, those that are held out first.
-    names = (*HELD_OUT, *MODELS)
-    script = HERE / "prediction_models.py"
-    parts = () if programs else (names[::2], names[1::2])
-    exports = [subprocess.Popen([python, script, place, *part]) for part in parts]
-    # A program that is named as by `torch_export.py` has the name of its folder.
-    for given in programs:
-        name = given.parent.name if given.stem == "program" else given.stem
-        (place / f"{name}{given.suffix}").write_bytes(given.read_bytes())
-    sys.path.insert(0, str(HERE))
-    import prediction  # noqa: PLC0415 - workers import this module by its name
-
-    jobs: dict[Path, Any] = {}
-    with Pool(os.cpu_count() or 1, prediction.set_up, (flags,)) as pool:
-        is_over = False
-        while not is_over:
-            is_over = all(process.poll() is not None for process in exports)
-            for program in sorted(place.glob("*.mlir*")):
-                output = directory / "tasks" / f"{program.stem}.pickle"
-                if program not in jobs and not output.exists():
-                    arguments = (str(program), flags, str(output))
-                    jobs[program] = pool.submit(prediction.read_tasks, *arguments, seconds=300.0)
-            time.sleep(0 if is_over else 0.3)
-        for program, job in jobs.items():
-            try:
-                print(f"{program.stem}: {job.result()} dispatches", flush=True)
-            except Exception as failure:  # noqa: BLE001 - the other programs remain
-                print(f"{program.stem} is left out: {failure}", file=sys.stderr)
-
-
-def model_of(path: Path) -> str:
-    """Return the model that a file of dispatches belongs to."""
-    return "examples" if path.stem.startswith("example_") else path.stem
-
-
-def all_tasks(directory: Path) -> list[tuple[str, TuningTask]]:
-    """Return the distinct dispatches with their models, from all models in turn, those that are held out first."""
-    by_model: dict[str, list[TuningTask]] = {}
-    for path in sorted((directory / "tasks").glob("*.pickle")):
-        if path.stem != "thermometer":
-            tasks = pickle.loads(path.read_bytes())
-            by_model.setdefault(model_of(path), []).extend(tasks)
-    held_out = [(name, task) for name in HELD_OUT for task in by_model.pop(name, ())]
-    columns = [[(name, task) for task in tasks] for name, tasks in by_model.items()]
-    others = [pair for row in zip_longest(*columns) for pair in row if pair is not None]
-    distinct: dict[str, tuple[str, TuningTask]] = {}
-    for name, task in (*held_out, *others):
-        if not task.is_dynamic:
-            distinct.setdefault(task.key, (name, task))
-    mine = [pair for pair in distinct.values() if pair[0] not in HELD_OUT]
-    theirs = [pair for pair in distinct.values() if pair[0] in HELD_OUT]
-    # One in four is held out, so that a campaign which ends early has both.
-    mixed = chain.from_iterable(zip_longest(theirs, mine[::3], mine[1::3], mine[2::3]))
-    return [pair for pair in mixed if pair is not None]
-
-
-# --- The design of a campaign --------------------------------------------------------------------------------
-
-_FIRST_SOURCES: Final = ("default", "estimate", "uniform")
-_LATER_SOURCES: Final = ("best", "best", "uniform", "best", "default", "best", "estimate", "best")
-_BEGINNING: Final = 24
-_DRAWN: Final = 120
-
-
-_MOST_UNROLLED: Final = 8192
-
-
-@lru_cache(100_000)
-def _unrolled(sizes: tuple[int | None, ...], knobs: tuple[tuple[str, int], ...]) -> int:
-    values = dict(knobs)
-    result = 1
-    for loop, size in enumerate(sizes):
-        tiles = [values.get(f"{level}[{loop}]", 0) for level in _VECTORS]
-        result *= min(max(tiles), size or 1) or 1
-    return result
-
-
-_VECTORS: Final = ("vector_common_parallel", "vector_reduction", "vector_inner_parallel")
-
-
-def unrolled(problem: SearchProblem, candidate: Candidate) -> int:
-    """Return the elements of a vector tile of a candidate for CPUs, which the compiler unrolls; 1 for others."""
-    return _unrolled(problem.sizes, tuple(candidate.knobs.items()))
-
-
-class DesignSearch(Search):
-    """Candidates near the compiler's choice, first by the estimate, and drawn evenly; later most near the best so far."""
-
-    name: ClassVar[str] = "design"
-
-    def untried(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """Leave out candidates that unroll so much that they take seconds to compile."""
-        default, problem = self._pool.default, self._pool.problem
-        most = 0.0 if default is None else 4 * unrolled(problem, default)
-        most = max(most, _MOST_UNROLLED)
-        return [one for one in super().untried(candidates) if unrolled(problem, one) <= most]
-
-    def propose(self, count: int) -> Sequence[Candidate]:
-        """Return candidates of the sources in turn; of others where one has none left."""
-        chosen: dict[str, Candidate] = {}
-        for number in range(count):
-            place = len(self._asked) + number
-            turns = _FIRST_SOURCES if place < _BEGINNING else _LATER_SOURCES
-            source = turns[place % len(turns)]
-            for name in (source, "best", "uniform", "default"):
-                options = [one for one in self._of(name) if one.key not in chosen]
-                if options:
-                    nearest = options if name == "uniform" else options[:8]
-                    pick = options[0] if name == "estimate" else self._chance.choice(nearest)
-                    chosen[pick.key] = pick
-                    break
-        return list(chosen.values())
-
-    def _of(self, source: str) -> list[Candidate]:
-        if source == "default":
-            default = self._pool.default
-            near = [] if default is None else [*self._neighbors(default)]
-            random.Random(self._seed).shuffle(near)
-            return self.untried(near)
-        if source == "uniform":
-            return self.untried(self.drawn(_DRAWN))
-        if source == "estimate":
-            return self.untried(fastest_first(self._pool.problem, self.drawn(_DRAWN)))
-        for fast in self.best(3):
-            near = [*self._neighbors(fast)]
-            random.Random(self._seed).shuffle(near)
-            if left := self.untried(near):
-                return left
-        return []
-
-
-class PredictedSearch(Search):
-    """Candidates in the order of a model's lower bounds, as a prediction finds them."""
-
-    name: ClassVar[str] = "predicted"
-    model: GainModel
-
-    def propose(self, count: int) -> Sequence[Candidate]:
-        """Return the best of the candidates that a prediction climbs to."""
-        return self.untried(self._climbed)[:count]
-
-    @cached_property
-    def _climbed(self) -> list[Candidate]:
-        if not isinstance(self._pool, CandidateSpaces) or self._pool.default.space < 0:
-            return []
-        found = (scored.candidate for scored in climb(self._pool, self.model))
-        made = (self._pool.candidate(one.pipeline, one.knobs) for one in found)
-        return [one for one in made if one is not None]
-
-
-# --- Measuring ------------------------------------------------------------------------------------------------
-
-
-class PinnedDevice(DeviceProcess):
-    """A device whose process runs on one core, before all other processes where the system allows it."""
-
-    core: int | None = None
-
-    def _start(self) -> Any:
-        before, policy = os.sched_getaffinity(0), os.sched_getscheduler(0)
-        if self.core is None:
-            return super()._start()
-        # The process inherits both from this thread.
-        os.sched_setaffinity(0, {self.core})
-        with suppress(PermissionError):
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
-        try:
-            return super()._start()
-        finally:
-            os.sched_setaffinity(0, before)
-            os.sched_setscheduler(0, policy, os.sched_param(0))
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold a lock on a file during a block."""
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def claimed(path: Path) -> Iterator[Callable[[str], object] | None]:
-    """Claim a dispatch during a block: yields a function that finishes it, or None if it is finished or claimed."""
-    with path.open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield None
-            return
-        file.seek(0)
-        yield None if file.read() else lambda text: (file.write(text), file.flush())
-
-
-@dataclass
-class Campaign:
-    """Measures the dispatches of all models in one process; several may run at once, and take turns at the device."""
-
-    directory: Path
-    flags: tuple[str, ...]
-    device: PinnedDevice
-    compiler: CandidateCompiler
-    trials: int
-    deadline: float
-    models: Mapping[str, GainModel]
-    stage: int
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    def run(self, number: int) -> None:
-        """Measure dispatches until the time is over."""
-        thermometer = self._thermometer()
-        place, read = self.directory / "tasks", 0
-        left: deque[tuple[str, TuningTask]] = deque()
-        while time.time() < self.deadline:
-            # `collect` may still write some.
-            if (written := len(list(place.glob("*.pickle")))) != read:
-                read, left = written, deque(all_tasks(self.directory))
-            if not left:
-                return
-            name, task = left.popleft()
-            if self.models and name not in self.models:
-                continue
-            with claimed(self.directory / f"claims{self.stage}" / task.key[:24]) as finish:
-                if finish is None:
-                    continue
-                with self._turn():
-                    reading = self.device.measure(thermometer, 0.03)
-                if not isinstance(reading, Failure):
-                    line = {"time": time.time(), "process": number, "us": reading.least}
-                    with (self.directory / "thermometer.jsonl").open("a") as file:
-                        file.write(json.dumps(line) + "\n")
-                began = time.monotonic()
-                try:
-                    result = self._measure(name, task)
-                except NotTunableError as failure:
-                    result = f"not tunable: {failure}"
-                except Exception:  # noqa: BLE001 - the other dispatches remain
-                    result = f"failed: {traceback.format_exc()[-800:]}"
-                seconds = time.monotonic() - began
-                stamp = datetime.now(UTC).strftime("%H:%M:%S")
-                print(f"{stamp} {name} {task.label}: {result} ({seconds:.1f} s)", flush=True)
-                if result != "out of time":
-                    finish(result)
-
-    @contextmanager
-    def _timed(self, what: str) -> Iterator[None]:
-        began = time.monotonic()
-        yield
-        self.seconds[what] = self.seconds.get(what, 0.0) + time.monotonic() - began
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        with locked(self.directory / "device.lock"):
-            yield
-
-    def _thermometer(self) -> Benchmark:
-        path = self.directory / "tasks" / "thermometer.pickle"
-        (task,) = pickle.loads(path.read_bytes())
-        compiled = self.compiler.submit_program(task.source, "", 60.0).result()
-        if isinstance(compiled, Failure):
-            raise SystemExit(f"the thermometer does not compile: {compiled.message}")
-        return task.benchmark(compiled.image)
-
-    def _measure(self, name: str, task: TuningTask) -> str:
-        """Measure candidates of a dispatch; return what came of it."""
-        description = self.device.description
-        compiled = self.compiler.submit_program(task.source, "", 30.0).result()
-        if isinstance(compiled, Failure):
-            return f"the default does not compile: {compiled.message[:200]}"
-        default = task.benchmark(compiled.image)
-        with self._turn():
-            timing = self.device.measure(default, 0.06)
-        if isinstance(timing, Failure):
-            return f"the default does not run: {timing.message[:200]}"
-        default_us = timing.least
-        is_local = description.is_local
-        fastest_us = _FASTEST_US if is_local else _FASTEST_ON_GPU_US
-        if not fastest_us <= default_us <= _SLOWEST_US:
-            return f"left out: {default_us:.1f} us"
-        self.seconds.clear()
-        with self._timed("preparation"):
-            registry = ProviderRegistry(lambda _: None)
-            prepared = prepare(task, self.flags, (), registry, description.limits)
-        settings = TuningSettings(devices=(description.uri,))
-        with Database(self.directory / f"{name}.db") as database:
-            journal = Journal(database, description, settings, self.flags)
-            journal.record(prepared, self._default(prepared, timing))
-            search: Search
-            if self.models:
-                search = PredictedSearch(prepared.spaces, 0, default_us)
-                search.model = self.models[name]
-            else:
-                search = DesignSearch(prepared.spaces, 0, default_us)
-            best = BestTime(default_us)
-            results = self._explore(prepared, search, journal, default, best)
-            if results is None:
-                return "out of time"
-            with self._turn():
-                timing = self.device.measure(default, 0.06)
-            if not isinstance(timing, Failure):
-                journal.record(prepared, self._default(prepared, timing))
-            self._race(prepared, database, default, results)
-        failed = sum(one.failure is not None for one in results)
-        times = [one.microseconds for one in results if one.microseconds]
-        gain = default_us / min(times) if times else 0.0
-        kind = str(prepared.spaces.problem)
-        spent = ", ".join(f"{what} {seconds:.1f}" for what, seconds in self.seconds.items())
-        numbers = f"{len(results)} trials, {failed} failed, {default_us:.1f} us, {gain:.2f}"
-        return f"{kind}: {numbers}; {spent}"
-
-    @staticmethod
-    def _default(prepared: PreparedTask, timing: Any) -> TrialResult:
-        now = time.monotonic()
-        return TrialResult(prepared.spaces.default, timing.least, None, now, timing=timing)
-
-    def _explore(
-        self,
-        prepared: PreparedTask,
-        search: Search,
-        journal: Journal,
-        default: Benchmark,
-        best: BestTime,
-    ) -> list[TrialResult] | None:
-        """Try candidates; return their results, or None if the time is over."""
-        reduction = prepared.spaces.problem.reduction
-        checks = not prepared.spaces.default_fault
-        waiting: deque[tuple[Candidate, Any]] = deque()
-        results: list[TrialResult] = []
-        ahead = 2 + self.compiler.jobs
-        while True:
-            if time.time() > self.deadline:
-                return None
-            room = min(ahead - len(waiting), self.trials - len(results) - len(waiting))
-            with self._timed("search"):
-                asked = search.ask(room) if room > 0 else []
-            for candidate in asked:
-                job = self.compiler.submit(prepared.template, candidate, _COMPILE_SECONDS)
-                waiting.append((candidate, job))
-            if not waiting:
-                return results
-            candidate, job = waiting.popleft()
-            with self._timed("compilation"):
-                outcome = job.result()
-            with self._timed("device"):
-                result = self._try(candidate, outcome, default, best, reduction, checks=checks)
-            search.tell(candidate, result.microseconds)
-            journal.record(prepared, result)
-            results.append(result)
-            if len(results) == self.trials // 2:
-                with self._turn():
-                    timing = self.device.measure(default, 0.04)
-                if not isinstance(timing, Failure):
-                    journal.record(prepared, self._default(prepared, timing))
-
-    def _try(
-        self,
-        candidate: Candidate,
-        outcome: Benchmark | Failure,
-        default: Benchmark,
-        best: BestTime,
-        reduction: int,
-        *,
-        checks: bool,
-    ) -> TrialResult:
-        now = time.monotonic()
-        if isinstance(outcome, Failure):
-            return TrialResult(candidate, None, outcome, now)
-        if driver_of(self.device.description.uri) not in LOCAL_DRIVERS:
-            # The driver compiles the code, and keeps it, while another process measures.
-            self.device.ask(Request(Measurer.load, (outcome.image,)))
-        with self._turn():
-            measured = screen(self.device, outcome, best)
-            if isinstance(measured, Failure):
-                return TrialResult(candidate, None, measured, now)
-            failure = self.device.compare(outcome, default, reduction) if checks else None
-        if failure is not None:
-            return TrialResult(candidate, None, failure, now)
-        us, timing = measured.microseconds, measured.timing
-        return TrialResult(candidate, us, None, now, outcome, timing, spills=outcome.spills)
-
-    def _race(
-        self,
-        prepared: PreparedTask,
-        database: Database,
-        default: Benchmark,
-        results: Sequence[TrialResult],
-    ) -> None:
-        """Measure the best three candidates in interleaved rounds with the default, and record them as a race."""
-        timed = [one for one in results if one.microseconds is not None and one.benchmark]
-        best = sorted(timed, key=lambda one: one.microseconds or 0.0)[:3]
-        if not best:
-            return
-        programs = [default, *(one.benchmark for one in best if one.benchmark)]
-        with self._turn():
-            rounds = self.device.rounds(programs, 15, 0, 1.0)
-        if isinstance(rounds, Failure):
-            return
-        keys = [prepared.spaces.default.key, *(one.candidate.key for one in best)]
-        recorded = {trial.configuration.key: trial for trial in database.trials(prepared.task.key)}
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
-        samples = list(zip(*rounds.samples, strict=True))
-        database.record_all(
-            replace(recorded[key], stage="race", samples=times, batch=batch, time=now)
-            for key, times, batch in zip(keys, samples, rounds.batches, strict=True)
-        )
-
-
-def read_folds(directory: Path) -> dict[str, GainModel]:
-    """Return the model that was trained without each group, by group."""
-    folds = json.loads((directory / "folds.json").read_text())
-    loaded = {name: GainModel.load((directory / name).read_bytes()) for name in {*folds.values()}}
-    return {group: loaded[name] for group, name in folds.items()}
-
-
-def campaign(arguments: argparse.Namespace) -> None:
-    """Run a campaign in several processes."""
-    directory: Path = arguments.directory
-    (directory / f"claims{arguments.stage}").mkdir(exist_ok=True)
-    if arguments.number is None:
-        command = [sys.executable, *sys.argv]
-        split = command.index("--") if "--" in command else len(command)
-        until = str(time.time() + arguments.budget)
-        processes = []
-        for number in range(arguments.processes):
-            own = ["--number", str(number), "--until", until]
-            processes.append(subprocess.Popen([*command[:split], *own, *command[split:]]))
-        for process in processes:
-            process.wait()
-        return
-    set_up(arguments.flags)
-    timing = Settings(seed=0)
-    PinnedDevice.core = arguments.core
-    with ExitStack() as opened:
-        compiler = opened.enter_context(CandidateCompiler(arguments.flags, arguments.jobs))
-        device = opened.enter_context(PinnedDevice(arguments.device, (), timing, 8.0))
-        own = (directory, arguments.flags, device, compiler, arguments.trials, arguments.until)
-        models = read_folds(arguments.models) if arguments.models else {}
-        Campaign(*own, models, arguments.stage).run(arguments.number)
-
-
-# --- Training and evaluation ----------------------------------------------------------------------------------
+    from collections.abc import Iterable, Sequence
 
 
 def measured_in(directory: Path, names: Iterable[str]) -> list[MeasuredGains]:
@@ -669,31 +87,14 @@ def train_models(arguments: argparse.Namespace) -> None:
         (folds / "folds.json").write_text(json.dumps(names))
     size = arguments.output.stat().st_size
     print(f"{provenance}: {len(measured)} problems, {size} bytes")
-    figures = [Figures(one.kind, one.best, one.gain, one.low - model.margin) for one in selected]
-    print_figures("left out in the calibration", figures)
+    bounded = [replace(one, low=one.low - model.margin) for one in selected]
+    print_figures("left out in the calibration", bounded)
     print(f"margin {model.margin:.3f}")
 
 
-@dataclass(frozen=True)
-class Figures:
-    """What a model selects for a problem, in binary logarithms.
-
-    Attributes:
-        kind: the kind of operation.
-        best: the largest gain that was measured.
-        gain: the gain of the selected candidate.
-        lower: its lower bound.
-    """
-
-    kind: str
-    best: float
-    gain: float
-    lower: float
-
-    @property
-    def taken(self) -> float:
-        """The gain of what a prediction takes: the candidate, or the default if the bound is not positive."""
-        return self.gain if self.lower > 0 else 0.0
+def taken_gain(one: Selection) -> float:
+    """Return the gain of what a prediction takes: the candidate, or the default if the bound is not positive."""
+    return one.gain if one.low > 0 else 0.0
 
 
 def share(part: float, whole: float) -> str:
@@ -701,8 +102,8 @@ def share(part: float, whole: float) -> str:
     return f"{part / whole:.0%}" if whole else "-"
 
 
-def print_figures(title: str, figures: Sequence[Figures]) -> None:
-    """Print the regret and the calibration by kind of operation."""
+def print_figures(title: str, figures: Sequence[Selection]) -> None:
+    """Print the regret and the calibration by kind of operation; `low` are the lower bounds."""
     print(f"\n{title}")
     heads = (
         "problems",
@@ -718,16 +119,16 @@ def print_figures(title: str, figures: Sequence[Figures]) -> None:
     kinds = sorted({one.kind for one in figures})
     for kind in (*kinds, ""):
         own = [one for one in figures if kind in ("", one.kind)]
-        taken = [one for one in own if one.lower > 0]
+        taken = [one for one in own if one.low > 0]
         best = sum(one.best for one in own)
-        regrets = np.exp2([one.best - one.taken for one in own])
+        regrets = np.exp2([one.best - taken_gain(one) for one in own])
         cells = (
             f"{len(own)}",
             f"{len(taken)}",
-            share(sum(one.taken for one in own), best),
+            share(sum(map(taken_gain, own)), best),
             share(sum(one.gain for one in own), best),
-            f"{sum(one.gain < _LOSS for one in taken)}",
-            f"{sum(one.gain < one.lower for one in taken)}",
+            f"{sum(one.is_loss for one in taken)}",
+            f"{sum(one.gain < one.low for one in taken)}",
             *(f"{np.quantile(regrets, part):.3f}" for part in (0.5, 0.9)),
         )
         print(f"{kind or 'all':14}" + "".join(f"{cell:>13}" for cell in cells))
@@ -736,7 +137,7 @@ def print_figures(title: str, figures: Sequence[Figures]) -> None:
 def evaluate(arguments: argparse.Namespace) -> None:
     """Judge a model by the measured candidates of the models that are held out."""
     model = GainModel.load(arguments.model.read_bytes())
-    everything: list[Figures] = []
+    everything: list[Selection] = []
     lines = []
     for name in arguments.held_out:
         tasks = pickle.loads((arguments.directory / "tasks" / f"{name}.pickle").read_bytes())
@@ -751,18 +152,19 @@ def evaluate(arguments: argparse.Namespace) -> None:
                 gains = model.gains(one.problem, one.default, one.candidates)
                 place = int(np.argmax(gains.lower))
                 best = max(0.0, *one.gains)
-                lower = float(gains.lower[place])
-                figures.append(Figures(one.problem.kind, best, one.gains[place], lower))
+                guesses = float(gains.expected[place]), float(gains.lower[place])
+                gain = one.gains[place]
+                figures.append(Selection(len(figures), one.problem.kind, *guesses, gain, best))
                 default = [trial.median for trial in own if trial.origin == "default"]
                 us = calls[own[0].problem.key] * statistics.median(filter(None, default))
-                totals += us * np.exp2([0.0, -best, -figures[-1].taken])
+                totals += us * np.exp2([0.0, -best, -taken_gain(figures[-1])])
         if not figures:
             lines.append(f"{name:18} no dispatch was measured")
             continue
         print_figures(name, figures)
         everything += figures
         won, possible = math.log2(totals[0] / totals[2]), math.log2(totals[0] / totals[1])
-        taken = [one for one in figures if one.lower > 0]
+        taken = [one for one in figures if one.low > 0]
         lines.append(
             f"{name:18} {totals[0] / 1000:9.3f} ms, best {2**possible:.2f}, predicted {2**won:.2f}: "
             f"{share(won, possible)} of the gain; {len(taken)} of {len(figures)} dispatches, the slowest "
@@ -791,7 +193,7 @@ def main() -> None:
     step.add_argument("--core", type=int, help="the core of a CPU that measures")
     step.add_argument("--processes", type=int, default=1)
     step.add_argument("--jobs", type=int, default=1, help="compilations at once in a process")
-    step.add_argument("--trials", type=int, default=_TRIALS)
+    step.add_argument("--trials", type=int, default=TRIALS)
     step.add_argument("--budget", type=float, default=3600.0, metavar="SECONDS")
     step.add_argument(
         "--models", type=Path, help="the models of `train --folds`, whose best are tried"
