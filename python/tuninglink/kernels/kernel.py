@@ -30,6 +30,7 @@ _TARGETS: Final = {
 
 _CPUS: Final = {"x86_64": "x86_64", "aarch64": "arm_64", "riscv64": "riscv_64"}
 """The families of CPUs in the names of formats of the compiler's own linker."""
+
 _DIGITS: Final = 8
 _HOPPER: Final = 90
 
@@ -151,7 +152,7 @@ class KernelCall:
         """The symbols of the module that the function refers to."""
         return (self._executable,) if self.kernel.format == "bc" else ()
 
-    @property
+    @cached_property
     def _executable(self) -> str:
         digest = hashlib.sha256(repr((self.problem, self.kernel)).encode()).hexdigest()
         return f"{self.kernel.name}_{digest[:_DIGITS]}"

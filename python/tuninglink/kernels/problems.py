@@ -16,7 +16,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.kernels.steps import Step
 from tuninglink.mlir import collect, defining_op, names, thread_context, to_text
-from tuninglink.payloads import Value, build, constant, filled
+from tuninglink.payloads import Value, build, constant, filled, new_function
 from tuninglink.replacing import Attention, Contraction, NoFormError, Spelled, spellings
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ class ProductProblem(Spelled):
         Raises:
             NoFormError: it is something else, or no kernel computes it.
         """
-        operation, following = _chain(operation)
-        contraction = Contraction.of(operation)
+        contraction, operation, following = _chain(operation)
         fill = defining_op(operation.operands[-1])
         start = _constant_of(fill.operands[0]) if fill and fill.name == names.FILL else None
         if start is None or not str(start).startswith("0.0"):
@@ -188,8 +187,10 @@ def kernel_problem(operation: mlir.Operation) -> KernelProblem:
     return ProductProblem.of(operation)
 
 
-def _chain(operation: mlir.Operation) -> tuple[mlir.Operation, list[tuple[mlir.Operation, int]]]:
-    """Return the product that a graph begins with, and the ops after it with the positions of their chained inputs.
+def _chain(
+    operation: mlir.Operation,
+) -> tuple[Contraction, mlir.Operation, list[tuple[mlir.Operation, int]]]:
+    """Return the product that a graph begins with, its op, and the ops after it with the positions of their chained inputs.
 
     Raises:
         NoFormError: the graph has none, or other ops use one of its values.
@@ -197,7 +198,7 @@ def _chain(operation: mlir.Operation) -> tuple[mlir.Operation, list[tuple[mlir.O
     following: list[tuple[mlir.Operation, int]] = []
     while True:
         try:
-            Contraction.of(operation)
+            contraction = Contraction.of(operation)
         except NoFormError:
             producers = (
                 [(at, defining_op(value)) for at, value in enumerate(operation.operands[:-1])]
@@ -213,7 +214,7 @@ def _chain(operation: mlir.Operation) -> tuple[mlir.Operation, list[tuple[mlir.O
                 raise NoFormError("its result is used several times") from None
             operation = producer
         else:
-            return operation, following
+            return contraction, operation, following
 
 
 def problems_of(module: mlir.Operation) -> dict[KernelProblem, int]:
@@ -226,7 +227,7 @@ def problems_of(module: mlir.Operation) -> dict[KernelProblem, int]:
         with suppress(NoFormError):
             problems[kernel_problem(operation)] += 1
             if operation.name != names.ATTENTION:
-                first, following = _chain(operation)
+                _, first, following = _chain(operation)
                 covered |= {first, *(op for op, _ in following)}
     return dict(problems)
 
@@ -234,18 +235,10 @@ def problems_of(module: mlir.Operation) -> dict[KernelProblem, int]:
 def repeated_program(problem: KernelProblem, count: int) -> str:
     """Return a program that computes a problem several times, from operands of which the first one differs."""
     with thread_context(), mlir.Location.unknown():
-        module = mlir.Module.create().operation
         kinds = problem.tensors()
         first, *shared = problem.taken
         inputs = [kinds[first]] * count + [kinds[at] for at in shared]
-        function_type = mlir.FunctionType.get(inputs, [kinds[-1]] * count)
-        attributes: dict[str, mlir.Attribute] = {
-            names.SYMBOL_NAME: mlir.StringAttr.get("main"),
-            "function_type": mlir.TypeAttr.get(function_type),
-        }
-        with mlir.InsertionPoint(module.regions[0].blocks[0]):
-            function = mlir.Operation.create(names.FUNCTION, attributes=attributes, regions=1)
-        block = function.regions[0].blocks.append(*inputs)
+        module, block = new_function(inputs, [kinds[-1]] * count, "main")
         with mlir.InsertionPoint(block):
             results = []
             for own in block.arguments[:count]:

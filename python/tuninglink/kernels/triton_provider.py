@@ -21,23 +21,31 @@ if TYPE_CHECKING:
 
 _POINTERS: Final = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32", "i1": "*i8"}
 _SMALL: Final = ("f16", "bf16")
+
 _PTX_VERSION: Final = 86
 """The version of PTX that is written, of CUDA 12.7, unless the architecture needs a later one: drivers refuse later ones than
 their own, and copies to shared memory need this one."""
+
 _ALIGNMENT: Final = 16
 _BYTES: Final = 2
 _LANES: Final = 32
 _HOPPER: Final = 90
+
 _FEW: Final = 32
 """The number of rows or queries up to which a tile has no more than all of them need."""
+
 _AMD: Final = ("gfx90a", "gfx942", "gfx950")
 _AMD_LANES: Final = 64
+
 _LEAST_MEMORY: Final = 99
 """The shared memory of a block in KiB for architectures that are not listed."""
+
 _MOST_ELEMENTS: Final = 1 << 31
 _MOST_BATCHES: Final = 65_535
+
 _UNUSED: Final = 2
 """The parameters that Triton adds: two pointers to scratch memory."""
+
 _ARGUMENT: Final = re.compile(r"      - \.\w+: .*\n(?:        \.\w+: .*\n)*")
 _HEADER: Final = re.compile(rb"(\.entry [\w$]+\()([^)]*)(\))")
 

@@ -185,13 +185,17 @@ def problem_key(
 
 GUARD: Final = 4096
 """Bytes between two bindings: a page, which is more than a tile that runs over one row of a matrix writes."""
+
 _ALIGNMENT: Final = 256
 """The alignment of offsets of storage buffers: the largest that Vulkan allows a device to require
 (https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#limits-minmax, minStorageBufferOffsetAlignment)."""
+
 _LARGEST_INTEGER: Final = 3
 """The largest integer that is drawn; larger ones are not needed for distinct values."""
+
 _INDEXED: Final = {"iree_linalg_ext.gather": 0, "iree_linalg_ext.scatter": 2}
 """The operands whose leading dimensions are indexed by another operand."""
+
 _LOADS: Final = frozenset({"iree_tensor_ext.dispatch.tensor.load", "iree_codegen.load_from_buffer"})
 _STORES: Final = frozenset(
     {"iree_tensor_ext.dispatch.tensor.store", "iree_codegen.store_to_buffer"}
@@ -357,6 +361,7 @@ class NoBenchmarkError(Exception):
 
 _MOST_VARIANTS: Final = 256
 _SELECT: Final = "arith.select"
+
 _EQUAL: Final = 0
 """The value of `eq` in `arith.cmpi`."""
 
@@ -483,6 +488,7 @@ def _constant(value: Value) -> int:
 
 _CHECKED_SIZES: Final = (2, 7, 63, 65, 385)
 """Sizes at which outputs are checked, besides those between the given ones: around powers of two, and odd."""
+
 _FOLDING: Final = "builtin.module(util.func(canonicalize,cse))"
 
 DynamicBenchmark = tuple[mlir.Operation, tuple[SizedFunction, ...]]

@@ -294,9 +294,11 @@ def read_program(
 
 CPU: Final = "llvm-cpu"
 """The backend for CPUs."""
+
 _MOST_BYTES: Final = {True: 128 << 20, False: 256 << 20}
 """The most data of a program between two calls, on a CPU, of whose last-level cache a core uses less, and on a GPU, of which
 the largest has as much (an MI300X; an H200 has 50 MB)."""
+
 _BOUND: Final = {True: 128.0, False: 64.0}
 """The most operations per byte of a dispatch that waits for memory, on a CPU and on a GPU. A core that does 115 operations in
 f32 while it reads 21 bytes does over 5 for each of them. An H200 does 206 in f16, and a decode step at most two for each

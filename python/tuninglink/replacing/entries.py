@@ -115,7 +115,8 @@ def _library(forms: Sequence[Form], *, has_main: bool) -> str:
                 if function not in replacing:
                     replacing[function] = f"replace_{function}"
                     count = len(spelled.problem.tensors())
-                    imports = [*getattr(spelled, "imports", ()), function]  # of `CallsCode`
+                    imports = [*spelled.imports] if isinstance(spelled, CallsCode) else []
+                    imports.append(function)
                     _add_replacing(module, replacing[function], imports, spelled.passed, count)
                 matcher = f"match_{function}_{len(pairs)}"
                 _add_matcher(module, matcher, spelled.problem)

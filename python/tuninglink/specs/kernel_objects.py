@@ -29,7 +29,8 @@ _PARAMETER: Final = re.compile(
 )
 _WORD: Final = re.compile(r"[\w$%]+")
 _BRACE: Final = re.compile("[{}]")
-_SM: Final = re.compile(r"sm_(\d+)([af]?)")
+SM_NAME: Final = re.compile(r"sm_(\d+)([af]?)")
+"""The name of a GPU of NVIDIA: its number, and a letter for features of its own."""
 
 _OLDEST: Final[Mapping[int, int]] = {
     **dict.fromkeys((86,), 71),
@@ -50,7 +51,7 @@ def oldest_ptx(architecture: str) -> int | None:
 
     Assemblers refuse an older `.version` with its `.target`: those of CUDA 12.9 and 13 were asked.
     """
-    match = _SM.fullmatch(architecture)
+    match = SM_NAME.fullmatch(architecture)
     if match is None or int(match[1]) < 80:  # noqa: PLR2004 - Ampere
         return None
     if architecture == "sm_90a":

@@ -22,10 +22,8 @@ from tuninglink.mlir import (
     names,
     parameters,
 )
-from tuninglink.specs.kernel_objects import PTX, KernelObject
+from tuninglink.specs.kernel_objects import PTX, SM_NAME, KernelObject
 from tuninglink.specs.spec import Binding, covers
-
-_SM: Final = re.compile(r"sm_(\d+)([af]?)")
 
 _SHARED_MEMORY: Final[Mapping[int, int]] = {
     **dict.fromkeys((75,), 64),
@@ -38,6 +36,7 @@ _SHARED_MEMORY: Final[Mapping[int, int]] = {
 
 _LOCAL_MEMORY: Final[Mapping[str, int]] = {"gfx950": 160, "gfx1250": 320}
 """The local memory of a workgroup in KiB of AMD GPUs that have more than 64."""
+
 KIB: Final = 1024
 
 
@@ -45,7 +44,7 @@ def block_memory(architecture: str) -> int | None:
     """Return the shared memory of a block in KiB; None if it is not known."""
     if architecture.startswith("gfx"):
         return _LOCAL_MEMORY.get(architecture, 64)
-    match = _SM.fullmatch(architecture)
+    match = SM_NAME.fullmatch(architecture)
     return _SHARED_MEMORY.get(int(match[1])) if match else None
 
 
@@ -131,7 +130,7 @@ def architecture_runs(architecture: str, target: Target) -> bool:
     """
     if target.backend == "rocm":
         return architecture == target.architecture or architecture.endswith("-generic")
-    needed, own = _SM.fullmatch(architecture), _SM.fullmatch(target.architecture or "")
+    needed, own = SM_NAME.fullmatch(architecture), SM_NAME.fullmatch(target.architecture or "")
     if needed is None or own is None or target.backend != "cuda":
         return False
     least, number = int(needed[1]), int(own[1])

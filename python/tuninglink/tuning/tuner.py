@@ -63,8 +63,10 @@ if TYPE_CHECKING:
 
 _RANGES: Final = 0.4
 """The fraction of the time reserved for ranges of sizes of dynamic dispatches."""
+
 _REPAIRS: Final = 1.5
 """The time of further repairs in multiples of those so far: tasks without a turn may be slower."""
+
 _REFERENCE_SECONDS: Final = 2.0
 """The time reserved for comparing finalists with references where the CPU is the device."""
 
@@ -312,10 +314,13 @@ class Tuner:
 
 _TUNING: Final = 0.7
 """The part of the time for a range in which it is tuned; in the rest it is compared."""
+
 _LEAST_PART: Final = 0.5
 """A range is tuned if this part of the time that the last one took is left."""
+
 _CHECKING: Final = 0.15
 """The part of the time for all ranges that is kept for the comparison of the outputs of all of them."""
+
 _FEWEST_SIZES: Final = {"cuda": 2, "rocm": 2, "vulkan-spirv": 2, "metal-spirv": 2}
 """The least number of sizes of a range, by backend. On GPUs, the compiler fails on the code for a single size: it copies
 the result outside of the workgroups."""

@@ -44,6 +44,7 @@ from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 _TILED_PART: Final = 0.35
 """The fraction of the time for the set with data tiling, under which specs configure less."""
+
 _LEAST_SECONDS: Final = 1.0
 """The least time for the dispatches under a set, in seconds."""
 

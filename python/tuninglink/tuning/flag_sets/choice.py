@@ -75,28 +75,39 @@ if TYPE_CHECKING:
 
 
 _PART: Final = 0.1
+
 _SLOW_PART: Final = 0.25
 """The largest fractions of the budget for comparing sets before tuning, unless there is no other work: usually, and on a CPU
 if no set compiles in that time, where sets gain most. There, the first set with forms may take another `_PART`."""
+
 _AWAITED_PART: Final = 0.25
 """The fraction of the budget by which the program has been called once, and forms, and sets that avoid wrong defaults, are
 compiled for the first comparison, on a GPU."""
+
 _KERNEL_PART: Final = 0.2
 """The fraction of the budget for choosing kernels."""
+
 _LOADERS: Final = 4
 """The number of programs that are loaded at the same time."""
+
 _UNLIMITED: Final = 1e7
 """The seconds of a comparison without a time limit."""
+
 _COMPILING: Final = 0.7
 """The fraction of a comparison by which sets are compiled."""
+
 _FINAL_PART: Final = 0.15
 """The largest fraction of the remaining time for comparing tuned sets."""
+
 _FINAL_ROUNDS: Final = 60
 _LEAST_FINAL: Final = 6.0
+
 _MOST_FINAL: Final = 20.0
 """The number of rounds of that comparison, and the bounds on their duration in seconds."""
+
 _REFERENCE_PART: Final = 0.4
 _LEAST_REFERENCE: Final = 5.0
+
 _MOST_REFERENCE: Final = 120.0
 """The largest fraction of a comparison for computing the reference, and the bounds on its seconds."""
 
@@ -186,18 +197,25 @@ class TunedSet:
 
 _LEAST_SECONDS: Final = 45.0
 """The least time, in seconds, that is divided between two sets."""
+
 _COMPILATIONS: Final = 40.0
 """The least of that time in compilations of the program: reading it, the defaults, the run of the whole and the final
 comparison take about eight of each set."""
+
 _REACH: Final = 2.5
 """The largest slowdown that tuning of dispatches is expected to make up for."""
+
 _ALIKE: Final = 1.02
 """The largest slowdown for which a set without data tiling is tuned instead, as specs configure more of it."""
+
 _SURELY_ALIKE: Final = 1.05
 """The largest slowdown by the lower bound of its speedup."""
+
 _SAME: Final[ConfidenceInterval] = ConfidenceInterval(1.0, 1.0, 1.0)
 """The speedup of the user's flags over themselves."""
+
 _MOST_RIVALS: Final = 2
+
 _FINAL_COMPILATIONS: Final = 10.0
 """The least time for another comparison at the end, in compilations of the program."""
 

@@ -141,24 +141,33 @@ _NOT_BEHIND: Final = 0.97
 
 NO_TIME: Final = "it was not run: there was no time left"
 """The remark on a program that the time for the comparison did not cover."""
+
 _UNLIKE_WRONG: Final = (
     "its outputs differ from those of the default, some of whose dispatches are wrong"
 )
 """The note on a set that avoids wrong defaults where there is no reference."""
+
 _SLOW_CALL: Final = 5.0
 """The factor of the default's first call, loading included, from which a set is not awaited: under some, no call ends."""
+
 _LEAST_CALL: Final = 1.0
+
 _SHORT_CALL: Final = 10.0
 """The time, in seconds, that the first call of the default, and of a set, may take at least, as far as it is left."""
+
 _FIRST_ROUNDS: Final = 8
 
 _LOADING_CALL: Final = 0.2
 """The time of a first call, in seconds, below which it is not used: most of it may be for weights that are read from files."""
+
 _LONG_CALL: Final = 1.0
 """The seconds of a first call on a CPU from which loading is a small part of it. Drivers of GPUs may compile for longer."""
+
 _ROUGH: Final = 3.0
+
 _LESS_ROUGH: Final = 1.3
 """The factors by which the ratio of two first calls may be wrong, for calls up to `_LONG_CALL` and from there on."""
+
 _PATIENCE: Final = 30.0
 """The time, in seconds, for the machine to become as quiet as it was in an earlier comparison. A hot one may not."""
 

@@ -47,13 +47,18 @@ if TYPE_CHECKING:
     from tuninglink.tuning.flag_sets.sets import Job
 
 _MOST_PROBLEMS: Final = 8
+
 _LEAST_SHARE: Final = 0.01
 """The number of problems that get kernels, and the least share of the operations of all problems that one has."""
+
 _MOST_CANDIDATES: Final = 8
+
 _COPIES: Final = 4
 """The candidates of a problem, and how often a program computes the problem: a call takes a time of its own."""
+
 _MAKING: Final = 300.0
 """The time limit for making a kernel, in seconds: Triton's assembler may take most of a minute on a busy core."""
+
 _MAKING_PART: Final = 0.5
 """The largest part of the time that passes before kernels are compared: those that are not made by then may be left out."""
 
@@ -281,10 +286,9 @@ class KernelChoice:
         if len(self.chosen) <= 2:  # noqa: PLR2004 - all sets were compared
             return []
         medians = {result.flag_set: result.median for result in results}
+        of_all = medians.get(self._without(), math.inf)
         losing = [
-            kernel
-            for kernel in self.chosen
-            if medians.get(self._without(kernel), 0.0) > medians.get(self._without(), math.inf)
+            kernel for kernel in self.chosen if medians.get(self._without(kernel), 0.0) > of_all
         ]
         is_new = 1 < len(losing) < len(self.chosen)
         return [self._without(*losing)] if is_new else []

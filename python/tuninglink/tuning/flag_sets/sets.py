@@ -108,6 +108,7 @@ _EARLY: Final = re.compile("--iree-(opt|input|preprocessing|global-opt|dispatch-
 
 DEFAULT: Final[FlagSet] = FlagSet("default", ())
 """The user's flags without additions."""
+
 _TILING: Final = "--iree-opt-data-tiling"
 _IM2COL: Final = "--iree-global-opt-use-im2col-for-convs"
 _UNROLLING: Final = "--iree-llvmcpu-loop-unrolling=true"
@@ -118,11 +119,13 @@ _ATTENTION: Final = (
     "canonicalize,cse))"
 )
 """Attention as two products and a softmax, which can be vectorized and data-tiled. The scores go through memory."""
+
 _CHANNELS_LAST: Final = (
     "--iree-preprocessing-pass-pipeline=builtin.module(util.func("
     "iree-preprocessing-convert-conv-to-channels-last))"
 )
 """Convolutions with images in NHWC and filters in HWCF, which have direct vector code."""
+
 _CPU: Final = (
     FlagSet(
         "attention as products, data tiling, im2col, unrolling",
@@ -160,6 +163,7 @@ The sets with im2col or channels last and without data tiling are for programs w
 
 CHANNELS_LAST: Final[FlagSet] = FlagSet("channels last", (_CHANNELS_LAST,), word="onv")
 """The set for GPUs. CUDA's intrinsics compute 1x1 convolutions right only if the results end with the channels."""
+
 _GPU: Final = (
     CHANNELS_LAST,
     FlagSet("O2", ("--iree-opt-level=O2",)),
@@ -167,10 +171,13 @@ _GPU: Final = (
 )
 """On an H200 in f16, code for sm_80: O2 alone gains 1.22 on BERT-base, where it multiplies the error by nine, 1.04 on
 ViT-B/16, and 1.56 on a Llama-style decoder with the same error."""
+
 _ROCM: Final = (FlagSet("tensor microkernels", (TENSOR_UKERNELS_FLAG,)), *_GPU)
 """The microkernels are for matrices on gfx942 and gfx950; elsewhere the code is the same."""
+
 _NAME: Final = re.compile(r"([^-].*?)\s*:\s+(?=[\"'-])")
 """The name of a set in a file. The comment after its flags may contain colons, too."""
+
 _SETS: Final = {"llvm-cpu": _CPU, "cuda": _GPU, "rocm": _ROCM}
 
 
@@ -262,14 +269,19 @@ NOT_COMPILED: Final = "it was not compiled: there was no time left"
 
 _MOST_SECONDS: Final = 1800.0
 """The time limit of a compilation; whoever waits for it usually gives up earlier."""
+
 _PATIENCE: Final = 1.0
 """The time to wait for the dispatches of an earlier set, in multiples of the time that the own ones took."""
+
 _NICENESS: Final = 3
 _NICER: Final = 2
+
 _MOST_NICENESS: Final = 19
 """The niceness of compilations under sets, which may go on while dispatches are tuned: at least, by set, and at most."""
+
 _MOST_FORMS: Final = 3
 """The number of sets with forms."""
+
 _SHOWN_ELEMENTS: Final = 16
 """The elements from which a constant is not a part of the code."""
 
@@ -374,18 +386,23 @@ class SetCompiler(ExitStack):
         formed = _formed_in(self._formed[0][1], seconds)
         return None if formed is None else formed.backends
 
+    def _replaceable(self) -> FormedSource | None:
+        """Return the first program once its dispatches are formed; None beside an own spec that replaces ops."""
+        if any(flag.startswith(PREPROCESSING_FLAG) for flag in self._options.flags):
+            return None
+        return _formed_in(self._formed[0][1], 0.0)
+
     def form_sets(self) -> list[FlagSet]:
         """Return sets with the forms of the first program's ops, once its dispatches are formed; none beside an own spec."""
-        formed, given = _formed_in(self._formed[0][1], 0.0), self._options.flags
-        if formed is None or any(flag.startswith(PREPROCESSING_FLAG) for flag in given):
-            return []
-        sets = [FlagSet(name, flags, forms=text) for name, text, flags in formed.forms]
-        return [flag_set for flag_set in sets if not flag_set.conflicts(given)]
+        formed = self._replaceable()
+        found = formed.forms if formed is not None else ()
+        sets = [FlagSet(name, flags, forms=text) for name, text, flags in found]
+        return [flag_set for flag_set in sets if not flag_set.conflicts(self._options.flags)]
 
     def kernel_problems(self) -> tuple[Target | None, Mapping[KernelProblem, int]]:
         """Return the machine and the first program's problems for kernels, once its dispatches are formed."""
-        formed = _formed_in(self._formed[0][1], 0.0)
-        if formed is None or any(at.startswith(PREPROCESSING_FLAG) for at in self._options.flags):
+        formed = self._replaceable()
+        if formed is None:
             return None, {}
         machine = self._options.machine
         is_same = machine and formed.target and machine.backend == formed.target.backend
