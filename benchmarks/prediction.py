@@ -152,9 +152,8 @@ def evaluate(arguments: argparse.Namespace) -> None:
                 gains = model.gains(one.problem, one.default, one.candidates)
                 place = int(np.argmax(gains.lower))
                 best = max(0.0, *one.gains)
-                guesses = float(gains.expected[place]), float(gains.lower[place])
-                gain = one.gains[place]
-                figures.append(Selection(len(figures), one.problem.kind, *guesses, gain, best))
+                low = float(gains.lower[place])
+                figures.append(Selection(one.problem.kind, low, one.gains[place], best))
                 default = [trial.median for trial in own if trial.origin == "default"]
                 us = calls[own[0].problem.key] * statistics.median(filter(None, default))
                 totals += us * np.exp2([0.0, -best, -taken_gain(figures[-1])])

@@ -182,7 +182,8 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
     reader = read_flags(TUNE_FLAGS, arguments)
     values = reader.values
     # A run that ends before winners are decided compares no sets of flags.
-    if values.get("dry_run") or "stop_after" in values:
+    is_partial = values.get("dry_run") or "stop_after" in values
+    if is_partial:
         if needless := _asked_for(values):
             stopping = "--dry-run" if values.get("dry_run") else "--stop-after"
             raise usage_error(f"flag '{needless}' does not apply with '{stopping}'")
@@ -193,10 +194,9 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
             "a file, not standard output": script == STANDARD_STREAM,
             "a file for the spec, with '-o'": values.get("output", STANDARD_STREAM)
             == STANDARD_STREAM,
-            "a spec that is decided: not with '--dry-run' or '--stop-after'": values.get("dry_run")
-            or "stop_after" in values,
+            "a spec that is decided: not with '--dry-run' or '--stop-after'": is_partial,
         }
-        for need in (need for need, is_missing in needs.items() if is_missing):
+        if need := next((need for need, is_missing in needs.items() if is_missing), ""):
             raise usage_error(f"flag '--emit-script' needs {need}")
     files, given = values.get("problem_files", ()), values.get("problems", ())
     if given or files:

@@ -22,7 +22,7 @@ from tuninglink.compiler import (
 from tuninglink.devices import BoardOptions, Devices, Settings, check_devices, default_device
 from tuninglink.errors import UsageError, counted, escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
-from tuninglink.iree import known_target_names
+from tuninglink.iree import named_target
 from tuninglink.llvm_flags import JOBS_FLAG, flags_of, group, option, options_from, toggle
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
@@ -190,7 +190,7 @@ def verify_command(arguments: Sequence[str]) -> int:
             sizes=options.sizes,
             options=options.source.options,
             specs=specs,
-            machine=known_target_names().get(reader.target.strip().lower()),
+            machine=named_target(reader.target),
         )
     source = options.source.with_specs(specs)
     tasks = program.matching_tasks(options.patterns)

@@ -580,12 +580,11 @@ def configured_executables(session: Session, program: bytes) -> bytes:
     last, look = Phase.EXECUTABLE_CONFIGURATIONS, lambda op: configured.append(to_bytecode(op))
     if compile_executables(session, last, program, look):
         sources = DispatchSources(mlir.Module.parse(program, thread_context()).operation)
-        alone = {name: sources.program([name]).operation for name in sources.executables}
-        right = [
-            name
-            for name, executable in alone.items()
-            if not compile_executables(session, last, to_bytecode(executable))
-        ]
+        right = []
+        for name in sources.executables:
+            alone = to_bytecode(sources.program([name]).operation)
+            if not compile_executables(session, last, alone):
+                right.append(name)
         compile_executables(session, last, to_bytecode(sources.program(right).operation), look)
     return configured[0]
 

@@ -19,7 +19,14 @@ from typing import Any, Final
 from tuninglink.compiler.session import Phase, session_flags
 from tuninglink.compiler.targets import HOST, expanded_target
 from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
-from tuninglink.iree import SECONDS, GivenSizes, Target, iree_compile, known_target_names
+from tuninglink.iree import (
+    SECONDS,
+    GivenSizes,
+    Target,
+    iree_compile,
+    known_target_names,
+    named_target,
+)
 from tuninglink.llvm_flags import (
     CommandLine,
     CommandLineError,
@@ -206,7 +213,7 @@ class CompileOptions:
     @property
     def machine(self) -> Target | None:
         """The target that was named, unless it is this processor; None if flags name it."""
-        return known_target_names().get(self.target.strip().lower())
+        return named_target(self.target)
 
     @property
     def needs_target(self) -> bool:

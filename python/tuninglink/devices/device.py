@@ -105,14 +105,14 @@ class DeviceDescription:
         drivers = {self.driver, _DEVICE_OF_BACKEND.get(backend, self.driver)}
         if len(drivers) > 1 and not drivers <= LOCAL_DRIVERS:
             return f"driver '{self.driver}' does not run what '{backend}' compiles"
-        is_known = self.machine in _FAMILIES
+        is_known = self.machine in DISTINCT_FAMILIES
         if backend == "llvm-cpu" and is_known and target.family != self.machine:
             what = f"code for {target.family} does not run on {self.name} ({self.machine})"
             return f"{what}: name a device that runs it, as in --device 'run:ssh board'"
         return ""
 
 
-_FAMILIES: Final = frozenset({"x86_64", "aarch64", "riscv64"})
+DISTINCT_FAMILIES: Final = frozenset({"x86_64", "aarch64", "riscv64"})
 """The machines that run only code for the family of processors of the same name."""
 
 

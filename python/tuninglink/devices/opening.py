@@ -10,6 +10,7 @@ from tuninglink.devices.board import BoardDevice
 from tuninglink.devices.board_uri import BOARD, BoardUri
 from tuninglink.devices.device import (
     COMPILING_DRIVERS,
+    DISTINCT_FAMILIES,
     LOCAL_DRIVERS,
     THREADED_DRIVER,
     DeviceError,
@@ -30,14 +31,13 @@ _CHECK_SECONDS: Final = 60.0
 """The time limit for a driver to load and to list its devices; see `DeviceProcess`."""
 
 _TRIPLE: Final = "--iree-llvmcpu-target-triple="
-_DISTINCT: Final = {"x86_64", "aarch64", "riscv64"}
 
 
 def foreign_family(flags: Sequence[str], machine: str) -> str:
     """Return the instruction set that the compiler's flags name; empty if a machine of `uname -m` may run it."""
     named = next((f[len(_TRIPLE) :].split("-")[0] for f in flags if f.startswith(_TRIPLE)), "")
     family = {"arm64": "aarch64", "amd64": "x86_64"}.get(named, named)
-    return family if family != machine and {family, machine} <= _DISTINCT else ""
+    return family if family != machine and {family, machine} <= DISTINCT_FAMILIES else ""
 
 
 def check_devices(uris: Sequence[str], flags: Sequence[str] = ()) -> None:

@@ -141,6 +141,7 @@ with lazy_imports(globals()):
         iree_compile as iree_compile,
         known_target_names as known_target_names,
         listed_cpus as listed_cpus,
+        named_target as named_target,
         read_executable_target as read_executable_target,
         unknown as unknown,
     )

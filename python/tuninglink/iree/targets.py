@@ -312,6 +312,11 @@ def known_target_names() -> Mapping[str, Target]:
     )
 
 
+def named_target(name: str) -> Target | None:
+    """Return the target of a name that a user gave; None for this processor, or if flags name it."""
+    return known_target_names().get(name.strip().lower())
+
+
 # --- Tables of SKUs, architectures and families --------------------------------------------------
 
 ROCM: Final[dict[str, dict[str, tuple[str, ...]]]] = {

@@ -19,7 +19,8 @@ from tuninglink.iree import (
     TYPICAL,
     WORKGROUP_SIZE,
 )
-from tuninglink.tuning.candidates import logarithm, operand_bytes, side_of
+from tuninglink.spaces.cpu import LOOP_PEELING
+from tuninglink.tuning.candidates import element_bytes, logarithm, operand_bytes, side_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -210,9 +211,6 @@ _REGISTERS: Final = 32
 _MOST_OPERANDS: Final = 4
 _UNKNOWN: Final = -1.0
 
-_PEELING: Final = "enable_loop_peeling"
-"""The knob of CPUs that peels the rest of a loop that its tile does not divide."""
-
 
 def problem_features(problem: SearchProblem) -> dict[str, float]:
     """Return the features that all candidates of a problem share."""
@@ -257,9 +255,9 @@ def schedule_features(problem: SearchProblem, candidate: Candidate) -> dict[str,
         if "[" not in name:
             result[f"knob {name}"] = logarithm(value)
     if None not in problem.sizes and problem.operand_loops:
-        tiles = _tiles(problem, tuple(candidate.knobs.items()))
+        tiles = _tiles(problem, candidate.knobs)
         if tiles is not None:
-            is_peeled = bool(candidate.knobs.get(_PEELING))
+            is_peeled = bool(candidate.knobs.get(LOOP_PEELING))
             result |= _nest_features(problem, *tiles) | _masks(problem, *tiles, is_peeled=is_peeled)
     return result
 
@@ -300,16 +298,14 @@ def _masks(
 
 
 def _widths(problem: SearchProblem) -> list[float]:
-    found = (re.search(r"\d+", text) for text in problem.element_types)
-    widths = [int(match[0]) / 8 if match else 4.0 for match in found]
+    widths = [element_bytes(text) for text in problem.element_types]
     return widths + [widths[-1] if widths else 4.0] * (len(problem.operand_loops) - len(widths))
 
 
 def _tiles(
-    problem: SearchProblem, knobs: tuple[tuple[str, int], ...]
+    problem: SearchProblem, knobs: Mapping[str, int]
 ) -> tuple[list[int], list[int], list[int]] | None:
     """Return the sizes of the loops in a workgroup, in a block for the caches, and in a vector or a thread."""
-    values = dict(knobs)
     outer: list[int] = []
     block: list[int] = []
     inner: list[int] = []
@@ -324,7 +320,7 @@ def _tiles(
                 ("vector_common_parallel", "vector_reduction", "vector_inner_parallel", "thread"),
             ),
         ):
-            tile = max((values.get(f"{level}[{loop}]", 0) for level in levels), default=0)
+            tile = max((knobs.get(f"{level}[{loop}]", 0) for level in levels), default=0)
             is_tiled = is_tiled or tile > 0
             left = min(tile, left) if tile > 0 else left
             sizes.append(left)

@@ -11,7 +11,7 @@ import random
 import re
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from hashlib import sha256
 from importlib import metadata
 from itertools import product
@@ -32,7 +32,12 @@ from tuninglink.solver import Limits, Verdict
 from tuninglink.spaces import ProviderRegistry, verify_configuration
 from tuninglink.spaces.cpu import CpuProvider
 from tuninglink.spaces.gpu import GpuProvider
-from tuninglink.spaces.model import Configuration, OneOfKnob, read_workload
+from tuninglink.spaces.model import (
+    Configuration,
+    OneOfKnob,
+    configuration_from,
+    read_workload,
+)
 from tuninglink.spaces.spirv import SpirvProvider
 from tuninglink.specs import (
     EXPECTED_SPEEDUP,
@@ -106,9 +111,13 @@ class Question:
 
     def key(self, model: str) -> str:
         """Return a hash of everything that an answer by a model depends on."""
-        versions = [metadata.version(package) for package in ("tuninglink", "iree-base-compiler")]
-        parts = [*versions, model, self.function, *self.default]
+        parts = [*_versions(), model, self.function, *self.default]
         return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    return tuple(metadata.version(package) for package in ("tuninglink", "iree-base-compiler"))
 
 
 def predicted_spec(
@@ -214,18 +223,18 @@ def _matcher(workload: Workload) -> tuple[str, str]:
 def predictions(asked: Mapping[Question, str]) -> dict[Question, Prediction]:
     """Return the predictions for problems, each with the version of its model."""
     folder = cache_directory() / "predictions"
+    files = {question: folder / f"{question.key(asked[question])}.json" for question in asked}
     answers: dict[Question, Prediction] = {}
-    for question, version in asked.items():
+    for question, file in files.items():
         with suppress(OSError, ValueError, TypeError):
-            content = (folder / f"{question.key(version)}.json").read_bytes()
-            answers[question] = Prediction(**json.loads(content))
+            answers[question] = Prediction(**json.loads(file.read_bytes()))
     unknown = [question for question in asked if question not in answers]
     for question, prediction in zip(unknown, _decided(unknown), strict=True):
         answers[question] = prediction
         if prediction.is_final:
             with suppress(TuninglinkError):  # the cache may be read-only
-                place = make_directory(folder) / f"{question.key(asked[question])}.json"
-                write_file(place, json.dumps(asdict(prediction)))
+                make_directory(folder)
+                write_file(files[question], json.dumps(asdict(prediction)))
     return {question: answers[question] for question in asked}
 
 
@@ -299,9 +308,7 @@ def _configuration(attributes: Mapping[str, str]) -> Configuration:
     parsed: dict[str, Any] = {
         name: mlir.Attribute.parse(text, thread_context()) for name, text in attributes.items()
     }
-    info = parsed[names.COMPILATION_INFO]
-    decomposition = parsed.get(names.DECOMPOSITION_CONFIG)
-    return Configuration(info.lowering_config, info.translation_info, decomposition)
+    return configuration_from(parsed)
 
 
 # --- The search for the best candidate -----------------------------------------------------------
@@ -371,6 +378,7 @@ def climb(spaces: CandidateSpaces, model: GainModel) -> list[Scored]:
     # 2. The best candidates by the model, and moves from them.
     chance = random.Random(0)  # noqa: S311 - not for cryptography
     scored: dict[tuple[int, ...], Scored] = {}
+    ranked: list[Scored] = []
     frontier: list[dict[str, int]] = [start]
     for most in _MOST_SCORED:
         fresh: dict[tuple[int, ...], Candidate] = {}
@@ -388,9 +396,10 @@ def climb(spaces: CandidateSpaces, model: GainModel) -> list[Scored]:
         scored |= dict(
             zip(fresh, (Scored(one, float(a), float(b)) for one, a, b in values), strict=True)
         )
-        best = sorted(scored.values(), key=lambda one: one.rank)[:_FRONTIER]
+        ranked = sorted(scored.values(), key=lambda one: one.rank)
+        best = ranked[:_FRONTIER]
         frontier = [{name: one.candidate.knobs[name] for name in knobs} for one in best]
-    return sorted(scored.values(), key=lambda one: one.rank)
+    return ranked
 
 
 def _moves(

@@ -172,17 +172,13 @@ class Selection:
     """What a model without a problem's group selects for the problem.
 
     Attributes:
-        number: the number of the problem.
         kind: its kind of operation.
-        expected: the expected gain of the selected candidate.
-        low: the cautious guess of its gain.
+        low: the cautious guess of the gain of the selected candidate.
         gain: its measured gain.
         best: the gain of the best measured candidate, at least 0.
     """
 
-    number: int
     kind: str
-    expected: float
     low: float
     gain: float
     best: float
@@ -216,14 +212,14 @@ def folds_of(measured: Sequence[MeasuredGains], table: Table) -> Iterator[Fold]:
         selected = []
         for number in out:
             rows = table.of_problems([number]) & table.are_over_default
-            expected, low = model.guesses(table.rows[rows])
+            _, low = model.guesses(table.rows[rows])
             gains = table.gains[rows]
             best = 1 + int(np.argmax(low[1:]))  # the first is the default
             if not model.knows(measured[number].problem):
                 low[:] = -math.inf
-            chosen = float(expected[best]), float(low[best]), float(gains[best])
+            chosen = float(low[best]), float(gains[best])
             kind, most = measured[number].problem.kind, float(gains.max())
-            selected.append(Selection(number, kind, *chosen, most))
+            selected.append(Selection(kind, *chosen, most))
         yield Fold(left_out, model, tuple(selected))
 
 

@@ -174,7 +174,7 @@ class Board(ExitStack):
         self._pauses = tuple(pauses)
         self._during = during
         self._tools = f"{access.tools.rstrip('/')}/" if access.tools else ""
-        self._directory, self._is_usable = "", False
+        self._session, self._directory, self._is_usable = "", "", False
         self._present: OrderedDict[str, int] = OrderedDict()  # sizes, the latest used last
         self._waiting: list[tuple[Sequence[Call], Future[list[CallResult]]]] = []
         self._queue_lock, self._turn = threading.Lock(), threading.Lock()
@@ -302,16 +302,16 @@ class Board(ExitStack):
             script = script.replace(f"@{name}@\n", text)
         failures = []
         is_local_tool = Path(f"{self._tools}iree-run-module").is_file()
-        if not (is_first := not hasattr(self, "_session")):
+        if self._session:
             self._connection.renew()
-        for prefix in ((), self.access.command) if is_first else (self.prefix,):
+        for prefix in (self.prefix,) if self._session else ((), self.access.command):
             if prefix and not is_local_tool:
                 continue
             self.prefix = prefix
             values = {
                 "base": self.access.directory,
                 "session": session,
-                "replaced": getattr(self, "_session", ""),
+                "replaced": self._session,
                 "kept": " ".join(self._present),
                 "limit": str(self._lease_seconds),
                 "tools": self._tools,
@@ -346,7 +346,7 @@ class Board(ExitStack):
                     self._most_kept = min(self._most_kept, most)
                 return opened
             failures.append(errors or "it ended without an answer")
-        if is_first:
+        if not self._session:
             self.prefix = ()
         raise _LostError(f"'{shlex.join(self.access.command)} sh': {failures[0]}")
 

@@ -57,7 +57,7 @@ from tuninglink.mlir import (
 )
 from tuninglink.scaffolding.program_reader import LeftOut, ProgramReader, StartingPoint, is_tunable
 from tuninglink.spaces import AllowedValues, ProviderRegistry, knob_values, meaning, tiled_problem
-from tuninglink.spaces.model import Configuration
+from tuninglink.spaces.model import configuration_from
 from tuninglink.specs import (
     FLAGS,
     MAKERS,
@@ -374,10 +374,7 @@ class _SpecWriter:
                 left_out.append(LeftOut(point.dispatches, point.words, reason))
                 continue
             settings = settings_of(spec, entry, _SETTINGS) or {}
-            info: Any = settings[names.COMPILATION_INFO]
-            parts = info.lowering_config, info.translation_info
-            predicted = Configuration(*parts, settings.get(names.DECOMPOSITION_CONFIG))
-            entries[entry.matcher] = replace(point, configuration=predicted)
+            entries[entry.matcher] = replace(point, configuration=configuration_from(settings))
             gains[point.dispatches[0]] = expected_gain(provenance)
             kept.append(position)
         # 2. The selected dispatches without a prediction.

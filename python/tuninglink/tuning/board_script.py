@@ -79,18 +79,19 @@ class BoardScript:
         if self.folder.exists() and not self.folder.is_dir():
             message = f"cannot write to '{self.folder}': it is not a directory"
             raise TuninglinkError(error(message))
-        for place, what in ((self.folder, "folder of its inputs"), (self.path, "script")):
-            others = [*taken, *([self.path] if what != "script" else [])]
+        roles = (
+            (self.folder, "folder of its inputs", [*taken, self.path]),
+            (self.path, "script", taken),
+        )
+        for place, what, others in roles:
             if other := next((o for o in others if o.resolve() == place.resolve()), None):
                 message = f"'{other}' is also the {what} of '--emit-script {self.path}'"
                 raise TuninglinkError(error(message, notes=[note("name another file")]))
-        self._calls()
+        self._calls(self.program)
 
-    def _calls(self) -> tuple[ProgramCalls, list[FunctionCall], list[str]]:
+    def _calls(self, source: Path) -> tuple[ProgramCalls, list[FunctionCall], list[str]]:
         """Return the calls of the program, those of the script, and the reasons for leaving out others."""
-        program = program_calls(
-            str(self.program), first=self.first, sizes=self.sizes, options=self.calls
-        )
+        program = program_calls(str(source), first=self.first, sizes=self.sizes, options=self.calls)
         calls = program.functions if program else ()
         called = [call for call in calls if not call.obstacle]
         reasons = [f"{call.label}: {call.obstacle}" for call in calls if call.obstacle]
@@ -107,7 +108,11 @@ class BoardScript:
         """
         folder = self.folder
         folder.mkdir(parents=True, exist_ok=True)
-        program, called, reasons = self._calls()
+        source = self.program
+        if source.suffix == ".onnx":  # iree-compile does not import models
+            source = folder / "program.mlirbc"
+            write_file(source, import_onnx(self.program))
+        program, called, reasons = self._calls(source)
         parameters = [
             f"--parameters={f'{file.scope}=' if file.scope else ''}{file.path}"
             for file in program.parameters.files
@@ -115,10 +120,6 @@ class BoardScript:
         if program.parameters.is_synthetic and program.parameters.parameters:
             reasons.append("the weights are random: RUN_FLAGS='--parameters=…' names their files")
         # 1. The commands that compile the program.
-        source = self.program
-        if source.suffix == ".onnx":  # iree-compile does not import models
-            source = folder / "program.mlirbc"
-            write_file(source, import_onnx(self.program))
         plain = ["iree-compile", self._place(source), *self.flags]
         if self.first is not Phase.START:
             plain.append(f"--compile-from={self.first.value}")

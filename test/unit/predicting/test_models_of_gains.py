@@ -158,7 +158,7 @@ def test_a_file_that_is_no_model_is_refused(trained: GainModel, change: dict[str
 
 
 def chosen(low: float, gain: float, kind: str = "contraction") -> Selection:
-    return Selection(0, kind, low, low, gain, max(gain, 0.0))
+    return Selection(kind, low, gain, max(gain, 0.0))
 
 
 def test_a_margin_leaves_few_losses() -> None:

@@ -22,6 +22,7 @@ with lazy_imports(globals()):
         UncompilableError as UncompilableError,
         WorkgroupSlot as WorkgroupSlot,
         cached_reading as cached_reading,
+        configuration_from as configuration_from,
         dictionary_of as dictionary_of,
         integer as integer,
         option_slots as option_slots,

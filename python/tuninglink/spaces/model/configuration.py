@@ -116,6 +116,13 @@ class Configuration:
         return entries
 
 
+def configuration_from(attributes: Mapping[str, Any]) -> Configuration:
+    """Return the configuration that the attributes of an entry set, by name."""
+    info = attributes[names.COMPILATION_INFO]
+    decomposition = attributes.get(names.DECOMPOSITION_CONFIG)
+    return Configuration(info.lowering_config, info.translation_info, decomposition)
+
+
 def read_configuration(root: mlir.Operation, function: mlir.Operation) -> Configuration | None:
     """Return the configuration of a root op, None if it has none.
 

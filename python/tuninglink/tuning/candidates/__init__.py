@@ -14,6 +14,7 @@ with lazy_imports(globals()):
         SearchProblem as SearchProblem,
         accumulators_per_thread as accumulators_per_thread,
         distance as distance,
+        element_bytes as element_bytes,
         logarithm as logarithm,
         operand_bytes as operand_bytes,
         rewriting_candidate as rewriting_candidate,

@@ -200,10 +200,15 @@ def side_of(role: str) -> str:
     return _SIDES.get(role, "b")
 
 
+def element_bytes(element_type: str) -> float:
+    """Return the bytes of an element of a type in MLIR syntax; 4 if its width is unknown."""
+    width = _WIDTH.search(element_type)
+    return int(width[0]) / 8 if width else 4.0
+
+
 def operand_bytes(problem: SearchProblem) -> float:
     """Return the bytes of an element of the first operand."""
-    width = _WIDTH.search(problem.element_types[0]) if problem.element_types else None
-    return int(width[0]) / 8 if width else 4.0
+    return element_bytes(problem.element_types[0]) if problem.element_types else 4.0
 
 
 def logarithm(value: float) -> float:

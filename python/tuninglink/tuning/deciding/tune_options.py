@@ -10,7 +10,7 @@ from typing import Final
 from tuninglink.compiler import COMPILE_FLAGS, DIM_FLAG, Phase
 from tuninglink.devices import BoardOptions, Caches
 from tuninglink.files import STANDARD_STREAM
-from tuninglink.iree import GivenSizes, Target, known_target_names
+from tuninglink.iree import GivenSizes, Target, named_target
 from tuninglink.llvm_flags import (
     JOBS_FLAG,
     choice,
@@ -298,7 +298,7 @@ class TuneOptions(MeasuringOptions):
     @property
     def machine(self) -> Target | None:
         """The target that was named, unless it is this processor; None if flags name it."""
-        return known_target_names().get(self.target.strip().lower())
+        return named_target(self.target)
 
     @property
     def is_partial(self) -> bool:
