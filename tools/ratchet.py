@@ -59,7 +59,7 @@ LIMITS: Final = {
     "kernels": (1286, 64),
     "predicting": (1420, 49),
     "doctor": (244, 9),
-    "cli": (5514, 199),
+    "cli": (5515, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""

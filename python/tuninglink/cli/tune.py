@@ -525,7 +525,8 @@ def busy_warnings(report: TuningReport) -> Iterator[Diagnostic]:
         )
         remedies = [note("smaller gains cannot be told from noise; repeat it without other work")]
         if report.driver.startswith(THREADED_DRIVER):
-            remedies += [note("--device local-sync counts processor time, for code of one thread")]
+            how = "--device local-sync, or --device-driver local-sync on a board,"
+            remedies += [note(f"{how} counts processor time, for code of one thread")]
         yield Diagnostic(Severity.WARNING, message, notes=tuple(remedies))
 
 
