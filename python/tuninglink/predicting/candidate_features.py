@@ -212,41 +212,6 @@ _MOST_OPERANDS: Final = 4
 _UNKNOWN: Final = -1.0
 
 
-def problem_features(problem: SearchProblem) -> dict[str, float]:
-    """Return the features that all candidates of a problem share."""
-    sizes = [size or 1 for size in problem.sizes]
-    result = {f"is {kind}": float(problem.kind == kind) for kind in _KINDS}
-    sides = dict.fromkeys("bmnk", 0.0)
-    for size, role in zip(sizes, problem.roles, strict=True):
-        sides[side_of(role)] += math.log2(size)
-    result |= {f"problem {side}": value for side, value in sides.items()}
-    result["problem work"] = sum(sides.values())
-    widths = _widths(problem)
-    moved = [
-        math.prod(sizes[loop] for loop in set(loops) if loop is not None) * width
-        for loops, width in zip(problem.operand_loops, widths, strict=False)
-    ]
-    result["problem bytes"] = logarithm(sum(moved))
-    result["problem intensity"] = result["problem work"] - result["problem bytes"]
-    result["problem output"] = logarithm(moved[-1] if moved else 0)
-    result["problem loops"] = float(len(sizes))
-    result["problem body"] = float(problem.body)
-    result["problem beside"] = float(problem.beside)
-    result["problem stride"] = float(max(problem.steps, default=0))
-    result["problem operands"] = float(len(problem.operand_loops))
-    result["operand bytes"] = operand_bytes(problem)
-    result["problem named"] = float(problem.operation != "linalg.generic")
-    # How each operand is read along the loop that the result is contiguous in: along it, across it, or not at all.
-    output = problem.operand_loops[-1] if problem.operand_loops else ()
-    last = output[-1] if output else None
-    result["problem last"] = logarithm(sizes[last]) if last is not None else _UNKNOWN
-    for number, loops in enumerate(problem.operand_loops[: _MOST_OPERANDS - 1]):
-        along = float(bool(loops) and loops[-1] == last)
-        result[f"operand {number} along"] = along if last in loops else _UNKNOWN
-        result[f"operand {number} odd"] = float(None in loops)
-    return result
-
-
 def schedule_features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
     """Return the features of a candidate's schedule that do not depend on the numbers of its loops."""
     base = features(problem, candidate)
@@ -396,15 +361,43 @@ def prediction_features(
     problem: SearchProblem, default: Candidate, candidates: Sequence[Candidate]
 ) -> list[dict[str, float]]:
     """Return the features from which the gain of each candidate over the default is predicted."""
-    shared = problem_features(problem)
+    # 1. What all candidates share: those of the problem.
+    sizes = [size or 1 for size in problem.sizes]
+    shared = {f"is {kind}": float(problem.kind == kind) for kind in _KINDS}
+    sides = dict.fromkeys("bmnk", 0.0)
+    for size, role in zip(sizes, problem.roles, strict=True):
+        sides[side_of(role)] += math.log2(size)
+    shared |= {f"problem {side}": value for side, value in sides.items()}
+    shared["problem work"] = sum(sides.values())
+    widths = _widths(problem)
+    moved = [
+        math.prod(sizes[loop] for loop in set(loops) if loop is not None) * width
+        for loops, width in zip(problem.operand_loops, widths, strict=False)
+    ]
+    shared["problem bytes"] = logarithm(sum(moved))
+    shared["problem intensity"] = shared["problem work"] - shared["problem bytes"]
+    shared["problem output"] = logarithm(moved[-1] if moved else 0)
+    shared["problem loops"] = float(len(sizes))
+    shared["problem body"] = float(problem.body)
+    shared["problem beside"] = float(problem.beside)
+    shared["problem stride"] = float(max(problem.steps, default=0))
+    shared["problem operands"] = float(len(problem.operand_loops))
+    shared["operand bytes"] = operand_bytes(problem)
+    shared["problem named"] = float(problem.operation != "linalg.generic")
+    # How each operand is read along the loop that the result is contiguous in: along it, across it, or not at all.
+    output = problem.operand_loops[-1] if problem.operand_loops else ()
+    last = output[-1] if output else None
+    shared["problem last"] = logarithm(sizes[last]) if last is not None else _UNKNOWN
+    for number, loops in enumerate(problem.operand_loops[: _MOST_OPERANDS - 1]):
+        along = float(bool(loops) and loops[-1] == last)
+        shared[f"operand {number} along"] = along if last in loops else _UNKNOWN
+        shared[f"operand {number} odd"] = float(None in loops)
     shared["default known"] = float(bool(default.knobs))
+    # 2. The schedule of each, and its difference to the default's.
     own = schedule_features(problem, default)
-    result = []
-    for candidate in candidates:
-        schedule = schedule_features(problem, candidate)
-        row = {**shared, **schedule}
-        for name, value in schedule.items():
-            if name in own:
-                row[f"change {name}"] = value - own[name]
-        result.append(row)
-    return result
+    schedules = [schedule_features(problem, candidate) for candidate in candidates]
+    changes = (
+        {f"change {name}": value - own[name] for name, value in one.items() if name in own}
+        for one in schedules
+    )
+    return [shared | one | change for one, change in zip(schedules, changes, strict=True)]

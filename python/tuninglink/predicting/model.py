@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from tuninglink.errors import TuninglinkError, reason_for_user
-from tuninglink.iree import CPU_VECTORS
+from tuninglink.iree import CPU_VECTORS, CUDA_CODE
 from tuninglink.mlir import error
 from tuninglink.predicting.candidate_features import prediction_features
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -252,26 +252,36 @@ def trees_of(columns: Sequence[int], values: Sequence[int]) -> Trees:
 
 # --- Shipped models ------------------------------------------------------------------------------------------
 
-_SHIPPED: Final = {"x86_64-avx512": ("llvm-cpu", "x86_64", "avx512f")}
-"""The backend, the family of processors and the vector instructions of the targets of each shipped model."""
+_FOLDER: Final = files("tuninglink") / "shipped" / "models"
+
+_INSTRUCTIONS: Final = {"x86_64-avx512": {"x86_64", "avx512f"}}
+"""The models for a family of processors with vector instructions; the others have the name of an architecture."""
 
 
 def model_names() -> list[str]:
     """Return the names of the shipped models: the targets that they are for."""
-    return sorted(_SHIPPED)
+    return sorted(file.name.removesuffix(".json") for file in _FOLDER.iterdir())
+
+
+def name_of_model(target: Target, available: Collection[str]) -> str:
+    """Return which of the available models is for a target; empty if none is, or if it does not name a processor.
+
+    A model is for the architecture of the generated code: one for `sm_80` is also for `h200`, and not for `sm_86`.
+    """
+    code = CUDA_CODE.get(target.architecture or "", target.architecture)
+    vectors = target.cpu_vectors or CPU_VECTORS.get(code or "")
+    present = (target.family, *(vectors.features if vectors else ()))
+    names = (name for name, needed in _INSTRUCTIONS.items() if needed.issubset(present))
+    own = replace(target, architecture=code, sku=None).name
+    return next((name for name in (own, *names) if code and name in available), "")
 
 
 def model_for(target: Target) -> GainModel | None:
     """Return the shipped model for a target; None if there is none, or the target does not name a processor."""
-    vectors = target.architecture and (target.cpu_vectors or CPU_VECTORS.get(target.architecture))
-    for name, (backend, family, instructions) in _SHIPPED.items():
-        is_like = target.backend == backend and target.family == family
-        if is_like and vectors and instructions in vectors.features:
-            return _shipped(name)
-    return None
+    name = name_of_model(target, model_names())
+    return _shipped(name) if name else None
 
 
 @cache
-def _shipped(name: str) -> GainModel | None:
-    file = files("tuninglink").joinpath("shipped", "models", f"{name}.json")
-    return GainModel.load(file.read_bytes()) if file.is_file() else None
+def _shipped(name: str) -> GainModel:
+    return GainModel.load((_FOLDER / f"{name}.json").read_bytes())

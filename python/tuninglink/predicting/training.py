@@ -85,10 +85,8 @@ class Table:
         """
         chance = np.random.default_rng(_SEED)
         described: list[Mapping[str, float]] = []
-        gains: list[float] = []
-        weights: list[float] = []
-        problems: list[int] = []
-        are_over_default: list[bool] = []
+        gains, weights = list[float](), list[float]()
+        problems, are_over_default = list[int](), list[bool]()
         for number, one in enumerate(measured):
             candidates = (one.default, *one.candidates)
             own = np.clip([0.0, *one.gains], -MOST_GAIN, MOST_GAIN)
@@ -107,8 +105,7 @@ class Table:
                 are_over_default += [not other] * len(pair)
         names = sorted({name for row in described for name in row})
         rows = feature_table(described, names)
-        # What never differs tells nothing.
-        varied = (rows != rows[:1]).any(axis=0)
+        varied = (rows != rows[:1]).any(axis=0)  # what never differs tells nothing
         return cls(
             tuple(name for name, is_varied in zip(names, varied, strict=True) if is_varied),
             rows[:, varied],
@@ -162,7 +159,6 @@ def exported(regressor: Any) -> Trees:
 
 # --- Calibration ---------------------------------------------------------------------------------------------
 
-
 _FOLDS: Final = 10
 """The number of models that are trained for the calibration."""
 
@@ -204,10 +200,10 @@ def folds_of(measured: Sequence[MeasuredGains], table: Table) -> Iterator[Fold]:
     for fold in range(min(_FOLDS, len(groups))):
         left_out = frozenset(groups[fold::_FOLDS])
         out = [number for number, one in enumerate(measured) if one.group in left_out]
-        kept = ~table.of_problems(out)
-        if not kept.any():
+        inside = [one for one in measured if one.group not in left_out]
+        if not inside:
             continue
-        inside = [one for number, one in enumerate(measured) if number not in out]
+        kept = ~table.of_problems(out)
         model = GainModel(table.names, exported(fit(table, kept)), 0.0, forms_of(inside))
         selected = []
         for number in out:

@@ -14,9 +14,17 @@ import pytest
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import CPU_VECTORS, Target
-from tuninglink.predicting import GainModel, MeasuredGains, Provenance, Selection, model_for, train
+from tuninglink.predicting import (
+    GainModel,
+    MeasuredGains,
+    Provenance,
+    Selection,
+    model_for,
+    model_names,
+    train,
+)
 from tuninglink.predicting.candidate_features import prediction_features
-from tuninglink.predicting.model import feature_table, trees_of
+from tuninglink.predicting.model import feature_table, name_of_model, trees_of
 from tuninglink.predicting.training import Table, exported, fit, margin_of
 from tuninglink.tuning.candidates import Candidate, SearchProblem
 
@@ -219,3 +227,34 @@ def test_targets_without_a_model_have_none() -> None:
     vectors = CPU_VECTORS["znver4"]
     assert model_for(Target("llvm-cpu", "x86_64", "a CPU", cpu_vectors=vectors)) is not None
     assert model_for(Target("llvm-cpu", "x86_64", cpu_vectors=vectors)) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("sm_80", "sm_80"),
+        ("a100", "sm_80"),
+        ("h200", "sm_80"),  # its code is that for sm_80
+        ("sm_86", ""),  # has the intrinsics of sm_80, and less shared memory
+        ("l4", ""),
+        ("ampere", "sm_80"),
+        ("vulkan-sm_80", ""),
+        ("mi300x", "gfx942"),
+        ("vulkan-gfx942", ""),
+        ("znver4", "x86_64-avx512"),
+        ("haswell", "haswell"),
+        ("x86_64", ""),
+    ],
+)
+def test_a_model_is_for_an_architecture(target: str, name: str) -> None:
+    available = ["gfx942", "haswell", "sm_80", "x86_64-avx512"]
+    assert name_of_model(Target.parse(target), available) == name
+
+
+def test_the_shipped_models_load() -> None:
+    for name in model_names():
+        target = Target.parse(name.replace("x86_64-avx512", "znver4"))
+        model = model_for(target)
+        assert model is not None
+        assert model.forms
+        assert model_for(target) is model
