@@ -57,7 +57,7 @@ LIMITS: Final = {
     "scaffolding": (939, 31),
     "runner": (724, 28),
     "kernels": (1286, 64),
-    "predicting": (1420, 49),
+    "predicting": (1419, 49),
     "doctor": (244, 9),
     "cli": (5515, 199),
 }
