@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,9 @@ def test_descriptors_are_made_in_scratch_memory() -> None:
     kernel = made(problem, "sm_90a", **{**OPTIONS, "t": 1})
     assert kernel.scratch
     assert b".target sm_90a" in kernel.content
+    # The compiler packs buffers at multiples of 64 bytes. Descriptors are at those of 128.
+    loaded = rb"ld\.param\.b64 \t(%\w+), \[\w+_param_3\];\n\tadd\.s64 \t\1, \1, 127;\n\tand\.b64 \t\1, \1, -128;"
+    assert len(re.findall(loaded, kernel.content)) == kernel.content.count(b"_param_3];") > 0
     assert kernel.content in compiled(problem, kernel, product_program(33, 40, 72))
 
 

@@ -7,6 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from iree.compiler import ir as mlir
@@ -33,6 +34,10 @@ _CPUS: Final = {"x86_64": "x86_64", "aarch64": "arm_64", "riscv64": "riscv_64"}
 
 _DIGITS: Final = 8
 _HOPPER: Final = 90
+
+SCRATCH_ALIGNMENT: Final = 128
+"""The bytes that follow the scratch memory of all blocks, so that a kernel can align it for the descriptors of tensors:
+the compiler aligns buffers to 64 bytes."""
 
 
 def kernel_architecture(target: Target) -> str:
@@ -81,7 +86,7 @@ class BuiltKernel:
         grid: the numbers of blocks in three dimensions.
         threads: the number of threads of a block; 1 on a CPU.
         shared: the bytes of shared memory of a block.
-        scratch: the bytes of memory that each block needs besides.
+        scratch: the bytes of memory that each block needs besides; `SCRATCH_ALIGNMENT` more follow those of all blocks.
         format: the format of the object: `ptx`, `hsaco` for AMD GPUs, or `bc`, LLVM's bitcode, for a CPU.
     """
 
@@ -163,9 +168,9 @@ class KernelCall:
         inputs = [_buffer(operands[at]) for at in self.problem.taken]
         results = [self.problem.tensors()[-1]]
         if kernel.scratch:
-            blocks = kernel.grid[0] * kernel.grid[1] * kernel.grid[2]
+            size = prod(kernel.grid) * kernel.scratch + SCRATCH_ALIGNMENT
             byte = mlir.IntegerType.get_signless(8)
-            results.append(mlir.RankedTensorType.get([blocks * kernel.scratch], byte))
+            results.append(mlir.RankedTensorType.get([size], byte))
         if kernel.format == "bc":
             return self._dispatched(inputs, results)
         binding = "#hal.pipeline.binding<storage_buffer{}>"

@@ -9,7 +9,13 @@ from math import prod
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from tuninglink.kernels.kernel import BuiltKernel, Candidate, KernelError, KernelProvider
+from tuninglink.kernels.kernel import (
+    SCRATCH_ALIGNMENT,
+    BuiltKernel,
+    Candidate,
+    KernelError,
+    KernelProvider,
+)
 from tuninglink.kernels.problems import KernelProblem, ProductProblem, ScaledAttention
 from tuninglink.kernels.triton_sources import attention_source, product_source, splits, strides
 from tuninglink.mlir import error, note
@@ -45,6 +51,12 @@ _MOST_BATCHES: Final = 65_535
 
 _UNUSED: Final = 2
 """The parameters that Triton adds: two pointers to scratch memory."""
+
+_ALIGNED: Final = rb"\g<0>\n\tadd.s64 \t\1, \1, %d;\n\tand.b64 \t\1, \1, -%d;" % (
+    SCRATCH_ALIGNMENT - 1,
+    SCRATCH_ALIGNMENT,
+)
+"""A pointer to scratch memory that is loaded and aligned."""
 
 _ARGUMENT: Final = re.compile(r"      - \.\w+: .*\n(?:        \.\w+: .*\n)*")
 _HEADER: Final = re.compile(rb"(\.entry [\w$]+\()([^)]*)(\))")
@@ -162,7 +174,7 @@ class TritonProvider(KernelProvider):
         knobs.disable_line_info = True  # paths of the machine
         try:
             compiled = triton.compile(source, target=target, options=flags)
-            scratch = compiled.metadata.global_scratch_size
+            scratch = getattr(compiled.metadata, "global_scratch_size", 0)  # Triton 3.6 on AMD
             if is_amd:
                 content = _assembled(compiled.asm["amdgcn"], architecture)
             else:
@@ -229,7 +241,7 @@ def _capability(architecture: str) -> int | None:
 def _without_scratch(ptx: bytes, *, keeps: bool) -> bytes:
     """Return PTX without the last two parameters, pointers to scratch memory, or without the last one if it `keeps` the other.
 
-    Triton reads the second one only if it profiles.
+    Triton reads the second one only if it profiles. The first one is aligned where it is loaded.
     """
     match = _HEADER.search(ptx)
     assert match is not None, "Triton writes one entry"
@@ -241,7 +253,14 @@ def _without_scratch(ptx: bytes, *, keeps: bool) -> bytes:
             message = f"the kernel reads '{name.decode()}', scratch memory that it has not"
             raise KernelError(error(message))
     header = match[1] + b",".join(parameters[:-count]).rstrip() + b"\n" + match[3]
-    return ptx[: match.start()] + header + ptx[match.end() :]
+    body = ptx[match.end() :]
+    if keeps:
+        name = parameters[-_UNUSED].split()[-1]
+        loads = re.compile(rb"ld\.param\.\w+\s+(%%\w+), \[%b\];" % re.escape(name))
+        body, count = loads.subn(_ALIGNED, body)
+        if count != len(re.findall(rb"\b%b\b" % name, body)):
+            raise KernelError(error(f"the kernel reads '{name.decode()}' in another way"))
+    return ptx[: match.start()] + header + body
 
 
 def _assembled(assembly: str, architecture: str) -> bytes:

@@ -148,7 +148,7 @@ def test_the_function_calls_the_kernel_with_its_launch() -> None:
     grid = kernel.regions[0].blocks[0].operations[-1].operands
     assert [int(at.owner.attributes["value"].value) for at in grid] == [1, 2, 1]
     scratch = replace(KERNEL, scratch=256)
-    assert "tensor<512xi8>" in spec([KernelCall(ProductProblem(contraction(17, 8, 24)), scratch)])
+    assert "tensor<640xi8>" in spec([KernelCall(ProductProblem(contraction(17, 8, 24)), scratch)])
 
 
 def test_each_spelling_imports_the_executable_that_its_function_calls() -> None:
