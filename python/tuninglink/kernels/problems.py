@@ -10,6 +10,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -52,6 +53,11 @@ class ProductProblem(Spelled):
     def loop_sizes(self) -> Mapping[str, int]:
         """The sizes of the loops by letter."""
         return self.contraction.loop_sizes
+
+    @property
+    def work(self) -> int:
+        """The number of multiplications."""
+        return prod(self.loop_sizes.values())
 
     @cached_property
     def spellings(self) -> tuple[ProductProblem, ...]:
@@ -138,6 +144,13 @@ class ScaledAttention(Spelled):
     def loop_sizes(self) -> Mapping[str, int]:
         """The sizes of the loops by letter."""
         return self.attention.loop_sizes
+
+    @property
+    def work(self) -> int:
+        """The number of multiplications of its two products."""
+        sizes = self.loop_sizes
+        outer = prod(size for loop, size in sizes.items() if loop not in "nk")
+        return outer * (sizes["n"] + sizes["k"])
 
     @cached_property
     def spellings(self) -> tuple[ScaledAttention, ...]:

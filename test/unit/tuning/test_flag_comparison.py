@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tuninglink.devices import CallOutputs, DeviceDescription, Request, Rounds
+from tuninglink.devices import CallOutputs, DeviceDescription, DeviceError, Request, Rounds
+from tuninglink.errors import Diagnostic
+from tuninglink.mlir import error
 from tuninglink.programs import Failure, FailureKind, FunctionCall, ProgramCalls
 from tuninglink.tuning.deciding import (
     ConfidenceInterval,
@@ -810,9 +812,26 @@ def test_a_winner_stays_where_nothing_is_shown_of_a_set_without_losing_kernels()
 
     jobs = jobs_of("prefills fast")
     first = comparison(RecordedDevice()).run(jobs)
+    warnings = list[Diagnostic]()
+
+    def refined(device: object) -> FlagsResult:
+        return _refined(
+            *(Losing(), OPTIONS, comparison(device), first, jobs),
+            seconds=9.0,
+            report=warnings.append,
+        )
+
     for device in (RecordedDevice(), RoundsDevice(FailureKind.TIMEOUT)):
-        result = _refined(Losing(), OPTIONS, comparison(device), first, jobs, seconds=9.0)
+        result = refined(device)
         assert result.flags == ("--prefills fast",)
         assert not result.reason
         assert [*by_name(result)] == ["prefills fast", "fewer"]
         assert jobs[FlagSet("fewer", ("--no-such-flag",))].result().startswith("the compiler rej")
+
+    class Lost(RecordedDevice):
+        def program_outputs(self, *_: object) -> CallOutputs | Failure:
+            raise DeviceError(error("the device is gone"))
+
+    assert not warnings
+    assert refined(Lost()) == first
+    assert list(map(str, warnings)) == ["warning: 'fewer' is not compared: the device is gone"]

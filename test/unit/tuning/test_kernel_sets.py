@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, ClassVar
 from contraction_programs import contraction
 from kernel_specs import PTX
 
+from tuninglink.errors import Diagnostic
 from tuninglink.iree import Target
 from tuninglink.kernels import (
+    GROUP,
     BuiltKernel,
     Candidate,
     KernelCall,
     KernelProblem,
     KernelProvider,
     ProductProblem,
+    ScaledAttention,
+    kernel_providers,
 )
-from tuninglink.replacing import spec
+from tuninglink.replacing import Attention, spec
 from tuninglink.specs import load_spec
 from tuninglink.tuning.deciding import ConfidenceInterval, TuneOptions
 from tuninglink.tuning.flag_sets import ChosenKernel, FlagSet, KernelChoice, SetResult
@@ -24,8 +28,10 @@ from tuninglink.tuning.flag_sets.kernel_sets import KernelChooser, make_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import pytest
+
 
 HOPPER = Target.parse("h200")
 
@@ -114,7 +120,7 @@ class Lacking(Failing):
 
 def test_a_provider_that_fails_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "tuninglink.tuning.flag_sets.kernel_sets.kernel_providers", lambda: [Failing(), Lacking()]
+        "tuninglink.tuning.flag_sets.kernel_sets.kernel_providers", lambda _: [Failing(), Lacking()]
     )
     problem, seen = ProductProblem(contraction(16, 8, 24)), list[object]()
     with KernelChooser(TuneOptions(input="", flags=()), {problem: 1}, HOPPER, seen.append):
@@ -122,5 +128,72 @@ def test_a_provider_that_fails_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> 
     assert list(map(str, seen)) == [
         "warning: kernel provider 'failing' fails: KeyError: 'sm_90a'",
     ]
+    monkeypatch.setattr(
+        "tuninglink.tuning.flag_sets.kernel_sets.kernel_providers", lambda: [Failing()]
+    )
     made = make_kernel(Candidate("failing", problem, "sm_90a", ()))
     assert made == "kernel provider 'failing' fails: ZeroDivisionError: no tiles"
+
+
+def test_a_plug_in_that_cannot_be_used_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = tmp_path / "acme-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    points = ("a = acme:Missing", "b = json:JSONDecoder", "c = acme:Incomplete", "d = acme:Good")
+    (metadata / "entry_points.txt").write_text("\n".join((f"[{GROUP}]", *points)))
+    (tmp_path / "acme.py").write_text(
+        "from tuninglink.kernels import KernelProvider\n"
+        "class Incomplete(KernelProvider): pass\n"
+        "class Good(KernelProvider):\n"
+        "    name = 'good'\n"
+        "    def candidates(self, *_): return ()\n"
+        "    source = make = candidates\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    seen = list[Diagnostic]()
+    problem = ProductProblem(contraction(16, 8, 24))
+    options = TuneOptions(input="", flags=())
+    with KernelChooser(options, {problem: 1}, Target.parse("x86_64"), seen.append):
+        pass
+    start = "warning: skipping the kernels of plug-in '{}' of package 'acme' ({}), which cannot be used: "
+    assert [str(warning).partition("used: ")[0] + "used: " for warning in seen] == [
+        start.format("a", "acme:Missing"),
+        start.format("b", "json:JSONDecoder"),
+        start.format("c", "acme:Incomplete"),
+    ]
+    assert [note.message for note in seen[0].notes] == [
+        "install what it needs, or uninstall the package"
+    ]
+    assert [provider.name for provider in kernel_providers()] == ["triton", "good"]
+
+
+def test_problems_get_kernels_by_their_multiplications(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Attention multiplies for queries and keys, and for keys and values: not for all loops together.
+    attention = ScaledAttention(
+        Attention(
+            ("amk", "ajk", "ajn", "", "amn"),
+            ("f16", "f16", "f16", "f32", "f16"),
+            "amnkj",
+            (12, 384, 64, 64, 384),
+        ),
+        0.125,
+    )
+    product = ProductProblem(contraction(384, 768, 768))
+    assert attention.work == 2 * 12 * 384 * 384 * 64
+    assert product.work == 384 * 768 * 768 == attention.work
+    asked = list[KernelProblem]()
+
+    class Asked(Lacking):
+        def candidates(self, problem: KernelProblem, architecture: str) -> Sequence[Candidate]:  # noqa: ARG002
+            asked.append(problem)
+            return ()
+
+    monkeypatch.setattr(
+        "tuninglink.tuning.flag_sets.kernel_sets.kernel_providers", lambda _: [Asked()]
+    )
+    small = ProductProblem(contraction(384, 768, 14))
+    problems: dict[KernelProblem, int] = {small: 1, attention: 1, product: 2}
+    with KernelChooser(TuneOptions(input="", flags=()), problems, HOPPER, lambda _: None):
+        assert asked == [product, attention]

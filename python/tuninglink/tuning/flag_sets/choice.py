@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -24,6 +24,7 @@ from tuninglink.devices import (
     foreign_family,
     opened_device,
 )
+from tuninglink.errors import Diagnostic, Severity
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir import error
 from tuninglink.tuning.candidates import Compiled
@@ -55,7 +56,6 @@ from tuninglink.workers import finished
 
 if TYPE_CHECKING:
     from tuninglink.devices import DeviceDescription, Timeline
-    from tuninglink.errors import Diagnostic
     from tuninglink.programs import (
         DispatchedProgram,
         Failure,
@@ -471,7 +471,9 @@ def _compare(
             comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
             awaited = partial(compiler.awaited, jobs)
             result = comparison.run(jobs, awaited, 0.0 if is_local else latest)
-            result = _refined(kernels, options, comparison, result, jobs, seconds=seconds)
+            result = _refined(
+                kernels, options, comparison, result, jobs, seconds=seconds, report=listener.noticed
+            )
     except DeviceError as failure:
         return unable(failure.diagnostics[0].message)
     # Other devices are measured while sets compile on.
@@ -510,8 +512,12 @@ def _refined(
     jobs: dict[FlagSet, Job],
     *,
     seconds: float,
+    report: Callable[[Diagnostic], object],
 ) -> FlagsResult:
-    """Compare the set without several kernels that lose with the best one, and return the result for all sets."""
+    """Compare the set without several kernels that lose with the best one, and return the result for all sets.
+
+    If the device fails, that is a warning, and the result stays.
+    """
     for another in kernels.refined(result.results):
         best = result.best.flag_set if result.best is not None else DEFAULT
         deadline = time.monotonic() + seconds
@@ -520,7 +526,12 @@ def _refined(
             wait([jobs[another]], _COMPILING * seconds)
             compared = {own: jobs[own] for own in dict.fromkeys((DEFAULT, best, another))}
             now = time.monotonic()
-            again = replace(comparison, deadline=deadline, compiled_by=now).run(compared)
+            try:
+                again = replace(comparison, deadline=deadline, compiled_by=now).run(compared)
+            except DeviceError as failure:
+                message = f"'{another.name}' is not compared: {failure.diagnostics[0].message}"
+                report(Diagnostic(Severity.WARNING, message))
+                return result
         first = result
         if again.best is None or again.reason:  # it shows nothing new
             first, again = again, result

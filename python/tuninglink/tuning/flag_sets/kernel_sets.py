@@ -12,7 +12,6 @@ import time
 from concurrent.futures import CancelledError, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from math import prod
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import Phase
@@ -113,12 +112,12 @@ class KernelChooser(ExitStack):
         self._pool = Pool(jobs, os.nice, (_NICENESS,))
         self.callback(self._pool.close)
         # The problems with the most work, and the candidates of the providers in turn.
-        work = {one: float(prod(one.loop_sizes.values())) * n for one, n in problems.items()}
+        work = {problem: float(problem.work) * count for problem, count in problems.items()}
         least = _LEAST_SHARE * sum(work.values())
         heaviest = sorted(work, key=lambda problem: -work[problem])[:_MOST_PROBLEMS]
         self._work = {problem: work[problem] for problem in heaviest if work[problem] >= least}
         self._making: dict[KernelProblem, list[tuple[Candidate, Future[BuiltKernel | str]]]] = {}
-        providers, architecture = kernel_providers(), kernel_architecture(target)
+        providers, architecture = kernel_providers(report), kernel_architecture(target)
         for problem in self._work:
             offers: list[Sequence[Candidate]] = []
             for provider in providers:
