@@ -198,6 +198,7 @@ def main() -> None:
         "--models", type=Path, help="the models of `train --folds`, whose best are tried"
     )
     step.add_argument("--stage", type=int, default=1, help="another number measures all again")
+    step.add_argument("--held-out", nargs="+", default=HELD_OUT, metavar="MODEL")
     step.add_argument("--until", type=float, help=argparse.SUPPRESS)
     step.add_argument("--number", type=int, help=argparse.SUPPRESS)
     step.set_defaults(run=campaign)

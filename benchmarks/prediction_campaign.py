@@ -7,12 +7,13 @@ import json
 import os
 import pickle
 import random
+import re
 import subprocess
 import sys
 import time
 import traceback
 from collections import deque
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -20,7 +21,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from tuninglink.compiler import set_up_command_line
+from tuninglink.compiler import executable_target, set_up_command_line
 from tuninglink.devices import (
     LOCAL_DRIVERS,
     BestTime,
@@ -32,6 +33,8 @@ from tuninglink.devices import (
     screen,
 )
 from tuninglink.errors import counted
+from tuninglink.iree import Target
+from tuninglink.mlir import thread_context
 from tuninglink.predicting import GainModel
 from tuninglink.predicting.predictions import climb
 from tuninglink.programs import Failure, read_program
@@ -53,7 +56,7 @@ from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from tuninglink.programs import Benchmark, TuningTask
     from tuninglink.tuning.candidates import Candidate, PreparedTask, SearchProblem
@@ -111,11 +114,93 @@ WORDS: Final = {
         "arg_compare 128x2000 f32",
     ),
 }
-"""Problems in words, by the name of the model as which they count."""
+"""Problems in words for CPUs, by the name of the model as which they count."""
+
+WORDS_ON_GPU: Final = {
+    "products": (
+        "matmul 2048x1280x5120 f16",
+        "matmul 1024x4096x1024 f16 transpose_b",
+        "matmul 512x512x2048 f16 transpose_a",
+        "matmul 300x1000x700 f16",
+        "matmul 1000x4000x250 f16 transpose_b",
+        "matmul 1x4096x4096 f16 transpose_b",
+        "matmul 8x5120x2560 f16 transpose_b",
+        "matmul 64x3072x768 f16",
+        "matmul 4096x64x1024 f16",
+        "batch_matmul 16x512x512x64 f16 transpose_b",
+        "batch_matmul 24x333x64x333 f16",
+        "batch_matmul 64x128x256x128 f16",
+        "matmul 1536x2048x1024 bf16 transpose_b",
+        "matmul 200x900x1300 bf16",
+        "matmul 4x4096x2048 bf16 transpose_b",
+    ),
+    "quantized": (
+        "matmul 1024x2048x1024 i8 transpose_b",
+        "matmul 512x1280x2560 i8",
+        "matmul 8x4096x4096 i8 transpose_b",
+        "matmul 1x8192x2048 i8 transpose_b",
+        "matmul 333x1000x777 i8",
+        "batch_matmul 16x256x256x128 i8",
+        "conv 8x128x28x28 128x3x3 i8 padding=1",
+        "conv 8x256x14x14 512x1x1 i8",
+    ),
+    "grouped": (
+        "conv 8x64x56x56 64x3x3 f16 padding=1 groups=8",
+        "conv 8x96x28x28 96x3x3 f16 padding=1 groups=3",
+        "conv 8x48x64x64 96x3x3 f16 padding=1 stride=2 groups=4",
+        "conv 4x120x40x40 120x3x3 f16 padding=1 groups=5",
+        "conv 4x160x32x32 160x5x5 f16 padding=2 groups=10",
+        "conv 8x256x16x16 256x3x3 f16 padding=1 groups=32",
+        "conv 8x144x56x56 144x3x3 f16 padding=1 groups=144",
+        "conv 4x192x64x64 192x7x7 f16 padding=3 groups=192",
+    ),
+    "convolutions": (
+        "conv 8x64x56x56 64x3x3 f16 padding=1",
+        "conv 4x128x60x60 256x3x3 f16 stride=2 padding=1",
+        "conv 8x3x160x160 64x7x7 f16 stride=2 padding=3",
+        "conv 2x320x64x64 320x3x3 f16 padding=1",
+        "conv 8x384x20x20 96x1x1 f16",
+        "conv 4x100x50x50 70x3x3 f16 padding=1",
+        "conv 8x128x28x28 128x3x3 f16 padding=1 layout=nhwc_fhwc",
+        "conv 4x256x32x32 256x3x3 f16 padding=1 layout=nhwc_hwcf",
+        "conv 4x128x30x30 128x3x3 bf16 padding=1",
+    ),
+    "kernels": (
+        "softmax 4096x1000 f16",
+        "softmax 12000x257 f32",
+        "layer_norm 4096x1280 f16 affine",
+        "rms_norm 2048x4096 f16 affine",
+        "transpose 4096x2500 f16",
+        "add 4096x4100 f16",
+        "max_pool 8x64x112x112 3x3 f16 stride=2 padding=1",
+        "attention 16x512x512x64 f16",
+        "attention 24x300x300x80 f16",
+        "attention 32x128x1024x128 f16",
+        "attention 8x1024x1024x64 bf16",
+        "arg_compare 4096x8000 f16",
+    ),
+    "singles": (
+        "matmul 512x768x768 f32",
+        "matmul 300x1000x500 f32 transpose_b",
+        "matmul 1x4096x2048 f32 transpose_b",
+        "matmul 16x2048x2048 f32",
+        "batch_matmul 12x256x256x64 f32 transpose_b",
+        "conv 4x64x56x56 64x3x3 f32 padding=1",
+        "conv 4x256x14x14 512x1x1 f32",
+        "conv 8x96x28x28 96x3x3 f32 padding=1 groups=96",
+        "layer_norm 4096x768 f32 affine",
+        "attention 12x256x256x64 f32",
+    ),
+}
+"""Problems in words for GPUs, by the name of the model as which they count."""
+
+_THERMOMETER: Final = "matmul 128x768x768 f32"
+_THERMOMETER_ON_GPU: Final = "matmul 1024x2048x1024 f16"
 
 _FASTEST_US: Final = 8.0
 _FASTEST_ON_GPU_US: Final = 4.0
 _SLOWEST_US: Final = 25_000.0
+_SLOWEST_ON_GPU_US: Final = 6_000.0
 """Dispatches outside of these times are left out."""
 
 TRIALS: Final = 44
@@ -125,14 +210,15 @@ _COMPILE_SECONDS: Final = 10.0
 # --- Programs and their dispatches ---------------------------------------------------------------------------
 
 
-def write_programs(place: Path) -> None:
+def write_programs(place: Path, *, for_gpu: bool) -> None:
     """Write the programs that need no framework."""
-    for name, words in WORDS.items():
+    for name, words in (WORDS_ON_GPU if for_gpu else WORDS).items():
         (place / f"{name}.mlir").write_text(program_of(map(read_words, words)))
     for name in EXAMPLES:
         content = (HERE.parent / "examples" / f"{name}.mlir").read_text()
         (place / f"example_{name}.mlir").write_text(content)
-    (place / "thermometer.mlir").write_text(program_of([read_words("matmul 128x768x768 f32")]))
+    thermometer = _THERMOMETER_ON_GPU if for_gpu else _THERMOMETER
+    (place / "thermometer.mlir").write_text(program_of([read_words(thermometer)]))
 
 
 def read_tasks(program: str, flags: tuple[str, ...], output: str) -> int:
@@ -156,7 +242,8 @@ def collect(
     (directory / "tasks").mkdir(parents=True, exist_ok=True)
     place = directory / "programs"
     place.mkdir(exist_ok=True)
-    write_programs(place)
+    target = Target.from_attribute(executable_target(flags, thread_context()))
+    write_programs(place, for_gpu=target.backend != "llvm-cpu")
     # Two processes export, those that are held out first.
     names = (*HELD_OUT, *MODELS)
     script = HERE / "prediction_models.py"
@@ -189,22 +276,31 @@ def model_of(path: Path) -> str:
     return "examples" if path.stem.startswith("example_") else path.stem
 
 
-def all_tasks(directory: Path) -> list[tuple[str, TuningTask]]:
-    """Return the distinct dispatches with their models, from all models in turn, those that are held out first."""
+def all_tasks(directory: Path, held_out: Collection[str]) -> list[tuple[str, TuningTask]]:
+    """Return the distinct dispatches with their models, in random order from all models in turn.
+
+    A dispatch of several models belongs to one that is held out, if there is any.
+    """
     by_model: dict[str, list[TuningTask]] = {}
     for path in sorted((directory / "tasks").glob("*.pickle")):
         if path.stem != "thermometer":
             tasks = pickle.loads(path.read_bytes())
             by_model.setdefault(model_of(path), []).extend(tasks)
-    held_out = [(name, task) for name in HELD_OUT for task in by_model.pop(name, ())]
-    columns = [[(name, task) for task in tasks] for name, tasks in by_model.items()]
-    others = [pair for row in zip_longest(*columns) for pair in row if pair is not None]
+    for tasks in by_model.values():
+        random.Random(0).shuffle(tasks)
+
+    def in_turn(names: Iterable[str]) -> Iterator[tuple[str, TuningTask]]:
+        columns = [[(name, task) for task in by_model[name]] for name in names]
+        return (pair for row in zip_longest(*columns) for pair in row if pair is not None)
+
+    judges = [name for name in by_model if name in held_out]
+    others = [name for name in by_model if name not in held_out]
     distinct: dict[str, tuple[str, TuningTask]] = {}
-    for name, task in (*held_out, *others):
+    for name, task in (*in_turn(judges), *in_turn(others)):
         if not task.is_dynamic:
             distinct.setdefault(task.key, (name, task))
-    mine = [pair for pair in distinct.values() if pair[0] not in HELD_OUT]
-    theirs = [pair for pair in distinct.values() if pair[0] in HELD_OUT]
+    mine = [pair for pair in distinct.values() if pair[0] not in held_out]
+    theirs = [pair for pair in distinct.values() if pair[0] in held_out]
     # One in four is held out, so that a campaign which ends early has both.
     mixed = chain.from_iterable(zip_longest(theirs, mine[::3], mine[1::3], mine[2::3]))
     return [pair for pair in mixed if pair is not None]
@@ -360,6 +456,7 @@ class Campaign:
     deadline: float
     models: Mapping[str, GainModel]
     stage: int
+    held_out: Collection[str]
     seconds: dict[str, float] = field(default_factory=dict)
 
     def run(self, number: int) -> None:
@@ -370,7 +467,7 @@ class Campaign:
         while time.time() < self.deadline:
             # `collect` may still write some.
             if (written := len(list(place.glob("*.pickle")))) != read:
-                read, left = written, deque(all_tasks(self.directory))
+                read, left = written, deque(all_tasks(self.directory, self.held_out))
             if not left:
                 return
             name, task = left.popleft()
@@ -406,7 +503,15 @@ class Campaign:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        with locked(self.directory / "device.lock"):
+        name = re.sub(r"\W+", "-", self.device.description.uri)
+        with locked(self.directory / f"{name}.lock"):
+            yield
+
+    @contextmanager
+    def _turn_on_cpu(self) -> Iterator[None]:
+        """Take a turn at a CPU only: to load a module or to compare outputs hardly disturbs a GPU, and takes longer."""
+        is_local = driver_of(self.device.description.uri) in LOCAL_DRIVERS
+        with self._turn() if is_local else nullcontext():
             yield
 
     def _thermometer(self) -> Benchmark:
@@ -424,6 +529,9 @@ class Campaign:
         if isinstance(compiled, Failure):
             return f"the default does not compile: {compiled.message[:200]}"
         default = task.benchmark(compiled.image)
+        if driver_of(description.uri) not in LOCAL_DRIVERS:
+            # It is compiled by the driver, and its inputs and outputs are kept.
+            self.device.compare(default, default, 1)
         with self._turn():
             timing = self.device.measure(default, 0.06)
         if isinstance(timing, Failure):
@@ -431,7 +539,8 @@ class Campaign:
         default_us = timing.least
         is_local = description.is_local
         fastest_us = _FASTEST_US if is_local else _FASTEST_ON_GPU_US
-        if not fastest_us <= default_us <= _SLOWEST_US:
+        slowest_us = _SLOWEST_US if is_local else _SLOWEST_ON_GPU_US
+        if not fastest_us <= default_us <= slowest_us:
             return f"left out: {default_us:.1f} us"
         self.seconds.clear()
         with self._timed("preparation"):
@@ -526,8 +635,9 @@ class Campaign:
             self.device.ask(Request(Measurer.load, (outcome.image,)))
         with self._turn():
             measured = screen(self.device, outcome, best)
-            if isinstance(measured, Failure):
-                return TrialResult(candidate, None, measured, now)
+        if isinstance(measured, Failure):
+            return TrialResult(candidate, None, measured, now)
+        with self._turn_on_cpu():
             failure = self.device.compare(outcome, default, reduction) if checks else None
         if failure is not None:
             return TrialResult(candidate, None, failure, now)
@@ -591,4 +701,4 @@ def campaign(arguments: argparse.Namespace) -> None:
         device = opened.enter_context(PinnedDevice(arguments.device, (), timing, 8.0))
         own = (directory, arguments.flags, device, compiler, arguments.trials, arguments.until)
         models = read_folds(arguments.models) if arguments.models else {}
-        Campaign(*own, models, arguments.stage).run(arguments.number)
+        Campaign(*own, models, arguments.stage, arguments.held_out).run(arguments.number)
