@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.devices import (
     DeviceDescription,
@@ -35,8 +35,9 @@ from tuninglink.programs import (
     read_program,
     reason_of,
 )
-from tuninglink.solver import Limits
+from tuninglink.solver import CountAnswer, Limits
 from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection, check_selection
+from tuninglink.spaces.model import Space
 from tuninglink.specs import (
     PREPROCESSING_FLAG,
     DefaultLibrary,
@@ -48,6 +49,7 @@ from tuninglink.specs import (
 from tuninglink.tuning.candidates import (
     Candidate,
     CandidateCompiler,
+    CandidateSpaces,
     Compiled,
     NotTunableError,
     Outcome,
@@ -73,11 +75,6 @@ from tuninglink.tuning.retuning import target_of
 from tuninglink.tuning.scheduling import TuningContext, estimated_work, task_cost
 from tuninglink.tuning.search import MOST_CANDIDATES, begin_loading, fastest_first
 from tuninglink.tuning.tuner import Tuner
-
-if TYPE_CHECKING:
-    from tuninglink.solver import CountAnswer
-    from tuninglink.spaces.model import Space
-    from tuninglink.tuning.candidates import CandidateSpaces
 
 
 @dataclass(frozen=True)

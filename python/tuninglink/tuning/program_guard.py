@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.programs import DispatchedProgram, Failure
+from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.deciding import (
     FEWEST_MODEL_ROUNDS,
     Account,
@@ -25,14 +28,7 @@ from tuninglink.tuning.deciding import (
     program_compile_seconds,
 )
 from tuninglink.tuning.references import ProgramReference
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from tuninglink.programs import DispatchedProgram, Failure
-    from tuninglink.tuning.candidates import Compiled
-    from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
-
+from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 
 _REFERENCE_SECONDS: Final = 6.0
 """The time reserved for the reference, in seconds."""

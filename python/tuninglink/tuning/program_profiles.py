@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.compiler import CompileOptions, Compiler, OutputFormat, Phase, SpecChoice
 from tuninglink.devices import (
@@ -52,6 +52,7 @@ from tuninglink.programs import (
     DispatchedProgram,
     Failure,
     Omission,
+    ProgramCalls,
     TuningTask,
     program_calls,
     read_program,
@@ -59,9 +60,6 @@ from tuninglink.programs import (
 )
 from tuninglink.tuning.processor_peaks import peaks_of_processor
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
-
-if TYPE_CHECKING:
-    from tuninglink.programs import ProgramCalls
 
 
 def weighed(program: DispatchedProgram, profile: Profile) -> DispatchedProgram:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from tuninglink.compiler import executable_target, session_flags
 from tuninglink.emission import write_spec
@@ -51,6 +51,7 @@ from tuninglink.tuning.candidates import (
 from tuninglink.tuning.deciding import (
     FAILING_DEFAULT,
     WRONG_DEFAULT,
+    Budget,
     Decision,
     MeasuredTask,
     TaskOutcome,
@@ -58,11 +59,7 @@ from tuninglink.tuning.deciding import (
     TrialResult,
     measure_default,
 )
-from tuninglink.tuning.scheduling import compare_candidate, tune_task
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.deciding import Budget
-    from tuninglink.tuning.scheduling import TuningContext
+from tuninglink.tuning.scheduling import TuningContext, compare_candidate, tune_task
 
 
 class Standing(Enum):

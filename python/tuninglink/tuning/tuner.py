@@ -9,18 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.devices import Stage, weighted_mean
 from tuninglink.emission import write_spec
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.mlir import error, note
 from tuninglink.programs import (
+    Benchmark,
     DispatchedProgram,
     Failure,
     FatalError,
     NothingToTuneError,
     Omission,
+    OutputComparison,
     TuningTask,
     box_above,
     boxes_around,
@@ -30,7 +32,13 @@ from tuninglink.programs import (
 )
 from tuninglink.spaces import ProviderRegistry, SpaceSelection, check_selection
 from tuninglink.specs import FLAGS, Spec, load_spec
-from tuninglink.tuning.candidates import DrawingProcesses, NotTunableError, PreparedTask, prepare
+from tuninglink.tuning.candidates import (
+    Compiled,
+    DrawingProcesses,
+    NotTunableError,
+    PreparedTask,
+    prepare,
+)
 from tuninglink.tuning.deciding import (
     Account,
     Budget,
@@ -50,15 +58,10 @@ from tuninglink.tuning.deciding import (
 )
 from tuninglink.tuning.flag_sets import CHANNELS_LAST
 from tuninglink.tuning.program_guard import ProgramGuard
-from tuninglink.tuning.scheduling import Scheduler, tune_task
+from tuninglink.tuning.scheduling import DefaultQueue, Scheduler, TuningContext, tune_task
 from tuninglink.tuning.search import FIRST_CANDIDATES
 
-if TYPE_CHECKING:
-    from tuninglink.programs import Benchmark, OutputComparison
-    from tuninglink.tuning.candidates import Compiled
-    from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
-
-    Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
+Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
 
 
 _RANGES: Final = 0.4

@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tuninglink.arguments import several
+from tuninglink.arguments import Content, several
 from tuninglink.compiler import Phase, SavedProgram, compiler_run, program_path, read_options
 from tuninglink.devices import (
+    Device,
     Devices,
+    DispatchTrace,
     MeasurementError,
     Measurer,
     Request,
     Settings,
+    TracedTensor,
     default_device,
 )
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import temporary_directory
-from tuninglink.iree import GivenSizes
-from tuninglink.mlir import error
+from tuninglink.iree import GivenSizes, Target
+from tuninglink.mlir import DiagnosticSink, error
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
 from tuninglink.programs import (
     ALL_CALLS,
     CallOptions,
+    CompiledProgram,
     Correctness,
     DispatchedProgram,
     Failure,
@@ -42,8 +49,8 @@ from tuninglink.programs import (
     read_program,
     reason_of,
 )
-from tuninglink.specs import link_specs, load_spec, load_specs
-from tuninglink.tuning.candidates import CandidateCompiler, prepare_worker
+from tuninglink.specs import Spec, SpecSource, link_specs, load_spec, load_specs
+from tuninglink.tuning.candidates import CandidateCompiler, Compiled, prepare_worker
 from tuninglink.tuning.deciding import (
     ModelRunError,
     ModelRuns,
@@ -66,20 +73,6 @@ from tuninglink.tuning.references import (
     sums_of,
 )
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
-
-if TYPE_CHECKING:
-    import os
-    from concurrent.futures import Future
-
-    from numpy.typing import NDArray
-
-    from tuninglink.arguments import Content
-    from tuninglink.devices import Device, DispatchTrace, TracedTensor
-    from tuninglink.iree import Target
-    from tuninglink.mlir import DiagnosticSink
-    from tuninglink.programs import CompiledProgram
-    from tuninglink.specs import Spec, SpecSource
-    from tuninglink.tuning.candidates import Compiled
 
 
 @dataclass(frozen=True)

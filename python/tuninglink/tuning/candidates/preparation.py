@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import cycle
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from iree.compiler import ir as mlir
 
@@ -23,8 +24,9 @@ from tuninglink.emission import (
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import OpKind, StructuredOp, find_root_ops
 from tuninglink.mlir import collect, names, thread_context
+from tuninglink.programs import TuningTask
 from tuninglink.spaces import EVERYTHING, ProviderRegistry, SpaceSelection
-from tuninglink.spaces.model import Workload, read_workload
+from tuninglink.spaces.model import Configuration, Workload, read_workload
 from tuninglink.specs import Spec, load_spec
 from tuninglink.tuning.candidates.candidate_spaces import (
     Candidate,
@@ -40,12 +42,6 @@ from tuninglink.tuning.candidates.compilation import (
     prepare_worker,
 )
 from tuninglink.workers import Pool, do_nothing, processor_count
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from tuninglink.programs import TuningTask
-    from tuninglink.spaces.model import Configuration
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,15 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.predicting import MeasuredGains
-from tuninglink.tuning.candidates import distance
+from tuninglink.tuning.candidates import Candidate, distance
 from tuninglink.tuning.database.database import RACE, SCREEN, Trial, grouped_trials
 from tuninglink.tuning.database.exchange import problem_of_program, recorded_candidate
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.candidates import Candidate
 
 _FEWEST: Final = 8
 """Problems with fewer candidates show little."""

@@ -13,15 +13,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tuninglink.comparing import LEAST_CHANGE, ChangeKind, Estimate, time_change
 from tuninglink.errors import TuninglinkError
 from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, plain, written
 from tuninglink.predicting import features
+from tuninglink.tuning.candidates import SearchProblem
 from tuninglink.tuning.database.database import (
     RIGHT,
     Trial,
@@ -32,13 +34,8 @@ from tuninglink.tuning.database.database import (
 from tuninglink.tuning.database.exchange import problem_of_program, recorded_candidate
 from tuninglink.tuning.deciding import interval
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tuninglink.tuning.candidates import SearchProblem
-
-    Table = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
+Table = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

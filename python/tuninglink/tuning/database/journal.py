@@ -8,19 +8,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from itertools import chain, pairwise, zip_longest
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.devices import Caches
+from tuninglink.compiler import Phase
+from tuninglink.devices import Caches, DeviceDescription
 from tuninglink.errors import TuninglinkError
+from tuninglink.explaining import DispatchReport
 from tuninglink.mlir import thread_context
 from tuninglink.programs import (
     Correctness,
     Failure,
     FailureKind,
     OutputVerdict,
+    TuningTask,
     read_program,
 )
 from tuninglink.tuning.candidates import (
@@ -28,6 +31,7 @@ from tuninglink.tuning.candidates import (
     CandidateOrigin,
     CandidateSpaces,
     SearchProblem,
+    TunableTask,
     distance,
     operand_bytes,
 )
@@ -42,19 +46,11 @@ from tuninglink.tuning.database.database import (
     Trial,
 )
 from tuninglink.tuning.database.exchange import problem_of_program, recorded_candidate
-from tuninglink.tuning.deciding import BLOCKS, TrialResult
+from tuninglink.tuning.deciding import BLOCKS, RaceResult, TrialResult, TuningSettings
 from tuninglink.tuning.search import MeasuredProblem
 
-if TYPE_CHECKING:
-    from tuninglink.compiler import Phase
-    from tuninglink.devices import DeviceDescription
-    from tuninglink.explaining import DispatchReport
-    from tuninglink.programs import TuningTask
-    from tuninglink.tuning.candidates import TunableTask
-    from tuninglink.tuning.deciding import RaceResult, TuningSettings
-
-    Times = Mapping[tuple[str, str, str], float]
-    """Microseconds by translation_info, lowering_config and decomposition_config."""
+Times = Mapping[tuple[str, str, str], float]
+"""Microseconds by translation_info, lowering_config and decomposition_config."""
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tuninglink.tuning.deciding.defaults import MeasuredTask
 from tuninglink.tuning.deciding.race import Contestant, RaceRules, race_seconds
 from tuninglink.tuning.deciding.task_result import SIZE_ROUNDS, SIZE_SECONDS
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.deciding.defaults import MeasuredTask
 
 
 class Budget:

@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
 from tuninglink.programs import OutputComparison
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 
 _RESAMPLES: Final = 2000
 _FEWEST_RESAMPLES: Final = 500

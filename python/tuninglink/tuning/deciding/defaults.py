@@ -11,28 +11,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.devices import Outputs, difference, repetition
+from tuninglink.devices import Device, DeviceSet, Outputs, difference, repetition
+from tuninglink.iree import DispatchCost
 from tuninglink.programs import (
+    Benchmark,
     Correctness,
     Failure,
     FailureKind,
     FatalError,
     OutputVerdict,
+    TuningTask,
     reason_of,
 )
+from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.deciding.tune_options import Numerics
-from tuninglink.tuning.references import Reference
+from tuninglink.tuning.references import Reference, References
 from tuninglink.workers import finished
-
-if TYPE_CHECKING:
-    from tuninglink.devices import Device, DeviceSet
-    from tuninglink.iree import DispatchCost
-    from tuninglink.programs import Benchmark, TuningTask
-    from tuninglink.tuning.candidates import Compiled
-    from tuninglink.tuning.references import References
-
 
 SMALL: Final = 0.03
 """The share of the program's time below which a task is small."""

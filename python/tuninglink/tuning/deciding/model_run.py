@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import NDArray
 
-from tuninglink.devices import COMPILING_DRIVERS, FEWEST_ROUNDS
+from tuninglink.devices import COMPILING_DRIVERS, FEWEST_ROUNDS, AheadLoader, Device
 from tuninglink.plain_data import FLAT
 from tuninglink.programs import (
     PLAIN_INTEGERS,
     Correctness,
+    DispatchedProgram,
     Failure,
+    FunctionCall,
     OutputComparison,
     OutputVerdict,
+    ProgramCalls,
+    TuningTask,
     element_type,
 )
+from tuninglink.tuning.candidates import CandidateCompiler, Compiled
 from tuninglink.tuning.deciding.decisions import (
     ConfidenceInterval,
     FunctionComparison,
@@ -35,23 +41,9 @@ from tuninglink.tuning.deciding.tune_options import Numerics
 from tuninglink.tuning.references import narrow_sums
 from tuninglink.workers import finished
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from tuninglink.devices import AheadLoader, Device
-    from tuninglink.programs import (
-        DispatchedProgram,
-        FunctionCall,
-        ProgramCalls,
-        TuningTask,
-    )
-    from tuninglink.tuning.candidates import CandidateCompiler, Compiled
-
-    Arrays = Sequence[NDArray[Any]]
-    FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
-    CollectedOutputs = dict[str, tuple[NDArray[Any], ...]]
+Arrays = Sequence[NDArray[Any]]
+FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
+CollectedOutputs = dict[str, tuple[NDArray[Any], ...]]
 
 
 _WIDE_BYTES: Final = 4

@@ -6,12 +6,21 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tuninglink.devices import FEWEST_ROUNDS, SAMPLE_SECONDS, Stage, Timeline
-from tuninglink.programs import Failure
+from tuninglink.devices import (
+    FEWEST_ROUNDS,
+    SAMPLE_SECONDS,
+    Device,
+    Rounds,
+    Stage,
+    Timeline,
+    Timing,
+)
+from tuninglink.programs import Benchmark, Failure
 from tuninglink.tuning.deciding.decisions import (
     ConfidenceInterval,
     Decision,
@@ -21,14 +30,7 @@ from tuninglink.tuning.deciding.decisions import (
     undisturbed_speedup,
     undisturbed_us,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tuninglink.devices import Device, Rounds, Timing
-    from tuninglink.programs import Benchmark
-    from tuninglink.tuning.deciding.task_result import TrialResult
-
+from tuninglink.tuning.deciding.task_result import TrialResult
 
 _NARROW: Final = 0.03
 """The width of an interval that is narrow enough, of programs under sets of flags relative to the speedup."""

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.devices import Device, DeviceDescription, Stage, Timing, UsedTime
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree import Spills
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import FLAT
 from tuninglink.programs import (
     WRONG_RESULTS,
+    Benchmark,
     Correctness,
     Failure,
     FailureKind,
+    Omission,
     OutputComparison,
     OutputVerdict,
+    SizedFunction,
+    TuningTask,
 )
+from tuninglink.tuning.candidates import Candidate, CandidateCompiler, Compiled
 from tuninglink.tuning.deciding.decisions import (
     ConfidenceInterval,
     Decision,
@@ -29,13 +37,7 @@ from tuninglink.tuning.deciding.decisions import (
 )
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from tuninglink.devices import Device, DeviceDescription, Stage, Timing, UsedTime
-    from tuninglink.iree import Spills
-    from tuninglink.programs import Benchmark, Omission, SizedFunction, TuningTask
-    from tuninglink.tuning.candidates import Candidate, CandidateCompiler, Compiled, TunableTask
-
+    from tuninglink.tuning.candidates import TunableTask  # which loads all spaces
 
 WRONG_DEFAULT: Final = "the default's result is wrong"
 FAILING_DEFAULT: Final = "the compiler's own choice fails"

@@ -9,15 +9,17 @@ from concurrent.futures import wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.devices import (
     COMPILING_DRIVERS,
     LOCAL_DRIVERS,
     AheadLoader,
+    DeviceDescription,
     DeviceError,
     OpenedDevice,
     Settings,
+    Timeline,
     backend_of,
     default_device,
     driver_of,
@@ -27,11 +29,23 @@ from tuninglink.devices import (
 from tuninglink.errors import Diagnostic, Severity
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir import error
-from tuninglink.tuning.candidates import Compiled
+from tuninglink.programs import (
+    DispatchedProgram,
+    Failure,
+    Omission,
+    OutputVerdict,
+    TuningTask,
+)
+from tuninglink.tuning.candidates import Compiled, TunableTask
 from tuninglink.tuning.deciding import (
+    Budget,
     ConfidenceInterval,
+    ModelVerdict,
     OutputJudge,
+    TaskResult,
+    TrialResult,
     TuneOptions,
+    WrongDefaults,
     load_ahead,
 )
 from tuninglink.tuning.flag_sets.comparison import (
@@ -49,30 +63,11 @@ from tuninglink.tuning.flag_sets.sets import (
     NOT_COMPILED,
     CompiledSource,
     FlagSet,
+    Job,
     SetCompiler,
     flag_sets,
 )
 from tuninglink.workers import finished
-
-if TYPE_CHECKING:
-    from tuninglink.devices import DeviceDescription, Timeline
-    from tuninglink.programs import (
-        DispatchedProgram,
-        Failure,
-        Omission,
-        OutputVerdict,
-        TuningTask,
-    )
-    from tuninglink.tuning.candidates import TunableTask
-    from tuninglink.tuning.deciding import (
-        Budget,
-        ModelVerdict,
-        TaskResult,
-        TrialResult,
-        WrongDefaults,
-    )
-    from tuninglink.tuning.flag_sets.sets import Job
-
 
 _PART: Final = 0.1
 

@@ -8,8 +8,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import CancelledError, wait
 from dataclasses import dataclass, field, replace
 from threading import TIMEOUT_MAX
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from numpy.typing import NDArray
+
+from tuninglink.devices import Device
 from tuninglink.plain_data import FLAT
 from tuninglink.programs import FailureKind
 from tuninglink.tuning.deciding import (
@@ -22,18 +25,12 @@ from tuninglink.tuning.deciding import (
     OutputJudge,
     ProgramVariants,
     Standings,
+    TuningSettings,
 )
-from tuninglink.tuning.flag_sets.sets import DEFAULT, NOT_COMPILED, CompiledSource, FlagSet
+from tuninglink.tuning.flag_sets.sets import DEFAULT, NOT_COMPILED, CompiledSource, FlagSet, Job
 from tuninglink.tuning.references import ProgramReference
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tuninglink.devices import Device
-    from tuninglink.tuning.deciding import TuningSettings
-    from tuninglink.tuning.flag_sets.sets import Job
-
-    Outputs = Mapping[str, tuple[NDArray[Any], ...]]
+Outputs = Mapping[str, tuple[NDArray[Any], ...]]
 
 
 NEAR: Final = 0.95

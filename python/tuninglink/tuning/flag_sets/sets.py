@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from tuninglink.replacing import Form
     from tuninglink.tuning.deciding import TuneOptions
 
-    Job = Future["CompiledSource | str"]
 
+Job = Future["CompiledSource | str"]
 
 GROUP: Final = "tuninglink.flag_sets"
 """The entry-point group under which a plug-in registers a function from a backend to its flag sets."""

@@ -7,16 +7,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
+from tuninglink.devices import Bytes, Pattern
 from tuninglink.iree import REDUCTION, SizeEvaluator, StructuredOp
 from tuninglink.mlir import collect, names
-from tuninglink.programs import DISPATCH, Binding, passed_constants
+from tuninglink.programs import DISPATCH, Binding, BufferLayout, passed_constants
 from tuninglink.tuning.references.scalars import (
     COMPARISONS,
     REDUCTIONS,
@@ -27,10 +28,6 @@ from tuninglink.tuning.references.scalars import (
     evaluate,
     widened,
 )
-
-if TYPE_CHECKING:
-    from tuninglink.devices import Bytes, Pattern
-    from tuninglink.programs import BufferLayout
 
 Value = mlir.Value[Any]
 

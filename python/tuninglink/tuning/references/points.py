@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.devices import Expected, elements, patterns, tolerance
+from tuninglink.devices import Bytes, Expected, elements, patterns, tolerance
 from tuninglink.mlir import collect, thread_context
-from tuninglink.programs import Access, OutputSample, TuningTask, element_type
+from tuninglink.programs import Access, BufferLayout, OutputSample, TuningTask, element_type
 from tuninglink.tuning.references.evaluation import (
     STORE,
     PointEvaluator,
@@ -22,11 +22,6 @@ from tuninglink.tuning.references.evaluation import (
     tensor_of,
 )
 from tuninglink.tuning.references.scalars import UnsupportedOperationError
-
-if TYPE_CHECKING:
-    from tuninglink.devices import Bytes
-    from tuninglink.programs import BufferLayout
-
 
 _POINTS: Final = 128
 """The number of elements per output computed with NumPy: half of them where two results differ most."""

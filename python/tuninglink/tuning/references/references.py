@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import ml_dtypes
 import numpy as np
 from iree.compiler import ir as mlir
+from numpy.typing import NDArray
 
 from tuninglink.compiler import (
     Phase,
@@ -23,6 +25,7 @@ from tuninglink.compiler import (
     set_up_command_line,
 )
 from tuninglink.devices import (
+    Bytes,
     Expected,
     MeasurementError,
     Measurer,
@@ -36,10 +39,14 @@ from tuninglink.mlir import body, collect, error, names, thread_context
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.programs import (
     Benchmark,
+    CompiledProgram,
     Correctness,
     Failure,
     FailureKind,
+    FunctionCall,
     OutputVerdict,
+    ProgramCalls,
+    TuningTask,
     element_type,
     is_float,
 )
@@ -48,15 +55,7 @@ from tuninglink.tuning.references.evaluation import StoredTensor
 from tuninglink.tuning.references.points import PointComparison, compare_points, stored_tensors
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from numpy.typing import NDArray
-
-    from tuninglink.devices import Bytes
-    from tuninglink.programs import CompiledProgram, FunctionCall, ProgramCalls, TuningTask
-
-    FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
+FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
 
 
 _AT_ONCE: Final = 2

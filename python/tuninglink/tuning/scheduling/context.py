@@ -5,27 +5,22 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.devices import Stage, Timeline
-from tuninglink.programs import Failure
-from tuninglink.tuning.database import RelatedTrials
+from tuninglink.devices import DeviceSet, Stage, Timeline
+from tuninglink.programs import Benchmark, Failure
+from tuninglink.tuning.candidates import Candidate, CandidateCompiler, TunableTask
+from tuninglink.tuning.database import Journal, RelatedTrials
 from tuninglink.tuning.deciding import (
+    Budget,
     DefaultJudgements,
     JudgedOutputs,
     RaceRules,
     TrialResult,
+    TuningSettings,
 )
 from tuninglink.tuning.flag_sets import Listener
-
-if TYPE_CHECKING:
-    from tuninglink.devices import DeviceSet
-    from tuninglink.programs import Benchmark
-    from tuninglink.tuning.candidates import Candidate, CandidateCompiler, TunableTask
-    from tuninglink.tuning.database import Journal
-    from tuninglink.tuning.deciding import Budget, TuningSettings
-    from tuninglink.tuning.references import References, Reproducers
-
+from tuninglink.tuning.references import References, Reproducers
 
 _AT_ONCE: Final = 2
 """Candidates whose outputs are compared at once."""

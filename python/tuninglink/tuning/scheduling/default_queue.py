@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from itertools import islice
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -26,13 +26,9 @@ from tuninglink.programs import (
     TuningTask,
     reason_of,
 )
-from tuninglink.tuning.deciding import DEFAULT_SECONDS, MeasuredTask, measure_default
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.candidates import Compiled
-    from tuninglink.tuning.deciding import Budget
-    from tuninglink.tuning.scheduling.context import TuningContext
-
+from tuninglink.tuning.candidates import Compiled
+from tuninglink.tuning.deciding import DEFAULT_SECONDS, Budget, MeasuredTask, measure_default
+from tuninglink.tuning.scheduling.context import TuningContext
 
 _LEAST: Final = 0.25
 """The potential of the fastest dispatches, which may be far from the peak of the device."""

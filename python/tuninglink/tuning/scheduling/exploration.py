@@ -5,27 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import RLock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.devices import BestTime, Stage
-from tuninglink.programs import WRONG_RESULTS, Failure
-from tuninglink.tuning.candidates import CandidateOrigin
+from tuninglink.devices import BestTime, Measurement, Stage
+from tuninglink.programs import WRONG_RESULTS, Benchmark, Failure
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin, Outcome, TunableTask
 from tuninglink.tuning.deciding import FINALISTS, Budget, Ending, TrialResult
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from tuninglink.devices import Job
-    from tuninglink.programs import Benchmark
-    from tuninglink.tuning.candidates import Candidate, Outcome, TunableTask
-    from tuninglink.tuning.scheduling.context import TuningContext
-    from tuninglink.tuning.search import Search
-
+from tuninglink.tuning.scheduling.context import TuningContext
+from tuninglink.tuning.search import Search
 
 _PATIENCE: Final = 0.5
 """Interval for checking the budget while waiting, in seconds."""
@@ -249,7 +242,9 @@ class Exploration:
                 job = devices.submit(benchmark, self._best)
                 job.add_done_callback(partial(self._measured, candidate, benchmark))
 
-    def _measured(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
+    def _measured(
+        self, candidate: Candidate, benchmark: Benchmark, job: Future[Measurement | Failure]
+    ) -> None:
         """Hand over a measured candidate, and measure the next one. Called from any thread."""
         taken = partial(self._take_measured, candidate, benchmark, job, time.monotonic())
         with self._lock:
@@ -258,7 +253,11 @@ class Exploration:
         self._measure_next()
 
     def _take_measured(
-        self, candidate: Candidate, benchmark: Benchmark, job: Job, seconds: float
+        self,
+        candidate: Candidate,
+        benchmark: Benchmark,
+        job: Future[Measurement | Failure],
+        seconds: float,
     ) -> None:
         measured, spills = job.result(), benchmark.spills
         if isinstance(measured, Failure):

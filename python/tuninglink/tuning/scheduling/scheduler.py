@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.devices import Stage
-from tuninglink.programs import FatalError, Omission, reason_of
+from tuninglink.programs import FatalError, Omission, TuningTask, reason_of
+from tuninglink.tuning.candidates import PreparedTask
 from tuninglink.tuning.deciding import (
     FAILING_DEFAULT,
     SMALL,
@@ -20,18 +21,13 @@ from tuninglink.tuning.deciding import (
     Budget,
     Ledger,
     TaskOutcome,
+    TaskResult,
 )
+from tuninglink.tuning.scheduling.context import TuningContext
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
+from tuninglink.tuning.scheduling.exploration import Progress
 from tuninglink.tuning.scheduling.task_run import FIRST_TRIALS, NOT_RACED, TaskRun
 from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
-
-if TYPE_CHECKING:
-    from tuninglink.programs import TuningTask
-    from tuninglink.tuning.candidates import PreparedTask
-    from tuninglink.tuning.deciding import TaskResult
-    from tuninglink.tuning.scheduling.context import TuningContext
-    from tuninglink.tuning.scheduling.exploration import Progress
-
 
 _OVERRUN: Final = 0.02
 """The fraction of the run by which a turn exceeds its time: pending measurements, and other work."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.devices import Rounds, Stage
-from tuninglink.programs import Correctness, Failure, FailureKind, OutputVerdict
+from tuninglink.devices import Rounds, Stage, Timing
+from tuninglink.programs import Benchmark, Correctness, Failure, FailureKind, OutputVerdict
+from tuninglink.tuning.candidates import Candidate, TunableTask
 from tuninglink.tuning.database import MOST_RELATED
 from tuninglink.tuning.deciding import (
     FINALISTS,
@@ -35,18 +37,10 @@ from tuninglink.tuning.deciding import (
     least_race_seconds,
     task_race_seconds,
 )
+from tuninglink.tuning.scheduling.context import TuningContext
 from tuninglink.tuning.scheduling.exploration import Exploration, Progress
 from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
 from tuninglink.workers import finished
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from tuninglink.devices import Timing
-    from tuninglink.programs import Benchmark
-    from tuninglink.tuning.candidates import Candidate, TunableTask
-    from tuninglink.tuning.scheduling.context import TuningContext
-
 
 FIRST_TRIALS: Final = 8
 """The trials before which a task counts as new."""
