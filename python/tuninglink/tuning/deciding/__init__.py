@@ -39,16 +39,13 @@ with lazy_imports(globals()):
     )
     from tuninglink.tuning.deciding.model_run import (
         CALLS_OF_FEWEST_ROUNDS as CALLS_OF_FEWEST_ROUNDS,
-        DEFAULT_SOURCE as DEFAULT_SOURCE,
         CallError as CallError,
-        Expectation as Expectation,
         ModelRunError as ModelRunError,
         ModelRuns as ModelRuns,
         ModelVerdict as ModelVerdict,
         OutputJudge as OutputJudge,
         ProgramVariants as ProgramVariants,
         ProgramVerdict as ProgramVerdict,
-        are_identical as are_identical,
         harmless as harmless,
         judge_default as judge_default,
         judge_entries as judge_entries,
