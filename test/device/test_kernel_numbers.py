@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from contraction_programs import contraction
 from iree.compiler import ir as mlir
-from kernel_programs import product_program, stepped
+from kernel_programs import linear_program, product_program, stepped
 from places import ROOT
 
 from tuninglink.kernels import (
@@ -24,7 +24,7 @@ from tuninglink.kernels import (
     kernel_problem,
 )
 from tuninglink.mlir import collect, thread_context
-from tuninglink.replacing import Attention
+from tuninglink.replacing import UNIT, Attention
 
 pytest.importorskip("triton", reason="the extra 'kernels' is not installed")
 
@@ -50,6 +50,12 @@ def product(*sizes: int, rhs: str = "kn", steps: tuple[str, ...] = ()) -> Produc
     return problem
 
 
+def linear(*sizes: int, gate: bool) -> KernelProblem:
+    module = mlir.Module.parse(linear_program(*sizes, gate=gate), thread_context()).operation
+    (end,) = collect(module, "util.return")
+    return kernel_problem(end.operands[0].owner.operation)
+
+
 def attention(
     query: str, key: str, value: str, mask: str | None = None, kind: str = "f16", **sizes: int
 ) -> ScaledAttention:
@@ -68,6 +74,9 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
     ("batch", product(3, 17, 33, 20, rhs="nk"), {**TILE, "t": 0}, ()),
     ("nt, descriptors", product(3, 33, 40, 64, rhs="nk"), {**TILE, "t": 1}, ()),
     ("nn, descriptors", product(33, 40, 72), {**TILE, "t": 1}, ()),
+    ("folded batches", linear(3, 11, 40, 24, gate=False), {**TILE, "t": 0}, ("silu",)),
+    ("descriptors", linear(3, 11, 40, 24, gate=False), {**TILE, "t": 1}, ("silu",)),
+    ("gate", linear(3, 11, 40, 24, gate=True), {**TILE, "t": 0}, ("silu", "gate")),
     *(("steps", product(17, 40, 24, steps=at, rhs="nk"), {**TILE, "t": 0}, at) for at in STEPS),
     ("attention", attention("abmk", "abjk", "abjn", a=2, b=2, m=33, n=16, k=16, j=33), QUERIES, ()),
     ("odd heads", attention("amk", "ajk", "ajn", a=3, m=17, n=40, k=72, j=35), QUERIES, ()),
@@ -95,7 +104,7 @@ def arrays(problem: KernelProblem, random: np.random.Generator) -> list[np.ndarr
     """Return operands, and a result that is overwritten; masks exclude keys, but not all of a query."""
     found = []
     for loops, kind in problem.operands:
-        shape = [problem.loop_sizes[loop] for loop in loops]
+        shape = [1 if loop == UNIT else problem.loop_sizes[loop] for loop in loops]
         found.append(random.standard_normal(shape).astype(TYPES[kind]))
     mask = problem.attention.mask if isinstance(problem, ScaledAttention) else None
     if mask is not None and found[3].dtype == np.int8:

@@ -106,8 +106,10 @@ def stepped(value: np.ndarray[Any, Any], steps: Sequence[str], others: Sequence[
     waiting = list(others)
     erf = np.vectorize(math.erf)
     for name in steps:
-        if name == "factor":
+        if name in ("factor", "gate"):
             value = value * waiting.pop(0)
+        elif name == "silu":
+            value = value / (1 + np.exp(-value))
         elif STEPS[name][0]:
             value = value + waiting.pop(0)
         elif name == "scale":
@@ -117,3 +119,93 @@ def stepped(value: np.ndarray[Any, Any], steps: Sequence[str], others: Sequence[
         elif name == "gelu":
             value = value * 0.5 * (1 + erf(value * 0.70710678118))
     return value
+
+
+def linear_program(batches: int, m: int, n: int, k: int, *, gate: bool = True) -> str:
+    """Return a program of a linear layer as PyTorch exports it: with transposed and broadcast weights, and x * sigmoid(x).
+
+    A gate multiplies it by one row for each batch.
+    """
+    left, right, kind = f"tensor<{batches}x{m}x{k}xf16>", f"{n}x{k}xf16>", f"{batches}x{m}x{n}x"
+    wide, half = f"tensor<{kind}f32>", f"tensor<{kind}f16>"
+    turned, spread = f"tensor<{k}x{n}xf16>", f"tensor<{batches}x{k}x{n}xf16>"
+    row = f"tensor<{batches}x1x{n}xf16>"
+    parallel = 'iterator_types = ["parallel", "parallel", "parallel"]'
+    same = "affine_map<(a, m, n) -> (a, m, n)>"
+
+    def elementwise(name: str, operands: str, *, kinds: str, maps: str, body: str) -> str:
+        entries = ", ".join(f"{at}: f16" for at in ("%x", "%y")[: maps.count("->")])
+        return f"""%{name} = linalg.generic {{indexing_maps = [{maps}, {same}], {parallel}}}
+    ins({operands} : {kinds}) outs(%h : {half}) {{
+  ^bb0({entries}, %z: f16):
+    {body}
+    linalg.yield %r : f16
+  }} -> {half}"""
+
+    sigmoid = """%n = arith.negf %x : f16
+    %y = math.exp %n : f16
+    %s1 = arith.addf %y, %one : f16
+    %r = arith.divf %one, %s1 : f16"""
+    product = "%r = arith.mulf %x, %y : f16"
+    silu = elementwise("s", "%p16", kinds=half, maps=same, body=sigmoid)
+    silu += "\n  " + elementwise(
+        "u", "%s, %p16", kinds=f"{half}, {half}", maps=f"{same}, {same}", body=product
+    )
+    spread_row = "affine_map<(a, m, n) -> (a, 0, n)>"
+    gated = elementwise(
+        "g", "%u, %gate", kinds=f"{half}, {row}", maps=f"{same}, {spread_row}", body=product
+    )
+    return f"""
+util.func public @main(%l: {left}, %w: tensor<{right}{f", %gate: {row}" if gate else ""}) -> {half} {{
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f16
+  %h = tensor.empty() : {half}
+  %e0 = tensor.empty() : {turned}
+  %t = linalg.transpose ins(%w : tensor<{right}) outs(%e0 : {turned}) permutation = [1, 0]
+  %e1 = tensor.empty() : {spread}
+  %b = linalg.generic {{indexing_maps = [affine_map<(a, k, n) -> (k, n)>, affine_map<(a, k, n) -> (a, k, n)>], {parallel}}}
+    ins(%t : {turned}) outs(%e1 : {spread}) {{
+  ^bb0(%x: f16, %z: f16):
+    linalg.yield %x : f16
+  }} -> {spread}
+  %e2 = tensor.empty() : {wide}
+  %i = linalg.fill ins(%zero : f32) outs(%e2 : {wide}) -> {wide}
+  %p = linalg.batch_matmul ins(%l, %b : {left}, {spread}) outs(%i : {wide}) -> {wide}
+  %p16 = linalg.generic {{indexing_maps = [{same}, {same}], {parallel}}} ins(%p : {wide}) outs(%h : {half}) {{
+  ^bb0(%x: f32, %z: f16):
+    %r = arith.truncf %x : f32 to f16
+    linalg.yield %r : f16
+  }} -> {half}
+  {silu}
+  {gated if gate else ""}
+  util.return {"%g" if gate else "%u"} : {half}
+}}
+"""
+
+
+def extended_program(m: int, n: int, k: int, *, lhs: str = "f16") -> str:
+    """Return a program that extends f16 to f32 before it multiplies."""
+    kinds = {"l": (m, k, lhs), "w": (k, n, "f16")}
+    lines = []
+    for name, (rows, columns, element) in kinds.items():
+        wide = f"tensor<{rows}x{columns}xf32>"
+        result = "%x" if element == "f32" else "%y"
+        body = "" if element == "f32" else "%y = arith.extf %x : f16 to f32"
+        lines.append(f"""%e{name} = tensor.empty() : {wide}
+  %{name}32 = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}} ins(%{name} : tensor<{rows}x{columns}x{element}>) outs(%e{name} : {wide}) {{
+  ^bb0(%x: {element}, %z: f32):
+    {body}
+    linalg.yield {result} : f32
+  }} -> {wide}""")
+    kind, moved = f"tensor<{m}x{n}xf32>", "\n  ".join(lines)
+    return f"""
+util.func public @main(%l: tensor<{m}x{k}x{lhs}>, %w: tensor<{k}x{n}xf16>) -> {kind} {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {kind}
+  %i = linalg.fill ins(%zero : f32) outs(%e : {kind}) -> {kind}
+  {moved}
+  %p = linalg.matmul ins(%l32, %w32 : tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>) outs(%i : {kind}) -> {kind}
+  util.return %p : {kind}
+}}
+"""

@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree import StructuredOp
 from tuninglink.mlir import defining_op, entries_of, names, thread_context
 from tuninglink.payloads import Value, build, computed
-from tuninglink.replacing import FLOATS, NoFormError, maps_of
+from tuninglink.replacing import FLOATS, UNIT, NoFormError, maps_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,12 +65,13 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Step:
-    """An elementwise `linalg.generic`.
+    """An elementwise `linalg.generic` on values of a graph and other tensors.
 
     Attributes:
-        inputs: the loops of each input, as those of the product's result.
+        inputs: the loops of each input, as those of the product's result; `UNIT` for a dimension that is broadcast.
         types: the element types of the inputs.
-        chained: the position of the input that the product or the step before computed.
+        chained: the positions of the inputs that the graph computes, each with the number of its value: 0 for the product, 1
+            for the first step.
         result: the element type of the result.
         body: its instructions, constants first; the last one is yielded.
         scalars: the positions of the inputs that are numbers, not tensors.
@@ -78,14 +79,16 @@ class Step:
 
     inputs: tuple[str, ...]
     types: tuple[str, ...]
-    chained: int
+    chained: tuple[tuple[int, int], ...]
     result: str
     body: tuple[Instruction, ...]
     scalars: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, operation: mlir.Operation, loops: str, chained: int) -> Step:
-        """Read an op on a result with loops, one of whose inputs is chained.
+    def of(
+        cls, operation: mlir.Operation, loops: str, chained: tuple[tuple[int, int], ...]
+    ) -> Step:
+        """Read an op on a result with loops, some of whose inputs are chained.
 
         Raises:
             NoFormError: it is something else, or no kernel computes it.
@@ -97,14 +100,20 @@ class Step:
         if operation.name != names.GENERIC or {*operation.attributes} - allowed:
             raise NoFormError("it is followed by another op")
         count = len(operation.operands) - 1
-        if indexed[-1] != tuple(range(len(loops))) or indexed[chained] != indexed[-1]:
+        if indexed[-1] != tuple(range(len(loops))) or op.loop_count != len(loops):
             raise NoFormError("it is followed by an op with other loops")
+        if any(indexed[at] != indexed[-1] for at, _ in chained):
+            raise NoFormError("it is followed by an op that transposes it")
         inputs = []
-        for dims in indexed[:-1]:
-            letters = [loops[dim] for dim in dims if dim is not None]
-            is_repeated = len({*letters}) < len(letters)
-            if None in dims or is_repeated or letters != sorted(letters, key=loops.index):
-                raise NoFormError("it is followed by an op with a transposed operand")
+        for dims, own in zip(indexed[:-1], op.maps, strict=False):
+            letters = [UNIT if dim is None else loops[dim] for dim in dims]
+            others = [at for dim, at in zip(dims, own.results, strict=True) if dim is None]
+            is_unit = all(
+                isinstance(at, mlir.AffineConstantExpr) and at.value == 0 for at in others
+            )
+            single = [letter for letter in letters if letter != UNIT]
+            if not is_unit or len({*single}) < len(single):
+                raise NoFormError("it is followed by an op with an operand of other loops")
             inputs.append("".join(letters))
         # Number the values: inputs, then constants from outside in the order of their use, then results.
         inner = list(block.operations)
@@ -136,7 +145,8 @@ class Step:
     @property
     def others(self) -> tuple[int, ...]:
         """The positions of the inputs that are not chained."""
-        return tuple(at for at in range(len(self.inputs)) if at != self.chained)
+        chained = dict(self.chained)
+        return tuple(at for at in range(len(self.inputs)) if at not in chained)
 
     def build(self, operands: Sequence[Value], loops: str) -> Value:
         """Build the op on its inputs and its destination at the current insertion point."""

@@ -69,7 +69,8 @@ class TritonProvider(KernelProvider):
 
     def candidates(self, problem: KernelProblem, architecture: str) -> Sequence[Candidate]:
         """Return candidates for a product of f16 or bf16 into f32, or an attention in one of them, the most promising first."""
-        capability = _capability(architecture)
+        capability, given = _capability(architecture), problem
+        problem = _plain(problem)
         multiplied = 2 if isinstance(problem, ProductProblem) else 3
         kinds = {kind for _, kind in problem.operands[:multiplied]}
         is_amd = architecture in _AMD
@@ -92,8 +93,6 @@ class TritonProvider(KernelProvider):
             return ()
         options: list[dict[str, int]] = []
         if isinstance(problem, ProductProblem):
-            if any(loop in problem.contraction.outer for loop in "pqrst"):
-                return ()
             aligned = all(
                 sizes[loops[-1]] * _BYTES % _ALIGNMENT == 0 for loops, _ in problem.operands[:2]
             )
@@ -127,7 +126,7 @@ class TritonProvider(KernelProvider):
                 if needed <= memory:
                     options.append({"m": m, "j": j, "w": warps, "s": stages})
         return tuple(
-            Candidate(self.name, problem, architecture, tuple(item.items())) for item in options
+            Candidate(self.name, given, architecture, tuple(item.items())) for item in options
         )
 
     def source(self, candidate: Candidate) -> str:
@@ -207,16 +206,22 @@ class TritonProvider(KernelProvider):
 
     def grid(self, candidate: Candidate) -> tuple[int, int, int]:
         """Return the numbers of blocks of a candidate."""
-        sizes, options = candidate.problem.loop_sizes, dict(candidate.options)
+        problem, options = _plain(candidate.problem), dict(candidate.options)
+        sizes = problem.loop_sizes
         rows = -(-sizes["m"] // options["m"])
-        if isinstance(candidate.problem, ProductProblem):
+        if isinstance(problem, ProductProblem):
             rows *= -(-sizes["n"] // options["n"])
-        return (rows, self.batches(candidate.problem), 1)
+        return (rows, self.batches(problem), 1)
 
     def batches(self, problem: KernelProblem) -> int:
         """Return the number of products or attentions."""
         output, _ = problem.operands[-1]
         return prod(problem.loop_sizes[loop] for loop in output if loop not in "mn")
+
+
+def _plain(problem: KernelProblem) -> KernelProblem:
+    """Return a problem as a kernel computes it."""
+    return problem.plain if isinstance(problem, ProductProblem) else problem
 
 
 def _fewest(rows: int) -> int:

@@ -66,6 +66,7 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
 
     With the option t, the tiles of the operands are loaded with tensor descriptors (TMA).
     """
+    problem = problem.plain
     sizes = problem.loop_sizes
     m, n, k = (sizes[loop] for loop in "mnk")
     tile_m, tile_n, tile_k = (options[loop] for loop in "mnk")
@@ -124,13 +125,13 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
         lines += [f"    ap += {tile_k * a['k']}", f"    bp += {tile_k * b['k']}"]
     # The ops after the product, on the tile.
     kind = problem.contraction.types[2]
-    lines.append("value = sums" if kind == "f32" else f"value = sums.to({ELEMENTS[kind]})")
+    lines.append("value0 = sums" if kind == "f32" else f"value0 = sums.to({ELEMENTS[kind]})")
     pending = list(zip(extra, problem.operands[2:-1], strict=True))
-    for number, step in enumerate(problem.steps):
-        inputs = []
+    for number, step in enumerate(problem.steps, 1):
+        inputs, chained = [], dict(step.chained)
         for at in range(len(step.inputs)):
-            if at == step.chained:
-                inputs.append("value")
+            if at in chained:
+                inputs.append(f"value{chained[at]}")
                 continue
             pointer, (loops, _) = pending.pop(0)
             own = strides(problem, loops)
@@ -139,10 +140,10 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
             inputs.append(f"{pointer}t")
             lines.append(f"{pointer}t = tl.load({pointer} + {offsets}{_masked(masks)})")
         lines += step.code(f"y{number}_", inputs)
-        lines.append(f"value = y{number}_")
+        lines.append(f"value{number} = y{number}_")
     own = strides(problem, output)
     offsets = _offsets([("m[:, None]", own["m"]), ("n[None, :]", own["n"])])
-    stored = f"value.to({ELEMENTS[element]})"
+    stored = f"value{len(problem.steps)}.to({ELEMENTS[element]})"
     lines.append(f"tl.store(c + {offsets}, {stored}{_masked([*out_m, *out_n], zero=False)})")
     return f"{_HEAD}def {name}({', '.join(names)}):\n" + "".join(f"    {at}\n" for at in lines)
 

@@ -26,6 +26,7 @@ with lazy_imports(globals()):
         KEYS as KEYS,
         LOOPS as LOOPS,
         QUERIES as QUERIES,
+        UNIT as UNIT,
         NoFormError as NoFormError,
         Problem as Problem,
         Spelled as Spelled,

@@ -20,6 +20,9 @@ QUERIES, COLUMNS, FEATURES, KEYS = LOOPS = ("m", "n", "k", "j")
 """The loops m, n, k or k1, and k2 of the compiler: of an attention, those over queries, elements of a value, elements of
 a query or key, and keys."""
 
+UNIT: Final = "1"
+"""The mark of a dimension of size 1 that no loop indexes."""
+
 FLOATS: Final = ("f16", "bf16", "f32")
 
 _LETTERS: Final = {Role.N: COLUMNS, Role.K: FEATURES, Role.K1: FEATURES, Role.K2: KEYS}
@@ -119,7 +122,8 @@ class Problem(Spelled):
 
 def maps_of(operands: Sequence[str], loops: str) -> list[mlir.AffineMap]:
     """Return the indexing maps of operands with these loops, in the current context."""
-    positions = {loop: mlir.AffineDimExpr.get(at) for at, loop in enumerate(loops)}
+    positions: dict[str, mlir.AffineExpr] = {UNIT: mlir.AffineConstantExpr.get(0)}
+    positions |= {loop: mlir.AffineDimExpr.get(at) for at, loop in enumerate(loops)}
     return [mlir.AffineMap.get(len(loops), 0, [positions[at] for at in own]) for own in operands]
 
 

@@ -9,7 +9,13 @@ from attention_programs import program_of as attention_program
 from contraction_programs import contraction
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
-from kernel_programs import GENERIC, NAMED, product_program
+from kernel_programs import (
+    GENERIC,
+    NAMED,
+    extended_program,
+    linear_program,
+    product_program,
+)
 from kernel_specs import PTX
 
 from tuninglink.iree import Target
@@ -20,6 +26,7 @@ from tuninglink.kernels import (
     ProductProblem,
     ScaledAttention,
     kernel_problem,
+    problems_of,
 )
 from tuninglink.mlir import collect, names, symbols, thread_context
 from tuninglink.preprocessing import replace_ops
@@ -104,8 +111,77 @@ def test_a_graph_without_a_kernel_has_a_reason(program: str, reason: str) -> Non
 def test_a_product_that_is_used_elsewhere_is_computed_there_as_well() -> None:
     program = product_program(8, 8, 8, ["bias", "residual"])
     program = program.replace("ins(%s0, %o1", "ins(%s0, %p")
-    with pytest.raises(NoFormError):
-        read(program)
+    # Both uses are in the graph.
+    problem = read(program)
+    assert isinstance(problem, ProductProblem)
+    assert [step.chained for step in problem.steps] == [((0, 0),), ((0, 1), (1, 0))]
+    assert replaces(problem, program)
+    # Another op reads the product, or the first step.
+    for value in ("%p", "%s0"):
+        elsewhere = program.replace(
+            "util.return", f"util.optimization_barrier {value} : tensor<8x8xf32>\n  util.return"
+        )
+        with pytest.raises(NoFormError):
+            read(elsewhere)
+
+
+@pytest.mark.parametrize("batches", [1, 3])
+def test_a_kernel_reads_weights_that_a_program_moves_and_extends(batches: int) -> None:
+    program = linear_program(batches, 17, 24, 40)
+    problem = read(program)
+    assert isinstance(problem, ProductProblem)
+    assert problem.operands == (
+        ("amk", "f16"),
+        ("nk", "f16"),  # neither transposed nor broadcast
+        ("a1n", "f16"),
+        ("amn", "f16"),
+    )
+    plain = problem.plain
+    assert plain.operands[:2] == (("amk" if batches > 1 else "mk", "f16"), ("nk", "f16"))
+    assert plain.operands[2:] == (("an" if batches > 1 else "n", "f16"), (plain.operands[-1]))
+    assert replaces(problem, program)
+    for old, new in (
+        ("permutation = [1, 0]", "permutation = [0, 1]"),
+        ("(a, k, n) -> (k, n)", "(a, k, n) -> (n, k)"),
+        ("math.exp", "math.absf"),
+        ("%s, %p16", "%s, %s"),
+    ):
+        assert old in program
+        square = linear_program(batches, 17, 24, 24).replace(old, new)
+        assert not replaces(read(linear_program(batches, 17, 24, 24)), square)
+    # Without the gate, batches are rows.
+    without = read(linear_program(batches, 17, 24, 40, gate=False))
+    assert isinstance(without, ProductProblem)
+    assert without.plain.operands == (("mk", "f16"), ("nk", "f16"), ("mn", "f16"))
+    assert without.plain.loop_sizes["m"] == 17 * batches
+
+
+def test_extensions_of_both_operands_are_left_out() -> None:
+    program = extended_program(17, 24, 40)
+    problem = read(program)
+    assert problem.operands == (("mk", "f16"), ("kn", "f16"), ("mn", "f32"))
+    assert replaces(problem, program)
+    # With one of them, the kernel would multiply different types.
+    program = extended_program(17, 24, 40, lhs="f32")
+    assert read(program).operands == (("mk", "f32"), ("kn", "f32"), ("mn", "f32"))
+
+
+def test_a_graph_whose_beginning_has_its_own_kernel_is_counted_with_it() -> None:
+    def problems(steps: tuple[str, ...], others: tuple[str, ...]) -> list[tuple[int, int]]:
+        first, second = (
+            product_program(8, 8, 8, own).replace("@main", name)
+            for own, name in ((steps, "@first"), (others, "@second"))
+        )
+        module = mlir.Module.parse(first + second, thread_context()).operation
+        counted = problems_of(module).items()
+        return [
+            (len(problem.steps), count)
+            for problem, count in counted
+            if isinstance(problem, ProductProblem)
+        ]
+
+    assert problems(("bias", "gelu"), ("bias",)) == [(1, 2)]
+    assert sorted(problems(("bias", "gelu"), ("gelu",))) == [(1, 1), (2, 1)]
 
 
 ATTENTION = Attention(

@@ -1,0 +1,121 @@
+"""Ops that compute an operand of a product from a tensor that a kernel reads in its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+# `iree.compiler.dialects` re-exports it, but takes 140 ms to build the classes of the ops.
+from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-defined]
+
+from tuninglink.iree import StructuredOp
+from tuninglink.mlir import defining_op, names
+from tuninglink.payloads import Value, build, computed
+from tuninglink.replacing import FLOATS, maps_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TRANSPOSE: Final = "linalg.transpose"
+_EXTENSION: Final = "arith.extf"
+
+_MOST: Final = 4
+"""The number of producers of an operand."""
+
+
+@dataclass(frozen=True)
+class Producer:
+    """A transposition, a broadcast or an extension of the elements of a tensor.
+
+    A frontend multiplies by weights that it has transposed and broadcast to the batches. A kernel reads the weights
+    themselves, so that the compiler has nothing to write to memory before it.
+
+    Attributes:
+        name: the name of the op: `linalg.transpose` or `linalg.generic`.
+        loops: the loops of the product that index the tensor.
+        type: the element type of the tensor.
+    """
+
+    name: str
+    loops: str
+    type: str
+
+    @classmethod
+    def of(cls, operation: mlir.Operation, loops: str) -> Producer | None:
+        """Read an op whose result has these loops; return None if it is something else."""
+        if operation.name not in (_TRANSPOSE, names.GENERIC) or len(operation.operands) != 2:  # noqa: PLR2004
+            return None
+        source = operation.operands[0].type
+        if not isinstance(source, mlir.RankedTensorType) or source.encoding is not None:
+            return None
+        own = ""
+        if operation.name == _TRANSPOSE and {*operation.attributes} == {"permutation"}:
+            order = list(mlir.DenseI64ArrayAttr(operation.attributes["permutation"]))
+            own = "".join(loops[order.index(at)] for at in range(len(order)))
+        elif operation.name == names.GENERIC:
+            op, block = StructuredOp(operation), operation.regions[0].blocks[0]
+            read, written = op.operand_loops
+            allowed = {"indexing_maps", "iterator_types", "operandSegmentSizes"}
+            body, element = list(block.operations), block.arguments[0]
+            if len(body) > 1 and body[0].name == _EXTENSION and body[0].operands[0] == element:
+                element = body.pop(0).results[0]
+            is_moved = len(body) == 1 and body[0].operands[0] == element
+            if (
+                is_moved
+                and written == (*range(len(loops)),)
+                and not {*operation.attributes} - allowed
+            ):
+                own = "".join(loops[loop] for loop in read if loop is not None)
+                own = own if len(own) == len({*read}) == source.rank else ""
+        element_type = str(source.element_type)
+        return cls(operation.name, own, element_type) if own and element_type in FLOATS else None
+
+    def build(self, value: Value, destination: Value, loops: str) -> Value:
+        """Build the op, whose result has these loops, at the current insertion point."""
+        if self.name == names.GENERIC:
+            kind = destination.type.element_type
+
+            def element(one: Value, _: Value) -> Value:
+                return one if one.type == kind else build(_EXTENSION, kind, one)
+
+            return computed([value], maps_of([self.loops, loops], loops), destination, element)
+        order = mlir.DenseI64ArrayAttr.get([self.loops.index(loop) for loop in loops])
+        operation = mlir.Operation.create(
+            self.name,
+            operands=[value, destination],
+            results=[destination.type],
+            attributes={"permutation": order},
+            regions=1,
+        )
+        _mlirDialectsLinalg.fill_builtin_region(operation)
+        result: Value = operation.results[0]
+        return result
+
+
+def producers_of(value: Value, loops: str) -> tuple[Producer, ...]:
+    """Return the producers of an operand with these loops, the first of which reads the tensor of the kernel."""
+    producers: list[Producer] = []
+    while len(producers) < _MOST and (operation := defining_op(value)) is not None:
+        producer = Producer.of(operation, producers[0].loops if producers else loops)
+        if producer is None:
+            break
+        producers.insert(0, producer)
+        value = operation.operands[0]
+    return tuple(producers)
+
+
+def with_equal_types(
+    both: Sequence[tuple[Producer, ...]], types: Sequence[str]
+) -> tuple[tuple[Producer, ...], tuple[Producer, ...]]:
+    """Return the producers of two operands without extensions, and what is before them, if only one has such."""
+    left, right = both
+    read = [own[0].type if own else kind for own, kind in zip(both, types, strict=True)]
+    if read[0] == read[1]:
+        return left, right
+    kept = []
+    for own, kind in zip(both, types, strict=True):
+        after = [at for at, producer in enumerate(own) if producer.type != kind]
+        kept.append(own[after[-1] + 1 :] if after else own)
+    return kept[0], kept[1]
