@@ -51,20 +51,22 @@ LIMITS: Final = {
     "tuning.scheduling": (2200, 148),
     "tuning": (4117, 159),
     "forms": (1320, 72),
-    "replacing": (692, 43),
+    "replacing": (697, 43),
     "preprocessing": (436, 13),
     "pinning": (519, 27),
     "scaffolding": (939, 31),
     "runner": (724, 28),
-    "kernels": (1331, 66),
+    "kernels": (1596, 79),
     "predicting": (1419, 49),
+    "files": (0, 0),
+    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5515, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 279
+MOST_FILES: Final = 280
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
