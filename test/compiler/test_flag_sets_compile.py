@@ -116,14 +116,19 @@ def test_channels_last_avoid_defaults_that_are_known_to_be_wrong(tmp_path: Path)
         assert compiler.awaited(jobs) == [jobs[CHANNELS_LAST]]
 
 
+def _attention(queries: int) -> str:
+    """Return a program of an attention in f16 with 257 keys."""
+    halves = {"0.25 : f32": "0.25 : f16", ", f32)": ", f16)"}
+    text = ATTENTION
+    for old, new in {"40x16xf32": f"{queries}x64xf16", "48x16xf32": "257x64xf16", **halves}.items():
+        text = text.replace(old, new)
+    return text
+
+
 @pytest.mark.parametrize("queries", [257, 256])
 def test_attention_is_padded_for_intrinsics(tmp_path: Path, queries: int) -> None:
     path = tmp_path / "program.mlir"
-    halves = {"0.25 : f32": "0.25 : f16", ", f32)": ", f16)"}
-    sizes = {"40x16xf32": f"{queries}x64xf16", "48x16xf32": "257x64xf16", **halves}
-    text = ATTENTION
-    for old, new in sizes.items():
-        text = text.replace(old, new)
+    text = _attention(queries)
     path.write_text(text)
     cuda = tuple(TARGETS["cuda"])
     with SetCompiler(TuneOptions(input=str(path), flags=cuda)) as compiler:
@@ -139,13 +144,65 @@ def test_attention_is_padded_for_intrinsics(tmp_path: Path, queries: int) -> Non
         images
     )
     # The file of the entries is not a flag that a user needs.
-    assert [flag_set.shown_flags for flag_set in sets] == [()] * len(sets)
+    assert [flag_set.flags for flag_set in sets] == [()] * len(sets)
     dispatches = run(
         "iree-compile",
         *(*cuda, *_stock_flags(sets[0], tmp_path), "--compile-to=executable-sources"),
         source=text,
     )
     assert "tensor<2x288x64xf16>" in dispatches
+
+
+PRODUCTS = """
+func.func @products(%a: tensor<1028x64xf16>, %b: tensor<64x256xf16>, %c: tensor<788x64xbf16>, %d: tensor<64x32xbf16>)
+    -> (tensor<1028x256xf32>, tensor<788x32xbf16>) {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<1028x256xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<1028x256xf32>) -> tensor<1028x256xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<1028x64xf16>, tensor<64x256xf16>) outs(%start : tensor<1028x256xf32>) -> tensor<1028x256xf32>
+  %narrow = arith.constant 0.0 : bf16
+  %other = tensor.empty() : tensor<788x32xbf16>
+  %first = linalg.fill ins(%narrow : bf16) outs(%other : tensor<788x32xbf16>) -> tensor<788x32xbf16>
+  %1 = linalg.matmul ins(%c, %d : tensor<788x64xbf16>, tensor<64x32xbf16>) outs(%first : tensor<788x32xbf16>) -> tensor<788x32xbf16>
+  return %0, %1 : tensor<1028x256xf32>, tensor<788x32xbf16>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["cuda", "hip", "llvm-cpu"])
+@pytest.mark.parametrize("with_attention", [True, False])
+def test_forms_of_contractions_are_compared_after_those_of_other_ops_alone(
+    tmp_path: Path, backend: str, *, with_attention: bool
+) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(PRODUCTS + (_attention(257) if with_attention else ""))
+    flags = flags_for("znver4") if backend == "llvm-cpu" else TARGETS[backend]
+    with SetCompiler(TuneOptions(input=str(path), flags=tuple(flags))) as compiler:
+        default = compiler.submit(DEFAULT)
+        compiler.backends(60.0)
+        sets = compiler.form_sets()
+        images = [job.result() for job in (default, *map(compiler.submit, sets))]
+    if backend == "llvm-cpu":
+        assert not sets
+        return
+    assert all(isinstance(image, CompiledSource) for image in images)
+    assert len({image.image for image in images if isinstance(image, CompiledSource)}) == len(
+        images
+    )
+    names = [flag_set.name for flag_set in sets]
+    # The heaviest is named.
+    heaviest = [
+        "padded: 1028 to 1088 along m, and 1 more",
+        "padded: 1028 to 1056 along m, and 1 more",
+    ]
+    if not with_attention:
+        assert names == heaviest
+        return
+    attention = "padded: 257 to 288 queries, 257 to 288 keys"
+    assert names[:2] == [attention, f"{attention}, and 2 more"]
+    for name, flag_set in zip(names, sets, strict=True):
+        assert ("sum_matmul_in_f32_788x32x64_bf16" in flag_set.forms) == (name == names[1])
+        assert ("pad_matmul_1028" in flag_set.forms) == ("more" in name)
 
 
 @pytest.mark.parametrize(
@@ -177,10 +234,10 @@ def test_attention_has_sets_with_its_form_for_a_cpu_with_data_tiling_and_without
         compiler.backends(60.0)
         sets = compiler.form_sets()
         tiling = "--iree-opt-data-tiling"
-        assert [tiling in flag_set.shown_flags for flag_set in sets] == [True, False]
+        assert [tiling in flag_set.flags for flag_set in sets] == [True, False]
         for flag_set in sets:
             assert flag_set.name.startswith("attention as products")
-            assert not any("spec-filename" in flag for flag in flag_set.shown_flags)
+            assert not any("spec-filename" in flag for flag in flag_set.flags)
             more = _stock_flags(flag_set, tmp_path)[-1]
             assert "iree_linalg_ext.attention" not in _lowered(
                 flag_set, ATTENTION, "executable-sources", more

@@ -1,16 +1,18 @@
-"""The compiler's default configuration uses intrinsics for just those attentions for which `are_default` predicts it."""
+"""The compiler's default configuration uses intrinsics for forms, and for just the attentions that `are_default` predicts."""
 
 from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 from attention_programs import attention, opened, program_of, target
 from compilations import run_compiler
+from contraction_programs import contraction
 
 from tuninglink.forms import PaddedAttention, attention_needs, forms_of
-from tuninglink.replacing import comparison
+from tuninglink.replacing import Attention, Contraction, comparison
 
 FLAGS = {
     "sm_80": ("--iree-hal-target-backends=cuda", "--iree-cuda-target=sm_80"),
@@ -71,6 +73,43 @@ def test_the_default_uses_intrinsics_for_blocks_of_dynamic_lengths(name: str) ->
             aliases = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("#map"))
             programs[-1] = _inlined(aliases, programs[-1]).replace("@form", "@main")
     assert _with_intrinsics(programs, name) == [True] * len(programs)
+
+
+PRODUCT = contraction(1028, 1024, 4096)
+NARROW = replace(PRODUCT, types=("f16",) * 3)
+BRAIN = replace(PRODUCT, types=("bf16",) * 3)
+USED = [
+    ("gfx942", attention(64, 257, 64, 64, 257), "", "MFMA_F32_16x16x16_F16"),
+    ("gfx942", attention(32, 1024, 72, 72, 1024), "", "MFMA_F32_16x16x16_F16"),
+    ("gfx942", PRODUCT, "MFMA_F32_16x16x16_F16", "MFMA_F32_16x16x16_F16"),
+    ("gfx942", NARROW, "", "MFMA_F32_16x16x16_F16"),
+    ("gfx942", BRAIN, "", "MFMA_F32_16x16x16_BF16"),
+    ("sm_80", attention(64, 257, 64, 64, 257), "", "NV_MMA_SYNC_F32_16x8x16_F16"),
+    ("sm_80", attention(32, 1024, 72, 72, 1024), "", "NV_MMA_SYNC_F32_16x8x16_F16"),
+    ("sm_80", PRODUCT, "NV_MMA_SYNC_F32_16x8x16_F16", "NV_MMA_SYNC_F32_16x8x16_F16"),
+    ("sm_80", NARROW, "NV_MMA_SYNC_F16_16x8x16_F16", "NV_MMA_SYNC_F32_16x8x16_F16"),
+    ("sm_80", BRAIN, "", "NV_MMA_SYNC_F32_16x8x16_BF16"),
+]
+"""Targets, problems, and the intrinsics of the default for the problem and for each of its first two forms."""
+
+
+@pytest.mark.parametrize(("name", "problem", "plain", "form"), USED, ids=str)
+def test_forms_use_intrinsics_where_the_default_uses_none(
+    name: str, problem: Attention | Contraction, plain: str, form: str
+) -> None:
+    for own in forms_of(problem, target(*FLAGS[name]))[:2]:
+        flags = [*FLAGS[name], "--compile-to=executable-configurations"]
+        answer = run_compiler("iree-compile", ["-", *flags], comparison(own).encode())
+        assert not answer.code, answer.errors
+        used: dict[str, set[str]] = {"plain": set(), "form": set()}
+        kind = ""
+        for line in answer.output.decode().splitlines():
+            if function := re.search(r"func\.func @(plain|form)_dispatch", line):
+                kind = function[1]
+            used.setdefault(kind, set()).update(
+                re.findall(r"mma_kind = #iree_gpu.mma_layout<(\w+)", line)
+            )
+        assert (used["plain"], used["form"]) == ({plain} - {""}, {form}), own
 
 
 def _inlined(aliases: str, text: str) -> str:

@@ -13,10 +13,10 @@ import tuninglink
 from tuninglink.checking import Checker
 from tuninglink.compiler import compile_flags, executable_target
 from tuninglink.errors import Diagnostic, Severity
-from tuninglink.forms import forms_of
+from tuninglink.forms import FormProblem, forms_of
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, thread_context
-from tuninglink.replacing import Attention, spec as spec_of
+from tuninglink.replacing import Attention, Contraction, spec as spec_of
 from tuninglink.rules import Rule
 from tuninglink.specs import link_specs, load_spec
 
@@ -506,16 +506,28 @@ def test_calls_must_fit(old: str, new: str, words: str) -> None:
     assert found[0].notes
 
 
-def test_the_entries_of_forms_are_sound() -> None:
-    problem = Attention(
-        ("bhmk", "bhjk", "bhjn", "", "bhmn"), ("f16",) * 5, "bhmnkj", (2, 2, 257, 64, 64, 257)
-    )
+LONG_ATTENTION = Attention(
+    ("bhmk", "bhjk", "bhjn", "", "bhmn"), ("f16",) * 5, "bhmnkj", (2, 2, 257, 64, 64, 257)
+)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        LONG_ATTENTION,
+        Contraction(("mk", "nk", "mn"), ("f16", "f16", "f32"), "mnk", (1028, 64, 64)),
+        Contraction(("amk", "akn", "amn"), ("bf16",) * 3, "amnk", (2, 1028, 64, 64)),
+    ],
+    ids=str,
+)
+def test_the_entries_of_forms_are_sound(problem: FormProblem) -> None:
     flags = compile_flags(Target.parse("gfx942"))
     target = Target.from_attribute(executable_target(flags, thread_context()))
     forms = forms_of(problem, target)
     text = spec_of(forms)
     assert forms
-    assert len(load_spec(text.encode()).replace_entries) > len(forms)
+    # The first form has an entry for each spelling.
+    assert len(load_spec(text.encode()).replace_entries) == len(forms[0].spellings) > 1
     assert not findings(text)
 
 

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import ml_dtypes
 import numpy as np
 import pytest
 from attention_programs import (
@@ -21,7 +22,7 @@ from attention_programs import (
     random_padding,
     worst_error,
 )
-from contraction_programs import inputs_of as contraction_inputs
+from contraction_programs import contraction, inputs_of as contraction_inputs
 
 from tuninglink.forms import BroadcastMatmul, FoldedBatch, PaddedAttention, PaddedContraction
 from tuninglink.replacing import Attention, Contraction, comparison, spec
@@ -163,6 +164,32 @@ def test_contractions_accumulate_onto_what_the_program_gives(name: str) -> None:
     expected = np.ones((2, 17, 9)) + inputs[0].astype(np.float64) @ inputs[1].astype(np.float64)
     for function in ("plain", "form"):
         assert worst_error(called(module[function], inputs), expected) < 1e-4
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("sizes", [(), (("m", 32), ("n", 16), ("k", 320))])
+def test_wide_sums_are_rounded_once(element: str, sizes: tuple[tuple[str, int], ...]) -> None:
+    problem = Contraction(("amk", "ank", "amn"), (element,) * 3, "amnk", (2, 17, 9, 300))
+    module = loaded(comparison(PaddedContraction(problem, sizes)))
+    inputs = contraction_inputs(problem, 7)
+    lhs, rhs, start = (value.astype(np.float64) for value in inputs)
+    exact = start + lhs @ rhs.swapaxes(1, 2)
+    plain, form = (called(module[name], inputs).astype(np.float64) for name in ("plain", "form"))
+    # Half of the distance to the next number, and a little for the sum in f32.
+    rounding = np.abs(exact) * float(ml_dtypes.finfo(inputs[0].dtype).eps) / 2 + 1e-4
+    assert (np.abs(form - exact) <= rounding).all()
+    assert not (np.abs(plain - exact) <= rounding).all()
+
+
+def test_a_wide_sum_that_exceeds_f16_on_the_way_is_finite() -> None:
+    problem = contraction(3, 5, 64, rhs="nk")
+    problem = replace(problem, types=("f16",) * 3)
+    module = loaded(comparison(PaddedContraction(problem, (("m", 16),))))
+    lhs, rhs = np.full((3, 64), 64, np.float16), np.full((5, 64), 64, np.float16)
+    rhs[:, 32:] *= -1
+    inputs = [lhs, rhs, np.ones((3, 5), np.float16)]
+    assert not np.isfinite(called(module["plain"], inputs)).any()
+    assert (called(module["form"], inputs) == 1).all()
 
 
 def test_a_folded_batch_accumulates_onto_what_the_program_gives() -> None:

@@ -19,16 +19,15 @@ The output operand is not passed on, since attention does not read it. All other
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.forms.building import index, is_less, padded, position
+from tuninglink.forms.building import FormOf, index, is_less, padded, position
 from tuninglink.payloads import Value, added_product, build, computed, constant, filled
-from tuninglink.replacing import KEYS, QUERIES, Attention, NoFormError, maps_of, spellings
+from tuninglink.replacing import KEYS, QUERIES, Attention, NoFormError, maps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,15 +47,13 @@ _INFINITY: Final = float("inf")
 
 
 @dataclass(frozen=True)
-class AttentionProducts:
+class AttentionProducts(FormOf[Attention]):
     """An attention in f32 as two matmuls and a softmax.
 
     Attributes:
-        problem: the attention that is replaced.
         keys: the number of keys, some of which may be added.
     """
 
-    problem: Attention
     keys: int
 
     @property
@@ -68,16 +65,6 @@ class AttentionProducts:
         old = self.problem.loop_sizes[KEYS]
         added = f", padded: {old} to {self.keys} keys" if self.keys != old else ""
         return f"attention as products{added}"
-
-    @cached_property
-    def spellings(self) -> tuple[AttentionProducts, ...]:
-        """The form for each spelling of its problem."""
-        return tuple(replace(self, problem=problem) for problem in spellings(self.problem))
-
-    @property
-    def passed(self) -> range:
-        """The positions of the operands that `build` takes."""
-        return range(len(self.problem.operands) - 1)
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the form at the current insertion point."""

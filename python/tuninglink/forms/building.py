@@ -1,20 +1,48 @@
-"""Builders of the ops that forms share: padding, cutting, reshaping, and positions of elements."""
+"""What forms share: their operands and spellings, and builders: padding, cutting, reshaping, positions of elements."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from iree.compiler import ir as mlir
 
 from tuninglink.payloads import DYNAMIC, Value, build, constant
-from tuninglink.replacing import size_along
+from tuninglink.replacing import Attention, Spelled, size_along, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _SIGNED_LESS: Final = 2
 """The number of the predicate `slt`."""
+
+
+_Own_co = TypeVar("_Own_co", bound=Spelled, covariant=True)
+
+
+@dataclass(frozen=True)
+class FormOf(Generic[_Own_co]):
+    """A form of a kind of problem.
+
+    Attributes:
+        problem: the op that is replaced.
+    """
+
+    problem: _Own_co
+
+    @cached_property
+    def spellings(self) -> tuple[Self, ...]:
+        """The form for each spelling of its problem."""
+        own: Any = self.problem
+        problems = spellings(own) if isinstance(own, Attention) else own.spellings
+        return tuple(replace(self, problem=problem) for problem in problems)
+
+    @property
+    def passed(self) -> range:
+        """The positions of the operands that `build` takes: all but the output of an attention, which does not read it."""
+        return range(len(self.problem.tensors()) - isinstance(self.problem, Attention))
 
 
 def index(number: int) -> Value:

@@ -14,7 +14,6 @@ multiplications and additions. All operands are passed on.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Final
@@ -24,7 +23,7 @@ from iree.compiler import ir as mlir
 # `iree.compiler.dialects` re-exports it, but takes 140 ms to build the classes of the ops.
 from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-defined]
 
-from tuninglink.forms.building import cut
+from tuninglink.forms.building import FormOf, cut
 from tuninglink.iree import StructuredOp
 from tuninglink.payloads import Value, build, computed
 from tuninglink.replacing import NoFormError, Spelled
@@ -126,10 +125,8 @@ class Depthwise(Spelled):
 
 
 @dataclass(frozen=True)
-class ShiftedSum:
+class ShiftedSum(FormOf[Depthwise]):
     """A sum of shifted images in place of a depthwise convolution."""
-
-    problem: Depthwise
 
     @property
     def label(self) -> str:
@@ -140,16 +137,6 @@ class ShiftedSum:
         _, filter_, result = self.problem.shapes
         sizes, window = ("x".join(map(str, shape)) for shape in (result, filter_[1:]))
         return f"depthwise convolution {sizes} as a sum of {window} shifted images"
-
-    @cached_property
-    def spellings(self) -> tuple[ShiftedSum, ...]:
-        """The form for each spelling of its problem."""
-        return tuple(replace(self, problem=problem) for problem in self.problem.spellings)
-
-    @property
-    def passed(self) -> range:
-        """The positions of the operands that `build` takes: all."""
-        return range(len(self.problem.shapes))
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the form at the current insertion point."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.forms.building import collapsed, expanded
+from tuninglink.forms.building import FormOf, collapsed, expanded
 from tuninglink.mlir import defining_op, names
 from tuninglink.payloads import Value, build, computed
 from tuninglink.replacing import BATCH_MATMUL, MATMUL, Contraction, NoFormError, Spelled
@@ -105,10 +105,8 @@ class BroadcastMatmul(Spelled):
 
 
 @dataclass(frozen=True)
-class FoldedBatch:
+class FoldedBatch(FormOf[BroadcastMatmul]):
     """A single product in place of one for each batch."""
-
-    problem: BroadcastMatmul
 
     @property
     def label(self) -> str:
@@ -123,11 +121,6 @@ class FoldedBatch:
     def spellings(self) -> tuple[FoldedBatch, ...]:
         """The form itself: frontends write its problem in one way."""
         return (self,)
-
-    @property
-    def passed(self) -> range:
-        """The positions of the operands that `build` takes: all."""
-        return range(len(self.problem.types))
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the form at the current insertion point."""

@@ -14,7 +14,7 @@ from tuninglink.forms.padded_contraction import padded_contractions
 from tuninglink.iree import OpKind, StructuredOp
 from tuninglink.mlir import collect, names
 from tuninglink.payloads import DYNAMIC
-from tuninglink.replacing import BATCH_MATMUL, Attention, Contraction, NoFormError
+from tuninglink.replacing import Attention, Contraction, NoFormError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ def problem_of(op: mlir.Operation) -> FormProblem:
 
 
 def problems_in(module: mlir.Operation) -> dict[FormProblem, float]:
-    """Return the problems of a program whose forms are worth measuring, which those of padded contractions are not.
+    """Return the problems of a program whose forms are worth measuring.
 
     Each has its share of the time on a CPU, estimated from the numbers of multiplications.
     """
@@ -65,11 +65,9 @@ def problems_in(module: mlir.Operation) -> dict[FormProblem, float]:
         is_slow = op.name in (names.ATTENTION, DEPTHWISE)
         time = prod(size or 1 for size in op.sizes) * float(_SLOWNESS if is_slow else 1)
         total += time
-        if op.name in (names.ATTENTION, DEPTHWISE, BATCH_MATMUL):
-            with suppress(NoFormError):
-                problem = problem_of(operation)
-                if not isinstance(problem, Contraction):
-                    times[problem] = times.get(problem, 0.0) + time
+        with suppress(NoFormError):
+            problem = problem_of(operation)
+            times[problem] = times.get(problem, 0.0) + time
     return {problem: time / total for problem, time in times.items()}
 
 
@@ -80,15 +78,15 @@ def _is_dynamic(problem: FormProblem) -> bool:
 def promising_forms(
     problems: Mapping[FormProblem, float], target: Target
 ) -> dict[FormProblem, Sequence[Form]]:
-    """Return the forms of problems for a target; on a CPU, none of kinds of problems that take little of the time.
+    """Return the forms of problems for a target, heaviest first; on a CPU, none of kinds that take little of the time.
 
     Args:
         problems: the problems with their shares of the time.
         target: a target with its intrinsics.
     """
     forms: dict[FormProblem, Sequence[Form]] = {}
-    # Entries for dynamic sizes match static ones, too.
-    for problem in sorted(problems, key=_is_dynamic):
+    # Entries for dynamic sizes match static ones, too, and come last.
+    for problem in sorted(problems, key=lambda own: (_is_dynamic(own), -problems[own])):
         with suppress(NoFormError):
             forms[problem] = forms_of(problem, target)
     shares = dict.fromkeys(map(type, forms), 0.0)

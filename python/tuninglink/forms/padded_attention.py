@@ -27,13 +27,13 @@ are added may change, so that results agree up to rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import lcm, prod
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.forms.building import (
+    FormOf,
     arith,
     blocked,
     collapsed,
@@ -57,7 +57,6 @@ from tuninglink.replacing import (
     NoFormError,
     maps_of,
     size_along,
-    spellings,
 )
 
 if TYPE_CHECKING:
@@ -86,17 +85,15 @@ _WORDS: Final = {QUERIES: "queries", COLUMNS: "values", FEATURES: "features", KE
 
 
 @dataclass(frozen=True)
-class PaddedAttention:
+class PaddedAttention(FormOf[Attention]):
     """An attention of larger sizes in place of another.
 
     Attributes:
-        problem: the attention that is replaced.
         sizes: the new sizes of the padded loops, in the order of `LOOPS`. A dynamic size becomes a multiple of the new
             one, in two loops: over blocks of that size, and within a block.
         is_default: whether the compiler's default configuration uses intrinsics for it, as it does not for the problem.
     """
 
-    problem: Attention
     sizes: tuple[tuple[str, int], ...]
     is_default: bool = True
 
@@ -113,16 +110,6 @@ class PaddedAttention:
             else f"{old[loop]} to {size} {_WORDS[loop]}"
             for loop, size in self.sizes
         )
-
-    @cached_property
-    def spellings(self) -> tuple[PaddedAttention, ...]:
-        """The form for each spelling of its problem."""
-        return tuple(replace(self, problem=problem) for problem in spellings(self.problem))
-
-    @property
-    def passed(self) -> range:
-        """The positions of the operands that `build` takes."""
-        return range(len(self.problem.operands) - 1)
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the form at the current insertion point."""

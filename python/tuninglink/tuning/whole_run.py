@@ -269,10 +269,10 @@ def tune_in_process(
         TuninglinkError: the program cannot be tuned, or the compiler crashed.
     """
     settings = replace(options.settings, seconds=seconds)
-    options = replace(options, flags=(*options.flags, *base.shown_flags), settings=settings)
+    options = replace(options, flags=(*options.flags, *base.flags), settings=settings)
     deadline = time.monotonic() + seconds
     with Pool(1, prepare_worker, (options.flags, True), shows_errors=True) as pool:
-        tuning = DispatchTuning(options, listener, base.shown_flags, compiled, base.forms)
+        tuning = DispatchTuning(options, listener, base.flags, compiled, base.forms)
         relay = _Relay(pool)
         with listener.interrupts(relay):
             job = pool.submit(_tune_dispatches, tuning, deadline, seconds=math.inf)

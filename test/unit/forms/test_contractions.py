@@ -10,7 +10,7 @@ from contraction_programs import contraction, near_problems, program_of
 from iree.compiler import ir as mlir
 from replaced_operations import is_replaced
 
-from tuninglink.forms import PaddedContraction, forms_of
+from tuninglink.forms import PaddedContraction, forms_of, problems_in, promising_forms
 from tuninglink.mlir import collect, names, thread_context
 from tuninglink.replacing import Contraction, NoFormError, spec
 
@@ -68,12 +68,53 @@ def test_sizes_that_no_intrinsic_divides_are_padded_to_tiles_first() -> None:
     assert str(first) == "padded: 4100 to 4224 along k"
 
 
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_narrow_sums_become_wide_before_sizes_are_padded(element: str) -> None:
+    narrow = replace(contraction(1028, 1024, 4096), types=(element,) * 3)
+    assert [*map(str, forms_of(narrow, AMD))] == [
+        "sums in f32",
+        "padded: 1028 to 1088 along m; sums in f32",
+        "padded: 1028 to 1056 along m; sums in f32",
+        "padded: 1028 to 1040 along m; sums in f32",
+    ]
+    # Intrinsics divide these sizes, or padding multiplies the operations.
+    for rows in (1024, 1):
+        forms = forms_of(narrow.resized({"m": rows}), CUDA)
+        assert [*map(str, forms)] == ["sums in f32"]
+
+
+def test_an_entry_with_wide_sums_replaces_just_those_that_are_narrow() -> None:
+    narrow = replace(contraction(17, 8, 24), types=("f16",) * 3)
+    library = spec([PaddedContraction(narrow, ())])
+    for spelled in narrow.spellings:
+        assert is_replaced(library, program_of(spelled))
+    for other in (contraction(17, 8, 24), *near_problems(narrow)[:5]):
+        assert not is_replaced(library, program_of(other)), other
+
+
+PROGRAM = """
+func.func @main(%a: tensor<257x64xf16>, %b: tensor<64x64xf16>, %c: tensor<257x64xf32>,
+    %d: tensor<1028x4096xf16>, %e: tensor<4096x1024xf16>, %f: tensor<1028x1024xf32>)
+    -> (tensor<257x64xf32>, tensor<1028x1024xf32>) {
+  %0 = linalg.matmul ins(%a, %b : tensor<257x64xf16>, tensor<64x64xf16>) outs(%c : tensor<257x64xf32>) -> tensor<257x64xf32>
+  %1 = linalg.matmul ins(%d, %e : tensor<1028x4096xf16>, tensor<4096x1024xf16>) outs(%f : tensor<1028x1024xf32>) -> tensor<1028x1024xf32>
+  return %0, %1 : tensor<257x64xf32>, tensor<1028x1024xf32>
+}
+"""
+
+
+def test_problems_of_a_program_are_its_contractions_too_and_the_heaviest_comes_first() -> None:
+    small, large = contraction(257, 64, 64), contraction(1028, 1024, 4096)
+    shares = problems_in(mlir.Module.parse(PROGRAM, thread_context()).operation)
+    assert shares[small] == pytest.approx(257 * 64 * 64 / (257 * 64 * 64 + 1028 * 1024 * 4096))
+    assert [*promising_forms(shares, CUDA)] == [large, small]
+
+
 @pytest.mark.parametrize(
     ("problem", "reason"),
     [
         (contraction(1024, 1024, 4096), "divide its sizes"),
         (contraction(1, 1024, 4096), "by more than 1.5"),
-        (replace(contraction(17, 8, 24), types=("f16", "f16", "f16")), "into f16"),
         (replace(contraction(17, 8, 24), types=("f32", "f32", "f32")), "multiplies f32xf32"),
     ],
 )

@@ -127,8 +127,6 @@ def test_a_line_with_an_open_quotation_is_an_error(tmp_path: Path) -> None:
 
 
 def test_reports_name_no_file_of_forms() -> None:
-    formed = FlagSet(
-        "padded", ("--iree-preprocessing-transform-spec-filename=x",), forms="module {}"
-    )
-    assert plain(formed) == {"name": "padded", "flags": []}
+    formed = FlagSet("padded", ("--iree-opt-data-tiling",), forms="module {}")
+    assert plain(formed) == {"name": "padded", "flags": ["--iree-opt-data-tiling"]}
     assert plain(CHANNELS_LAST)["flags"] == list(CHANNELS_LAST.flags)

@@ -117,7 +117,7 @@ class FlagsResult:
     @property
     def flags(self) -> tuple[str, ...]:
         """The flags of the best set."""
-        return self.best.flag_set.shown_flags if self.best is not None else ()
+        return self.best.flag_set.flags if self.best is not None else ()
 
     @property
     def forms(self) -> str:

@@ -23,9 +23,9 @@ from tuninglink.forms import FormProblem, problems_in, promising_forms
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
 from tuninglink.kernels import problems_of
 from tuninglink.mlir import error, note
-from tuninglink.plain_data import HIDDEN, written
+from tuninglink.plain_data import HIDDEN
 from tuninglink.programs import ProgramCalls, advance_to_abi, form_replaced
-from tuninglink.replacing import spec as spec_of
+from tuninglink.replacing import Contraction, spec as spec_of
 from tuninglink.spaces import miscompilation
 from tuninglink.spaces.model import read_configuration, read_workload
 from tuninglink.specs import PREPROCESSING_FLAG, link_specs, load_spec, plug_ins
@@ -67,16 +67,9 @@ class FlagSet:
     """
 
     name: str
-    flags: tuple[str, ...] = field(metadata=HIDDEN)
+    flags: tuple[str, ...]
     word: str = field(default="", metadata=HIDDEN)
     forms: str = field(default="", metadata=HIDDEN)
-
-    @property
-    @written("flags")
-    def shown_flags(self) -> tuple[str, ...]:
-        """The flags that a user gives: without that for a file with the forms."""
-        own = _flag_name(PREPROCESSING_FLAG) if self.forms else ""
-        return tuple(flag for flag in self.flags if _flag_name(flag) != own)
 
     @property
     def is_default(self) -> bool:
@@ -280,7 +273,8 @@ _MOST_NICENESS: Final = 19
 """The niceness of compilations under sets, which may go on while dispatches are tuned: at least, by set, and at most."""
 
 _MOST_FORMS: Final = 3
-"""The number of sets with forms."""
+_MOST_FORMS_OF_PRODUCTS: Final = 2
+"""The number of sets with forms of ops other than contractions, and of those with forms of contractions, too."""
 
 _SHOWN_ELEMENTS: Final = 16
 """The elements from which a constant is not a part of the code."""
@@ -427,7 +421,7 @@ class SetCompiler(ExitStack):
         formed: Future[FormedSource],
         earlier: Sequence[tuple[FlagSet, Future[FormedSource]]],
     ) -> CompiledSource | str:
-        flags = (*self._options.flags, *flag_set.shown_flags)
+        flags = (*self._options.flags, *flag_set.flags)
         # The first sets are the most promising ones, and are compiled first.
         rank = min(1, len(earlier)) if flag_set.forms else len(earlier)
         niceness = min(_MOST_NICENESS, _NICENESS + _NICER * rank) if earlier else 0
@@ -554,14 +548,19 @@ def _specs_of_forms(
 ) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
     """Return names and texts of specs that replace ops by forms, with the flags of the sets that have them.
 
-    For a GPU, the first has the most promising form of each op, the next one the second, and so on. For a CPU, each has
+    For a GPU, the first has the most promising form of each op, the next one the second, and so on. Whether those of
+    contractions help is not known, so further sets have the first form of each other op, and these. For a CPU, each has
     the most promising ones: with data tiling, and without it, so that dispatches can be configured.
     """
-    forms = promising_forms(problems, target).values()
-    numbers = range(_MOST_FORMS if forms else 0)
-    choices: list[tuple[list[Form], tuple[str, ...]]] = [
-        ([own[min(number, len(own) - 1)] for own in forms], ()) for number in numbers
-    ]
+    forms = promising_forms(problems, target)
+    products = [own for problem, own in forms.items() if isinstance(problem, Contraction)]
+    others = [own for problem, own in forms.items() if not isinstance(problem, Contraction)]
+    numbers = [(number, group) for number in range(_MOST_FORMS) for group in (others, products)]
+    choices: list[tuple[list[Form], tuple[str, ...]]] = []
+    for number, group in numbers[: _MOST_FORMS + _MOST_FORMS_OF_PRODUCTS]:
+        first = [own[0] for own in others] if group is products else []
+        if group:
+            choices.append((first + [own[min(number, len(own) - 1)] for own in group], ()))
     if target.backend == "llvm-cpu":
         fast = (_IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3")
         choices = [(first, flags) for first, _ in choices[:1] for flags in ((_TILING, *fast), fast)]
@@ -571,8 +570,8 @@ def _specs_of_forms(
         bound = load_spec(spec_of(chosen).encode(), targets=[target.architecture or target.family])
         text = link_specs([bound]).spec.text()
         if (text, flags) not in specs:
-            first, *others = dict.fromkeys(map(str, chosen))
-            name = f"{first}, and {len(others)} more" if others else first
+            first_name, *more = dict.fromkeys(map(str, chosen))
+            name = f"{first_name}, and {len(more)} more" if more else first_name
             name += ", data tiling" if _TILING in flags else ""
             specs[text, flags] = f"{name} ({number + 1})" if name in specs.values() else name
     return tuple((name, text, flags) for (text, flags), name in specs.items())
