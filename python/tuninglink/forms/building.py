@@ -36,7 +36,7 @@ class FormOf(Generic[_Own_co]):
     def spellings(self) -> tuple[Self, ...]:
         """The form for each spelling of its problem."""
         own: Any = self.problem
-        problems = spellings(own) if isinstance(own, Attention) else own.spellings
+        problems: Any = spellings(own) if isinstance(own, Attention) else own.spellings
         return tuple(replace(self, problem=problem) for problem in problems)
 
     @property
