@@ -23,8 +23,9 @@ STEPS = {
         "",
         """%k = arith.constant 0.5 : f32
  %o = arith.constant 1.0 : f32
- %q = arith.constant 0.70710678118 : f32
- %a = arith.mulf %x, %q : f32
+ %t = arith.constant 2.0 : f32
+ %q = math.sqrt %t : f32
+ %a = arith.divf %x, %q : f32
  %v = math.erf %a : f32
  %f = arith.addf %v, %o : f32
  %g = arith.mulf %f, %k : f32

@@ -173,9 +173,10 @@ class Step:
                 number_attribute = attributes["value"]
                 if not isinstance(number_attribute, mlir.FloatAttr):
                     raise NoFormError("it is followed by an op on other types")
+                # A value of Triton: programs also compute roots of constants.
                 text = repr(number_attribute.value)
-                expression = text if text.strip("-")[0].isdigit() else f'float("{text}")'
-                values.append(f"({expression})")
+                number_text = text if text.strip("-")[0].isdigit() else f'float("{text}")'
+                values.append(f"tl.cast({number_text}, {ELEMENTS[item.type]})")
                 continue
             if {*attributes} - {"predicate", "fastmath"}:
                 raise NoFormError(f"it is followed by '{item.name}' with other attributes")
