@@ -23,9 +23,8 @@ STEPS = {
         "",
         """%k = arith.constant 0.5 : f32
  %o = arith.constant 1.0 : f32
- %t = arith.constant 2.0 : f32
- %q = math.sqrt %t : f32
- %a = arith.divf %x, %q : f32
+ %q = arith.constant 0.70710678118 : f32
+ %a = arith.mulf %x, %q : f32
  %v = math.erf %a : f32
  %f = arith.addf %v, %o : f32
  %g = arith.mulf %f, %k : f32
@@ -146,7 +145,8 @@ def linear_program(batches: int, m: int, n: int, k: int, *, gate: bool = True) -
     sigmoid = """%n = arith.negf %x : f16
     %y = math.exp %n : f16
     %s1 = arith.addf %y, %one : f16
-    %r = arith.divf %one, %s1 : f16"""
+    %q = math.sqrt %one : f16
+    %r = arith.divf %q, %s1 : f16"""
     product = "%r = arith.mulf %x, %y : f16"
     silu = elementwise("s", "%p16", kinds=half, maps=same, body=sigmoid)
     silu += "\n  " + elementwise(
