@@ -128,13 +128,20 @@ def test_candidates_fit_the_memory_of_their_architecture() -> None:
     assert not provider.candidates(ProductProblem(contraction(70_000, 8, 8, 8)), "sm_80")
     assert not provider.candidates(ProductProblem(contraction(65_536, 32_768, 8)), "sm_80")
     # Few rows need small tiles.
-    for rows, tile in ((1, 16), (16, 16), (17, 32), (33, 128)):
+    for rows, tile in ((1, 16), (16, 16), (17, 32), (32, 32)):
         few = ProductProblem(contraction(rows, 1024, 4096))
         attention = replace(ATTENTION.attention, sizes=(2, 3, rows, 64, 64, 1024))
         for small in (few, ScaledAttention(attention, 0.5)):
             candidates = provider.candidates(small, "sm_90a")
             assert len(candidates) >= 8
             assert dict(candidates[0].options)["m"] == tile
+    # The first tiles give most of the processors work: 788 rows are 7 tiles of 128.
+    for n, least, most in ((768, 66, 132), (3072, 66, 132), (65_536, 1024, 4096)):
+        candidates = provider.candidates(ProductProblem(contraction(788, n, 768)), "sm_90a")
+        assert least <= provider.grid(candidates[0])[0] <= most
+        first = [dict(candidate.options) for candidate in candidates[:8]]
+        assert len({(options["m"], options["n"]) for options in first}) >= 3
+        assert {options["t"] for options in first} == {0, 1}
     # Rows that are far apart, as batches lie between them.
     apart = replace(contraction(1024, 65_536, 64, 128), operands=("mak", "akn", "man"))
     assert not provider.candidates(ProductProblem(apart), "sm_80")

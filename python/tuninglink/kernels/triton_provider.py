@@ -9,6 +9,7 @@ from math import prod
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from tuninglink.iree import TYPICAL
 from tuninglink.kernels.kernel import (
     SCRATCH_ALIGNMENT,
     BuiltKernel,
@@ -39,6 +40,9 @@ _HOPPER: Final = 90
 
 _FEW: Final = 32
 """The number of rows or queries up to which a tile has no more than all of them need."""
+
+_SIDE: Final = 100
+"""The elements of a tile whose products take as long as reading a row or a column of its operands from the cache."""
 
 _AMD: Final = ("gfx90a", "gfx942", "gfx950")
 _AMD_LANES: Final = 64
@@ -100,14 +104,25 @@ class TritonProvider(KernelProvider):
             is_matrix = lhs == {*"mk"} and rhs == {*"kn"}
             has_tensors = capability is not None and capability >= _HOPPER
             with_tensors = (0, 1) if has_tensors and aligned and is_matrix else (0,)
-            tiles: tuple[tuple[int, int], ...]
-            tiles = ((128, 256), (128, 128), (64, 128), (64, 256), (128, 64), (64, 64))
+            tiles: Sequence[tuple[int, int]]
+            tiles = ((128, 256), (128, 128), (64, 128), (64, 256), (128, 64), (64, 64), (32, 64))
             depths = ((64, 3), (64, 4), (128, 3), (32, 4)) if capability else ((32, 2), (64, 2))
             if rows <= _FEW:
                 # All rows are in one tile, and the right operand is read once: more of it is on its way.
-                tiles = tuple((_fewest(rows), n) for n in (128, 64, 256))
+                tiles = tuple((_fewest(rows), n) for n in (128, 64, 256, 32, 16))
                 depths = ((128, 4), (64, 4), (256, 3), (64, 3)) if capability else depths
-            for (k, stages), (m, n), tma in product(depths, tiles, with_tensors[::-1]):
+            batches = self.batches(problem)
+
+            def cost(tile: tuple[int, int]) -> float:
+                blocks = batches * -(-rows // tile[0]) * -(-sizes["n"] // tile[1])
+                return -(-blocks // TYPICAL) * (prod(tile) + _SIDE * sum(tile))
+
+            # Go on from the best tile, and from the first depth, with tensor descriptors, step by step.
+            tiles = sorted(tiles, key=cost)
+            choices = product(enumerate(depths), enumerate(tiles), enumerate(with_tensors[::-1]))
+            for (_, (k, stages)), (_, (m, n)), (_, tma) in sorted(
+                choices, key=lambda choice: sum(at for at, _ in choice)
+            ):
                 warps = 8 if m * n > 128 * 128 or (m * n == 128 * 128 and tma) else 4
                 if stages * k * (m + n) * _BYTES <= memory:
                     options.append(
