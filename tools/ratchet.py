@@ -56,7 +56,7 @@ LIMITS: Final = {
     "pinning": (519, 27),
     "scaffolding": (939, 31),
     "runner": (724, 28),
-    "kernels": (1597, 79),
+    "kernels": (1612, 80),
     "predicting": (1419, 49),
     "doctor": (244, 9),
     "cli": (5515, 199),
