@@ -180,7 +180,7 @@ def _scores(
 
 def loaded(program: str, spec: Path | None = None) -> Any:
     """Compile a program for CPUs, with a preprocessing spec if one is given, and load it."""
-    flags = ["--iree-llvmcpu-target-cpu=host"]
+    flags = ["--iree-llvmcpu-target-cpu=host", "--mlir-disable-threading"]
     if spec is not None:
         flags.append(f"--iree-preprocessing-transform-spec-filename={spec}")
     image = compile_str(program, target_backends=["llvm-cpu"], extra_args=flags)

@@ -15,6 +15,7 @@ from tuninglink.replacing import Contraction, comparison
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Sequence
 
 TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 
@@ -127,3 +128,10 @@ def inputs_of(problem: Contraction | BroadcastMatmul, seed: int) -> list[np.ndar
         generator.standard_normal(shape).astype(TYPES[element])
         for shape, element in zip(shapes, problem.types, strict=True)
     ]
+
+
+def summed(problem: Contraction, inputs: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """Return the result of a contraction in double precision."""
+    lhs, rhs, start = (tensor.astype(np.float64) for tensor in inputs)
+    *factors, output = problem.operands
+    return start + np.einsum(f"{','.join(factors)}->{output}", lhs, rhs)
