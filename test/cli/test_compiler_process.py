@@ -101,7 +101,7 @@ def test_a_reduction_of_no_elements_is_an_error(name: str, tmp_path: Path) -> No
     program = tmp_path / "empty.mlir"
     program.write_text(EMPTY_REDUCTION)
     arguments = ["-o", str(tmp_path / "out")] if name != "explain" else []
-    own = ["--flag-sets", "none", "--budget", "1s"] if name == "tune" else []
+    own = ["--flag-sets", "none", "--trials", "1"] if name == "tune" else []
     result = subprocess.run(
         [str(TOOLS / "tuninglink"), name, str(program), *arguments, *own, *TARGETS["llvm-cpu"]],
         capture_output=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from contextlib import contextmanager
@@ -13,14 +14,18 @@ import pytest
 import tuninglink
 from tuninglink.cli.tune import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
+from tuninglink.specs import load_spec
 from tuninglink.tuning import tune_in_process
 from tuninglink.tuning.deciding import ConfidenceInterval, TuningSettings
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
     GROUP,
+    NO_TIME,
+    NOT_COMPILED,
     FlagChoice,
     FlagSet,
     Listener,
+    SetResult,
     TunedSet,
     choose_flags,
     flag_sets,
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from tuninglink.errors import Diagnostic
     from tuninglink.tuning.deciding import Budget
     from tuninglink.tuning.flag_sets import FlagsResult
 
@@ -100,6 +106,32 @@ def test_an_interrupt_ends_the_process_with_what_it_has(program: Path) -> None:
     assert tuned is None or tuned.is_interrupted
 
 
+class Remarks(Listener):
+    """A listener that keeps remarks."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def noticed(self, diagnostic: Diagnostic) -> None:
+        self.messages.append(diagnostic.message)
+
+
+def test_the_end_of_the_budget_ends_the_compilation_up_to_the_dispatches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compiler waits forever for the text of the program."""
+    monkeypatch.setattr("tuninglink.tuning.whole_run._READING_SECONDS", 0.5)
+    program, listener = tmp_path / "program.mlir", Remarks()
+    os.mkfifo(program)
+    options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
+    tuned = tune_in_process(options, DEFAULT, listener, 0.0)
+    reason = f"the budget was over before {program} was compiled up to its dispatches"
+    assert listener.messages == [reason]
+    assert tuned is not None
+    assert tuned.report.notes == (reason,)
+    assert (tuned.entries, load_spec(tuned.spec.encode()).entries) == (0, ())
+
+
 class Sets(Listener):
     """A listener that keeps the comparisons of sets of flags."""
 
@@ -164,6 +196,21 @@ def test_a_machine_that_becomes_busy_does_not_lose_what_was_tuned(
     assert tuned.entries == sum(
         dispatch.outcome.value == "won" for dispatch in tuned.report.dispatches
     )
+
+
+@pytest.mark.parametrize("note", [NO_TIME, NOT_COMPILED])
+def test_a_final_comparison_without_time_does_not_lose_what_was_tuned(
+    note: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(self: FlagChoice, tuned: Sequence[TunedSet], seconds: float) -> FlagsResult:  # noqa: ARG001
+        pairs = tuple(SetResult(pair.flag_set, note=note, entries=1) for pair in tuned)
+        return replace(self.result, best=None, pairs=pairs)
+
+    monkeypatch.setattr(FlagChoice, "compare_tuned", late)
+    program, sets = with_sets(tmp_path)
+    tuned = tuninglink.tune(program, flags=GENERIC, settings=SETTINGS, flag_sets=sets)
+    assert tuned.flags == (HOST,)
+    assert not tuned.sets.pairs
 
 
 def test_sets_that_compile_while_dispatches_are_tuned_are_compared_at_the_end(

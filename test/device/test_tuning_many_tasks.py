@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import pytest
 from processes import eventually
+from programs import endless_linker
 from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, tune
 from tuning_programs import dispatched
 
@@ -124,6 +125,22 @@ def test_defaults_of_short_runs_are_sampled_briefly(
         queue.measure(Budget(seconds))
     assert len(queue.measured) == len(tasks)
     assert 0.0 < max(devices.seconds) <= most
+
+
+@pytest.mark.parametrize("description", [DESCRIPTION, REMOTE])
+def test_defaults_that_do_not_compile_in_the_budget_are_not_awaited(
+    description: DeviceDescription, tmp_path: Path
+) -> None:
+    tasks = dispatched(THREE_MATMULS, "host-cpu").tasks
+    with (
+        CandidateCompiler(endless_linker(tmp_path), 2) as compiler,
+        patch.object(default_queue, "_PATIENCE", 0.0),
+    ):
+        devices = RecordedDevices(description=description)
+        queue = DefaultQueue(TuningContext(TuningSettings(), compiler, devices), tasks, pytest.fail)
+        queue.measure(Budget(0.01))
+    assert not queue.measured
+    assert len(queue.waiting) == len(tasks)
 
 
 def test_the_time_of_compiling_the_program_replaces_its_estimate(

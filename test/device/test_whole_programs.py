@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import ml_dtypes
 import numpy as np
 import pytest
-from programs import HOST_CPU
+from programs import HOST_CPU, endless_linker
 from tuning_programs import matmul
 
 from tuninglink.errors import CompileError
@@ -21,6 +21,7 @@ from tuninglink.programs import (
     ParameterFile,
     read_program,
 )
+from tuninglink.tuning.candidates import CandidateCompiler
 from tuninglink.tuning.deciding import ModelRunError, ModelRuns
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.devices import DeviceProcess
-    from tuninglink.tuning.candidates import CandidateCompiler
 
     Runs = Callable[..., ModelRuns]
 
@@ -224,8 +224,24 @@ def test_a_comparison_that_the_budget_does_not_leave_is_not_begun(
     runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = runs(matmul(64, 64, 64))
+    program.outputs()
     program.deadline = time.monotonic()
     assert program.compare("").functions  # a short one is run anyway
     monkeypatch.setattr("tuninglink.tuning.deciding.model_run._LEAST_SECONDS", 0.0)
     with pytest.raises(ModelRunError, match="which the budget did not leave"):
         program.compare("")
+
+
+def test_a_compilation_that_outlasts_the_budget_is_no_failure_of_the_program(
+    runs: Runs, tmp_path: Path
+) -> None:
+    program, other = runs(matmul(4, 64, 64)), runs(matmul(4, 64, 64))
+    program.finite_integers()
+    with CandidateCompiler(endless_linker(tmp_path), 1) as compiler:
+        for late in (program, other):
+            late.compiler, late.deadline = compiler, time.monotonic()
+        with pytest.raises(ModelRunError, match="it did not compile in the time that the budget"):
+            program.compare("// the program without a spec is compiled already")
+        with pytest.raises(ModelRunError, match="it did not compile in the time that the budget"):
+            other.rebase("// repairs")
+    assert not other.failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -50,6 +51,16 @@ HOST_CPU = (
     f"--iree-llvmcpu-target-cpu={'znver4' if _runs_avx512() else 'znver3'}",
 )
 """Flags of the compiler for code that this machine runs, as far as possible the same everywhere."""
+
+
+def endless_linker(directory: Path) -> tuple[str, ...]:
+    """Return the flags of `HOST_CPU` with a linker that never ends, so that no compilation does."""
+    linker, never = directory / "linker", directory / "never"
+    os.mkfifo(never)
+    linker.write_text(f"#!/bin/sh\nread line < '{never}'\n")
+    linker.chmod(0o700)
+    return (*HOST_CPU, f"--iree-llvmcpu-embedded-linker-path={linker}")
+
 
 RUNNABLE_TARGETS = {**TARGETS, "host-cpu": HOST_CPU}
 

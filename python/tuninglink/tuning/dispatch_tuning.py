@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -110,6 +111,7 @@ class DispatchTuning:
             machines = thread.submit(_open_machines, options, uris, opened) if uris else None
             with listener.during(f"compiling {options.title}"), timeline.stage(Stage.PROGRAM):
                 program = self.read_program()
+            signal.setitimer(signal.ITIMER_REAL, 0.0)  # what follows ends with the budget by itself
             cpus = (task.target for task in program.tasks if task.target.backend == "llvm-cpu")
             if generic := next((cpu for cpu in cpus if cpu.architecture is None), None):
                 # Its code does not use the machine's vectors.

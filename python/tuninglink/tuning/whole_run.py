@@ -16,7 +16,7 @@ from tuninglink.arguments import Content, several
 from tuninglink.compiler import program_path, read_options
 from tuninglink.devices import check_devices
 from tuninglink.emission import write_spec
-from tuninglink.errors import Severity, TuninglinkError
+from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.explaining import read_profile
 from tuninglink.files import temporary_directory
 from tuninglink.iree import GivenSizes, Target
@@ -30,6 +30,7 @@ from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected, wi
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
     NO_TIME,
+    NOT_COMPILED,
     FlagChoice,
     FlagSet,
     FlagsResult,
@@ -47,6 +48,9 @@ _TILED_PART: Final = 0.35
 
 _LEAST_SECONDS: Final = 1.0
 """The least time for the dispatches under a set, in seconds."""
+
+_READING_SECONDS: Final = 10.0
+"""The least time for compiling the program up to its dispatches, in seconds: without them, nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -231,9 +235,10 @@ def _tune_bases(
     taken = result.best
     # What was tuned has been compared with the default before: a machine that became too busy does not lose it.
     is_noise = result.noise is not None and result.noise.is_noise
-    notes = {pair.note for pair in result.pairs if pair.entries}
+    tried = [pair for pair in result.pairs if pair.entries]
+    is_late = tried and all(pair.note in (NO_TIME, NOT_COMPILED) for pair in tried)
     is_kept = taken is None and (not has_flags or is_noise)
-    if result.reason or is_kept or notes == {NO_TIME}:
+    if result.reason or is_kept or is_late:
         return tuned[best], replace(result, pairs=(), best=choice.set_result(best))
     if taken is None or not taken.entries:
         # The flags alone are the fastest.
@@ -263,7 +268,8 @@ def tune_in_process(
     """Tune the dispatches of a program under a set of flags in a separate process.
 
     The set is one that the comparison of sets has chosen, the listener receives events in that process, and the program
-    may be compiled already under all flags. An interrupt may end the process before it has a result.
+    may be compiled already under all flags. An interrupt may end the process before it has a result. The end of the time
+    ends it while it compiles the program up to its dispatches, after which nothing takes long that cannot be stopped.
 
     Raises:
         TuninglinkError: the program cannot be tuned, or the compiler crashed.
@@ -275,7 +281,8 @@ def tune_in_process(
         tuning = DispatchTuning(options, listener, base.flags, compiled, base.forms)
         relay = _Relay(pool)
         with listener.interrupts(relay):
-            job = pool.submit(_tune_dispatches, tuning, deadline, seconds=math.inf)
+            reading = max(_READING_SECONDS, seconds)
+            job = pool.submit(_tune_dispatches, tuning, deadline, reading, seconds=math.inf)
             if relay.is_stopped:
                 pool.terminate()
             try:
@@ -285,12 +292,22 @@ def tune_in_process(
             except WorkerCrashedError as failure:
                 if relay.is_stopped:
                     return None
+                if failure.code == -signal.SIGALRM:
+                    reason = f"the budget was over before {options.title} was compiled up to its dispatches"
+                    listener.noticed(Diagnostic(Severity.WARNING, reason))
+                    report = report_without_dispatches(options.title, reason)
+                    return Tuned(write_spec("tuned", []), 0, report)
                 crash = error(f"the compiler crashed: {failure.status}")
                 raise TuninglinkError(crash) from None
 
 
-def _tune_dispatches(tuning: DispatchTuning, deadline: float) -> Tuned:
-    """Tune dispatches in this process, whose command line holds the flags, until a deadline or SIGTERM."""
+def _tune_dispatches(tuning: DispatchTuning, deadline: float, reading: float) -> Tuned:
+    """Tune dispatches in this process, whose command line holds the flags, until a deadline or SIGTERM.
+
+    Reading the program, much of which is native code, ends the process after some seconds.
+    """
+    if math.isfinite(reading):
+        signal.setitimer(signal.ITIMER_REAL, reading)  # `DispatchTuning` stops it
     ledger = Ledger(deadline - time.monotonic(), tuning.options.settings.trials)
     signal.signal(signal.SIGTERM, lambda *_: ledger.whole.stop())
     result, report = tuning.run(ledger)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import TIMEOUT_MAX
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import ml_dtypes
@@ -483,6 +484,7 @@ class ModelRuns:
 
     def rebase(self, repairs: str) -> None:
         """Compare with the program that has the repairs only if it does not run without a spec."""
+        self._await(self.base)
         try:
             self.finite_integers()
         except ModelRunError as failure:
@@ -501,7 +503,7 @@ class ModelRuns:
             ModelRunError: it cannot be compiled or run without the spec, or too little time is left.
         """
         variants, base, driver = self._variants, base or self.base, self.device.description.driver
-        self.begin(*filter(None, (base, spec)))
+        self._await(base, spec)
         self.finite_integers()
         default = self._image(base)
         if base not in self._outputs:
@@ -588,8 +590,15 @@ class ModelRuns:
         job = self._images.get(spec)
         return None if job is None or not job.done() else _result(job)
 
+    def _await(self, *specs: str) -> None:
+        """Wait until the program is compiled with each of some specs, or the time is over, which says nothing on them."""
+        self.begin(*specs)
+        left = min(TIMEOUT_MAX, max(0.0, self.deadline - time.monotonic()))
+        if wait([self._images[spec] for spec in specs], left).not_done:
+            raise ModelRunError("it did not compile in the time that the budget left")
+
     def _image(self, spec: str) -> bytes:
-        self.begin(spec)
+        self._await(spec)
         compiled = self._images[spec].result()
         if isinstance(compiled, Failure):
             raise ModelRunError(compiled.message)
@@ -725,13 +734,13 @@ def judge_entries(
         return comparisons[specs]
 
     failing = [entry for entry in won if entry.default_failure is not None]
-    if failing:
-        runs.rebase(write(failing))
     repairs = [entry for entry in won if entry.default_is_wrong]
     faster = [entry for entry in won if not entry.default_is_wrong]
     if repairs and faster:
         runs.begin_ahead(write(repairs))
     try:
+        if failing:
+            runs.rebase(write(failing))
         if repairs and compare(won).failure:
             repairs = harmless(repairs, compare, lambda comparison: bool(comparison.failure))
         faster = harmless(faster, lambda entries: compare(entries, repairs))

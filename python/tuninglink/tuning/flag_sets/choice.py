@@ -356,12 +356,13 @@ class FlagChoice:
                         jobs.append(finished(replace(alone, image=pair.image)))
                     else:
                         jobs.append(compiler.submit(pair.flag_set, pair.spec))
+                end = time.monotonic() + max(seconds, self.final_seconds)
                 comparison = FlagComparison(
                     device,
                     self.judge,
                     self.options.settings,
-                    time.monotonic() + max(seconds, self.final_seconds),
-                    compiled_by=math.inf,
+                    end,
+                    compiled_by=end,
                     default_ms=self.result.default_ms,
                 )
                 pairs = comparison.run_pairs(self.jobs[DEFAULT], results, jobs)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from itertools import islice
 from statistics import median
-from typing import Final
+from threading import TIMEOUT_MAX
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -92,6 +93,9 @@ _HEAVY: Final = 0.8
 _AHEAD: Final = 2
 """The number of defaults being measured where a device loads the next one ahead."""
 
+_PATIENCE: Final = 5.0
+"""The time to wait for defaults after the end of the budget, in seconds: without one, nothing is known."""
+
 
 class DefaultQueue:
     """The queue of tasks with unmeasured defaults, ordered by time in the profile, then by estimated work.
@@ -168,6 +172,11 @@ class DefaultQueue:
             is_light = most.is_over and sum(self.shares().values()) > _HEAVY
             return bool(self.measured) and (part.is_over or is_rest or is_light)
 
+        def are_late(jobs: Collection[Future[Any]]) -> bool:
+            left = budget.remaining + (0.0 if budget.is_stopped else _PATIENCE)
+            with self._context.timeline.stage(Stage.DEFAULTS):
+                return bool(wait(jobs, min(TIMEOUT_MAX, left)).not_done)
+
         seconds = min(DEFAULT_SECONDS, _SAMPLING * part.remaining / max(1, len(self.waiting)))
         threads = ThreadPoolExecutor(self._at_once)
         try:
@@ -175,8 +184,8 @@ class DefaultQueue:
                 self.submit()
                 batch = [*islice(self.waiting, len(self._jobs))]
                 measuring: deque[Future[MeasuredTask | Failure]] = deque()
-                if self._context.is_local:
-                    wait(self._jobs.values())
+                if self._context.is_local and are_late(self._jobs.values()):
+                    break
                 for number, task in enumerate(batch):
                     if is_enough():
                         break
@@ -186,6 +195,8 @@ class DefaultQueue:
                         measuring.append(
                             threads.submit(self._measure_compiled, ahead, job, seconds)
                         )
+                    if are_late([self._jobs[task.key]]):
+                        break
                     self._take(self.waiting.popleft(), measuring.popleft())
                     del self._jobs[task.key]
                 if part.is_over:
