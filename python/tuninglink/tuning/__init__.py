@@ -27,10 +27,8 @@ with lazy_imports(globals()):
         weighed as weighed,
     )
     from tuninglink.tuning.report import (
-        FlagSetReport as FlagSetReport,
         OmittedDispatch as OmittedDispatch,
         ProblemReport as ProblemReport,
-        SizeReport as SizeReport,
         TrialPoint as TrialPoint,
         TuningReport as TuningReport,
         report_of as report_of,

@@ -26,7 +26,6 @@ from tuninglink.programs import (
     CallOptions,
     FunctionCall,
     ProgramCalls,
-    ProgramInput,
     element_type,
     program_calls,
 )
@@ -214,7 +213,8 @@ class BoardScript:
                 continue
             file = folder / f"{label}.input{number}.bin"
             write_file(file, values.tobytes())
-            yield f"--input={_type_of(argument)}=@{self._place(file)}"
+            kind = "x".join([*map(str, argument.shape), argument.element_type])
+            yield f"--input={kind}=@{self._place(file)}"
 
     def _place(self, file: Path) -> str:
         """Return a file relative to the folder of the script, after a mark that `_quoted` replaces."""
@@ -234,7 +234,3 @@ class BoardScript:
 
 _HERE: Final = "\0here/"
 """The mark of a file that has its place relative to the script."""
-
-
-def _type_of(argument: ProgramInput) -> str:
-    return "x".join([*map(str, argument.shape), argument.element_type])

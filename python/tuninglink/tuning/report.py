@@ -31,14 +31,6 @@ from tuninglink.tuning.scheduling import task_cost
 
 
 @dataclass(frozen=True)
-class FlagSetReport:
-    """A set of compiler flags that was compared with the user's flags, and whether its flags are written."""
-
-    result: SetResult = field(metadata=FLAT)
-    taken: bool
-
-
-@dataclass(frozen=True)
 class OmittedDispatch:
     """A dispatch that was not tuned."""
 
@@ -89,7 +81,7 @@ class TuningReport:
     is_guarded: bool = field(metadata=named("guarded"))
     notes: tuple[str, ...]
     spec: str
-    flag_sets: tuple[FlagSetReport, ...] = ()
+    flag_sets: tuple[SetResult, ...] = ()
     outputs: OutputComparison | None = None
     conditions: Conditions | None = None
     profile: str = ""
@@ -179,7 +171,7 @@ def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
     for candidate in compared:
         if candidate.flag_set == best and (not best.is_default or candidate in flags.pairs):
             taken = candidate
-    sets = tuple(FlagSetReport(set_result, set_result is taken) for set_result in compared)
+    sets = tuple(replace(candidate, is_taken=candidate is taken) for candidate in compared)
     whole = flags.whole if flags.pairs or best.forms else None if best.flags else report.model
     return replace(report, flag_sets=sets, whole=whole, noise=flags.noise or report.noise)
 
@@ -219,19 +211,6 @@ class TrialPoint:
     origin: CandidateOrigin
     pipeline: str
     knobs: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class SizeReport:
-    """A dynamic dispatch at one combination of sizes.
-
-    Attributes:
-        range: the range of sizes with a separate configuration, such as `d0 = 2..22`; None where the one for all sizes
-            holds.
-    """
-
-    comparison: SizeComparison = field(metadata=FLAT)
-    range: str | None = None
 
 
 @dataclass(frozen=True)
@@ -278,7 +257,7 @@ class ProblemReport:
     default_result: Correctness | None = None
     default_finding: str = ""
     default_fails: bool = False
-    sizes: tuple[SizeReport, ...] = ()
+    sizes: tuple[SizeComparison, ...] = ()
     default_interval: tuple[float, float] | None = None
     tuned_interval: tuple[float, float] | None = None
     calls: int = 1
@@ -357,7 +336,7 @@ def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) ->
         default_finding=result.judgement.reason if result.judgement else "",
         default_fails=result.default_failure is not None,
         sizes=tuple(
-            SizeReport(comparison, ranges.get(comparison.sizes)) for comparison in result.sizes
+            replace(comparison, range=ranges.get(comparison.sizes)) for comparison in result.sizes
         ),
         default_interval=decision.default_interval if decision else None,
         tuned_interval=decision.tuned_interval if decision and winner else None,

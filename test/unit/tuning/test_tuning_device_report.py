@@ -19,10 +19,8 @@ from tuninglink.iree import DispatchCost, peaks_of_device
 from tuninglink.plain_data import plain
 from tuninglink.programs import Correctness, FailureKind, OutputComparison
 from tuninglink.tuning import (
-    FlagSetReport,
     OmittedDispatch,
     ProblemReport,
-    SizeReport,
     TrialPoint,
     TuningReport,
     to_html,
@@ -68,10 +66,8 @@ WON = ProblemReport(
     history=tuple(map(trial, range(20))),
     notes=("a candidate is fast and wrong",),
     sizes=(
-        SizeReport(
-            SizeComparison("0.0=1", 1, 187.0, 76.0, ConfidenceInterval(2.4, 2.46, 2.5)), "d0 = 1"
-        ),
-        SizeReport(SizeComparison("0.0=64", 2, 1343.0, 729.0, ConfidenceInterval(1.8, 1.84, 1.9))),
+        SizeComparison("0.0=1", 1, 187.0, 76.0, ConfidenceInterval(2.4, 2.46, 2.5), "d0 = 1"),
+        SizeComparison("0.0=64", 2, 1343.0, 729.0, ConfidenceInterval(1.8, 1.84, 1.9)),
     ),
     calls=3,
     cost=DispatchCost(2 * 2048 * 1280 * 5120, 23_592_960, "f16"),
@@ -108,16 +104,14 @@ REPORT = TuningReport(
     notes=(),
     spec="module attributes {transform.with_named_sequence} {}",
     flag_sets=(
-        FlagSetReport(SetResult(FlagSet("tiled", ("--tiled",))), taken=False),
-        FlagSetReport(
-            SetResult(
-                FlagSet("wide", ("--wide",)),
-                6.5,
-                ConfidenceInterval(1.5, 1.6, math.inf),
-                math.inf,
-                entries=1,
-            ),
-            taken=True,
+        SetResult(FlagSet("tiled", ("--tiled",))),
+        SetResult(
+            FlagSet("wide", ("--wide",)),
+            6.5,
+            ConfidenceInterval(1.5, 1.6, math.inf),
+            math.inf,
+            entries=1,
+            is_taken=True,
         ),
     ),
     whole=ModelComparison(12.0, 7.25, ConfidenceInterval(1.6, 1.655, 1.7)),

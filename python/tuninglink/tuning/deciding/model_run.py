@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import TIMEOUT_MAX
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import ml_dtypes
 import numpy as np
@@ -39,7 +39,7 @@ from tuninglink.tuning.deciding.decisions import (
 from tuninglink.tuning.deciding.race import Standings
 from tuninglink.tuning.deciding.task_result import TaskResult
 from tuninglink.tuning.deciding.tune_options import Numerics
-from tuninglink.tuning.references import narrow_sums
+from tuninglink.tuning.references import ProgramReference, narrow_sums
 from tuninglink.workers import finished
 
 Arrays = Sequence[NDArray[Any]]
@@ -133,19 +133,6 @@ DEFAULT_SOURCE: Final = "the program without a spec"
 GIVEN_SOURCE: Final = "--expected"
 
 
-class ReferenceProgram(Protocol):
-    """A program for another target, whose outputs are the expected ones."""
-
-    @property
-    def name(self) -> str:
-        """The name of the target."""
-
-    def outputs(
-        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
-    ) -> FunctionOutputs | str:
-        """Return the outputs of functions by label, or the reason for having none."""
-
-
 @dataclass(frozen=True)
 class Expectation:
     """The expected outputs by the labels of functions, without those compared only with the default, and a note on them."""
@@ -165,18 +152,14 @@ class OutputJudge:
     """
 
     tasks: Sequence[TuningTask] = ()
-    reference: ReferenceProgram | None = None
+    reference: ProgramReference | None = None
     numerics: Numerics = Numerics.ROUNDING
-
-    @cached_property
-    def _task_types(self) -> frozenset[str]:
-        bindings = (binding for task in self.tasks for binding in task.layout.bindings)
-        return frozenset(binding.element_type for binding in bindings)
 
     def tolerance(self, functions: Sequence[FunctionCall], outputs: FunctionOutputs) -> float:
         """Return the largest error of a correct program."""
-        inputs = {entry.element_type for function in functions for entry in function.inputs}
-        types = {dtype for name in self._task_types | inputs if (dtype := element_type(name))}
+        names = {entry.element_type for function in functions for entry in function.inputs}
+        names |= {part.element_type for task in self.tasks for part in task.layout.bindings}
+        types = {dtype for name in names if (dtype := element_type(name))}
         return tolerance_of(
             types | {array.dtype for arrays in outputs.values() for array in arrays}
         )

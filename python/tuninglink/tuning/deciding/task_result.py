@@ -313,6 +313,7 @@ class SizeComparison:
         default_us: the median time of the default, in microseconds.
         tuned_us: the median time of the candidate, in microseconds.
         speedup: the speedup of the candidate.
+        range: the range of sizes with a separate configuration, such as `d0 = 2..22`; None where that for all sizes holds.
     """
 
     sizes: str
@@ -320,6 +321,7 @@ class SizeComparison:
     default_us: float
     tuned_us: float
     speedup: ConfidenceInterval = field(metadata=FLAT)
+    range: str | None = None
 
     @property
     def is_slower(self) -> bool:

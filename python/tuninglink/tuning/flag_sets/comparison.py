@@ -13,7 +13,7 @@ from typing import Any, Final
 from numpy.typing import NDArray
 
 from tuninglink.devices import Device
-from tuninglink.plain_data import FLAT
+from tuninglink.plain_data import FLAT, named
 from tuninglink.programs import FailureKind
 from tuninglink.tuning.deciding import (
     CALLS_OF_FEWEST_ROUNDS,
@@ -53,6 +53,7 @@ class SetResult:
         is_data_tiled: whether the compiler chooses the layout of operands, which specs cannot configure.
         avoided: by how much the number of defaults that are known to be miscompiled is smaller than with the user's flags.
         entries: the number of entries of the spec tuned under the set; None for the set alone.
+        is_taken: whether its flags are written.
     """
 
     flag_set: FlagSet = field(metadata=FLAT)
@@ -65,6 +66,7 @@ class SetResult:
     is_data_tiled: bool = False
     avoided: int = 0
     entries: int | None = None
+    is_taken: bool = field(default=False, metadata=named("taken"))
 
     @property
     def median(self) -> float:

@@ -364,10 +364,8 @@ class SetCompiler(ExitStack):
         Returns:
             A future of the program, or of the reason for having none.
         """
-        earlier: Sequence[tuple[FlagSet, Future[FormedSource]]] = ()
-        formed: Future[FormedSource] = Future()
+        earlier, formed = () if spec else tuple(self._formed), Future[FormedSource]()
         if not spec:
-            earlier = tuple(self._formed)
             self._formed.append((flag_set, formed))
         return self._threads.submit(self._compile, flag_set, spec, formed, earlier)
 
@@ -438,14 +436,8 @@ class SetCompiler(ExitStack):
                 return "the compiler rejects the flags"
             # Form the dispatches, and compare them with those of the earlier sets.
             began = time.monotonic()
-            source = pool.submit(
-                form_source,
-                self._options,
-                flag_set.forms,
-                niceness,
-                is_default,
-                seconds=_MOST_SECONDS,
-            ).result()
+            arguments = (self._options, flag_set.forms, niceness, is_default)
+            source = pool.submit(form_source, *arguments, seconds=_MOST_SECONDS).result()
             if isinstance(source, str):
                 return source
             formed.set_result(source)

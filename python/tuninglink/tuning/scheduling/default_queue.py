@@ -47,10 +47,9 @@ def potentials(measured: Sequence[MeasuredTask]) -> dict[str, float]:
     bytes take at the highest rates of all tasks. The rest of its time is its potential.
     """
     rates = {
-        default.task.key: (
-            (cost.flops or 0) / default.default_us,
-            (cost.bytes or 0) / default.default_us,
-        )
+        default.task.key: [
+            (amount or 0) / default.default_us for amount in (cost.flops, cost.bytes)
+        ]
         for default in measured
         if default.default_us > 0 and (cost := default.cost) is not None and cost.is_known
     }
@@ -115,15 +114,10 @@ class DefaultQueue:
     ) -> None:
         self._context = context
         self._omit = omit
-        self._work = {task.key: estimated_work(task) for task in tasks}
+        self._work = work = {task.key: estimated_work(task) for task in tasks}
         self.waiting = deque(
             sorted(
-                tasks,
-                key=lambda task: (
-                    -(task.profiled_us or 0.0),
-                    -self._work[task.key],
-                    not task.calls,
-                ),
+                tasks, key=lambda task: (-(task.profiled_us or 0), -work[task.key], not task.calls)
             )
         )
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
@@ -177,6 +171,9 @@ class DefaultQueue:
             with self._context.timeline.stage(Stage.DEFAULTS):
                 return bool(wait(jobs, min(TIMEOUT_MAX, left)).not_done)
 
+        def measured(task: TuningTask, job: Future[Compiled | Failure]) -> MeasuredTask | Failure:
+            return measure_default(task, job.result(), self._context.devices, seconds)
+
         seconds = min(DEFAULT_SECONDS, _SAMPLING * part.remaining / max(1, len(self.waiting)))
         threads = ThreadPoolExecutor(self._at_once)
         try:
@@ -191,10 +188,7 @@ class DefaultQueue:
                         break
                     # Measure it; the next one is loaded meanwhile.
                     for ahead in batch[number + len(measuring) : number + self._at_once]:
-                        job = self._jobs[ahead.key]
-                        measuring.append(
-                            threads.submit(self._measure_compiled, ahead, job, seconds)
-                        )
+                        measuring.append(threads.submit(measured, ahead, self._jobs[ahead.key]))
                     if are_late([self._jobs[task.key]]):
                         break
                     self._take(self.waiting.popleft(), measuring.popleft())
@@ -254,11 +248,6 @@ class DefaultQueue:
             context.listener.default_fails(task, measured)
             measured = MeasuredTask(task, task.benchmark(b""), 0.0, 0.0, failure=measured)
         self.measured.append(replace(measured, cost=task_cost(task)))
-
-    def _measure_compiled(
-        self, task: TuningTask, job: Future[Compiled | Failure], seconds: float
-    ) -> MeasuredTask | Failure:
-        return measure_default(task, job.result(), self._context.devices, seconds)
 
     def shares(self) -> dict[str, float]:
         """Return the share of each measured task in the time of all tasks, by key."""

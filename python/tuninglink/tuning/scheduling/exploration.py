@@ -200,11 +200,10 @@ class Exploration:
         if not job.cancelled() and job.exception() is None:
             outcome = job.result()
             if not isinstance(outcome, Failure):
-                with self._lock:  # those that spill come last
+                with self._lock:
                     self._ready.append((candidate, outcome))
-                    self._ready.sort(
-                        key=lambda ready: bool((spills := ready[1].spills) and spills.words)
-                    )
+                    # Those that spill come last.
+                    self._ready.sort(key=lambda one: bool(one[1].spills and one[1].spills.words))
                 self._measure_next()
         self._events.put(partial(self._take_compiled, job))
 
@@ -292,14 +291,12 @@ class Exploration:
         self.trials.append(trial)
         # Keep the images of the fastest trials only.
         with_image = [
-            position
+            (other.microseconds or math.inf, position)
             for position, other in enumerate(self.trials)
             if other.benchmark is not None and not other.always_races
         ]
         if len(with_image) > _IMAGES:
-            slowest = max(
-                with_image, key=lambda position: self.trials[position].microseconds or math.inf
-            )
+            _, slowest = max(with_image, key=lambda pair: pair[0])
             self.trials[slowest] = replace(self.trials[slowest], benchmark=None)
         is_new = trial.seconds > 0
         if is_new and context.journal:

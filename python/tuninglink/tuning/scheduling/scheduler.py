@@ -228,12 +228,11 @@ class Scheduler:
     @property
     def _standing(self) -> list[TaskResult]:
         """The results with all winners so far."""
-        tasks = [
-            task
-            for task in (*self.open, *self.racing)
-            if task.is_repaired or not task.default_is_wrong
-        ]
-        return [*self.results, *filter(None, (task.standing for task in tasks))]
+        tasks = (*self.open, *self.racing)
+        standing = (
+            task.standing for task in tasks if task.is_repaired or not task.default_is_wrong
+        )
+        return [*self.results, *filter(None, standing)]
 
     def _begin(self, task: TaskRun) -> None:
         """Prepare a task for its first turn, or add its weight to the task that the same entry configures."""
@@ -272,9 +271,16 @@ class Scheduler:
         def work_aside() -> bool:
             # Compile the first candidates of the next task as soon as processes are free, or draw candidates of others.
             self._context.announce_wrong_defaults()
-            is_first = count is not None or task.needs_repair
-            is_local = self._context.is_local  # the CPU is being measured
-            return not is_local and ((is_first and self._compile_ahead(task)) or self._draw_next())
+            if self._context.is_local:  # the CPU is being measured
+                return False
+            if (count is not None or task.needs_repair) and self._compile_ahead(task):
+                return True
+            promising = self._choice.ranked(self.open)[:_AHEAD]
+            following = next((task.measured.task for task in promising if not task.is_begun), None)
+            if following is None or following.key in self._drawn:
+                return False
+            self._draw(following)
+            return True
 
         is_first = task.is_new and not self._context.is_local
         count = self._first_trials(task) if is_first else None
@@ -288,15 +294,9 @@ class Scheduler:
     def _compile_ahead(self, current: TaskRun) -> bool:
         """Start to compile the first candidates of the next task once processes are free; return whether there was one."""
         compiling = sum(task.exploration.compiling for task in self.open if task.is_begun)
-        others = self._choice.ranked([task for task in self.open if task is not current])
-        following = next(
-            (
-                task
-                for task in others
-                if not task.is_begun and (task.needs_repair or self._choice.is_first(task))
-            ),
-            None,
-        )
+        others = [task for task in self.open if task is not current and not task.is_begun]
+        first = [task for task in others if task.needs_repair or self._choice.is_first(task)]
+        following = next(iter(self._choice.ranked(first)), None)
         if following is None or compiling >= self._context.compiler.jobs:
             return False
         if not (self._draw(following.measured.task) or self._context.related):
@@ -305,15 +305,6 @@ class Scheduler:
             self._begin(following)
             if following.is_begun:
                 following.compile_ahead(self._budget(), self._first_trials(following))
-        return True
-
-    def _draw_next(self) -> bool:
-        """Draw candidates of the first of the promising tasks without a turn; return whether there was one."""
-        promising = self._choice.ranked(self.open)[:_AHEAD]
-        following = next((task.measured.task for task in promising if not task.is_begun), None)
-        if following is None or following.key in self._drawn:
-            return False
-        self._draw(following)
         return True
 
     def _draw(self, task: TuningTask) -> bool:
@@ -332,20 +323,17 @@ class Scheduler:
         if not (begun or self.racing):
             return 0.0
         # Races so far took longer than their price by this factor.
-        slowdown = (
-            max(1.0, self._raced_seconds / self._priced_seconds) if self._priced_seconds else 1.0
-        )
-        unfinished = sum(
-            max(0.0, slowdown * task.race_price - task.race_taken) for task in self.racing
-        )
+        slowdown = max(1.0, self._raced_seconds / (self._priced_seconds or math.inf))
+        left = (slowdown * task.race_price - task.race_taken for task in self.racing)
+        unfinished = sum(max(0.0, seconds) for seconds in left)
         # The race of a task with a standing winner may only find a slightly better one.
-        undecided = sum(task.race_seconds for task in begun if task.standing is None)
+        undecided = [task for task in begun if task.standing is None]
         standing = sum(task.race_seconds for task in begun if task.standing is not None)
         standing = min(standing, _STANDING_PART * self._ledger.seconds)
+        races = sum(task.race_seconds for task in undecided) + standing
         # The pauses of several races overlap.
-        racing = [task for task in begun if task.standing is None] + self.racing
-        pauses = max((task.pause_seconds for task in racing), default=0.0)
-        return unfinished + slowdown * (undecided + standing) + pauses
+        pauses = max((task.pause_seconds for task in undecided + self.racing), default=0.0)
+        return unfinished + slowdown * races + pauses
 
     def _decide_all(self) -> None:
         """Decide the tasks that had a turn, largest gain first."""
