@@ -3,6 +3,10 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
+    from tuninglink.kernels.guards import (
+        guard_fault as guard_fault,
+        guarded_program as guarded_program,
+    )
     from tuninglink.kernels.kernel import (
         BuiltKernel as BuiltKernel,
         Candidate as Candidate,

@@ -164,15 +164,31 @@ class KernelCall:
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the call at the current insertion point."""
-        kernel = self.kernel
-        inputs = [_buffer(operands[at]) for at in self.problem.taken]
-        results = [self.problem.tensors()[-1]]
+        inputs = [operands[at] for at in self.problem.taken]
+        return self.launched(inputs, self.problem.tensors()[-1])
+
+    def launched(
+        self, given: Sequence[Value], written: mlir.Type, destination: Value | None = None
+    ) -> Value:
+        """Build a launch of the kernel at the current insertion point, and return its result.
+
+        Args:
+            given: the operands of the kernel, which may have other shapes.
+            written: the type of the result.
+            destination: a tensor of this type in whose memory the result is; None for uninitialized memory.
+        """
+        kernel, inputs, results = self.kernel, [*map(_buffer, given)], [written]
         if kernel.scratch:
             size = prod(kernel.grid) * kernel.scratch + SCRATCH_ALIGNMENT
             byte = mlir.IntegerType.get_signless(8)
             results.append(mlir.RankedTensorType.get([size], byte))
+        tied = ["-1 : index"] * len(results)
+        operands = list(inputs)
+        if destination is not None:
+            tied[0] = f"{len(inputs)} : index"
+            operands.append(destination)
         if kernel.format == "bc":
-            return self._dispatched(inputs, results)
+            return self._dispatched(operands, results, tied)
         binding = "#hal.pipeline.binding<storage_buffer{}>"
         bindings = [binding.format(", ReadOnly")] * len(inputs) + [binding.format("")] * len(
             results
@@ -180,17 +196,17 @@ class KernelCall:
         attributes = {
             "export_name": f'"{kernel.name}"',
             "layout": f"#hal.pipeline.layout<bindings = [{', '.join(bindings)}]>",
-            "operandSegmentSizes": f"array<i32: 0, {len(inputs)}, 0, 0>",
+            "operandSegmentSizes": f"array<i32: 0, {len(operands)}, 0, 0>",
             "targets": f"[#hal.executable.target<{_TARGETS[kernel.format]}>]",
             "target_ordinals": "[0 : index]",
             "target_objects": f"[[{self._object}]]",
-            "tied_operands": f"[{', '.join(['-1 : index'] * len(results))}]",
+            "tied_operands": f"[{', '.join(tied)}]",
             "workgroup_size": f"[{kernel.threads} : index, 1 : index, 1 : index]",
             "workgroup_local_memory": f"{kernel.shared} : index",
         }
         parsed = {name: mlir.Attribute.parse(text) for name, text in attributes.items()}
         operation = mlir.Operation.create(
-            *(names.DISPATCH_EXTERN, results, inputs, parsed), regions=2
+            *(names.DISPATCH_EXTERN, results, operands, parsed), regions=2
         )
         count = operation.regions[0].blocks.append(mlir.Type.parse("!hal.device"))
         with mlir.InsertionPoint(count):
@@ -207,12 +223,16 @@ class KernelCall:
         path = f"{self.kernel.name}.{self.kernel.format}"
         return f'#hal.executable.object<{{path = "{path}", data = {data}}}>'
 
-    def _dispatched(self, inputs: Sequence[Value], results: Sequence[mlir.Type]) -> Value:
+    def _dispatched(
+        self, inputs: Sequence[Value], results: Sequence[mlir.Type], tied: Sequence[str]
+    ) -> Value:
         """Build the dispatch of an executable that calls a function, and the executable in the module.
 
         The compiler links bitcode with its own code, and takes no `hal.dispatch.extern` for a CPU.
         """
-        kernel, kinds = self.kernel, [*(value.type for value in inputs), *results]
+        # A result that is tied to an operand has its buffer.
+        kernel, kinds = self.kernel, [value.type for value in inputs]
+        kinds += [kind for kind, at in zip(results, tied, strict=True) if at.startswith("-1")]
         buffers = [str(kind).replace("tensor<", "memref<", 1) for kind in kinds]
         cpu = _CPUS[Target.parse(kernel.architecture).family]
         listed = f'#hal.executable.target<"llvm-cpu", "embedded-elf-{cpu}"> = [{self._object}]'
@@ -252,7 +272,6 @@ stream.executable private @{self._executable} attributes {{{OBJECTS} = #hal.exec
             (own,) = collect(parsed, names.STREAM_EXECUTABLE)
             own.move_before(function)
         called = mlir.Attribute.parse(f"[@{self._executable}::@call]")
-        untied = mlir.Attribute.parse(f"[{', '.join(['-1 : index'] * len(results))}]")
         segments = mlir.DenseI32ArrayAttr.get([0, len(inputs), 0, 0])
         operation = mlir.Operation.create(
             "flow.dispatch",
@@ -261,7 +280,7 @@ stream.executable private @{self._executable} attributes {{{OBJECTS} = #hal.exec
             attributes={
                 "entry_points": called,
                 "operandSegmentSizes": segments,
-                "tied_operands": untied,
+                "tied_operands": mlir.Attribute.parse(f"[{', '.join(tied)}]"),
             },
         )
         result: Value = operation.results[0]

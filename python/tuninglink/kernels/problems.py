@@ -369,13 +369,18 @@ def problems_of(module: mlir.Operation) -> dict[KernelProblem, int]:
     return dict(problems)
 
 
+def repeated_inputs(problem: KernelProblem, count: int) -> list[mlir.Type]:
+    """Return the types of the arguments of a program that computes a problem several times."""
+    kinds = problem.tensors()
+    first, *shared = problem.taken
+    return [kinds[first]] * count + [kinds[at] for at in shared]
+
+
 def repeated_program(problem: KernelProblem, count: int) -> str:
     """Return a program that computes a problem several times, from operands of which the first one differs."""
     with thread_context(), mlir.Location.unknown():
         kinds = problem.tensors()
-        first, *shared = problem.taken
-        inputs = [kinds[first]] * count + [kinds[at] for at in shared]
-        module, block = new_function(inputs, [kinds[-1]] * count, "main")
+        module, block = new_function(repeated_inputs(problem, count), [kinds[-1]] * count, "main")
         with mlir.InsertionPoint(block):
             results = []
             for own in block.arguments[:count]:

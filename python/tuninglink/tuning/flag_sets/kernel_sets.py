@@ -21,6 +21,8 @@ from tuninglink.files import temporary_directory
 from tuninglink.kernels import (
     KernelCall,
     KernelError,
+    guard_fault,
+    guarded_program,
     kernel_architecture,
     kernel_providers,
     repeated_program,
@@ -28,7 +30,7 @@ from tuninglink.kernels import (
 from tuninglink.programs import ALL_CALLS
 from tuninglink.replacing import spec as spec_of
 from tuninglink.specs import KIB, link_specs, load_spec
-from tuninglink.tuning.deciding import OutputJudge
+from tuninglink.tuning.deciding import CallError, OutputJudge, ProgramVariants
 from tuninglink.tuning.flag_sets.comparison import FlagComparison, compiled_by, program_reference
 from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet, SetCompiler
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
@@ -60,6 +62,9 @@ _MAKING: Final = 300.0
 
 _MAKING_PART: Final = 0.5
 """The largest part of the time that passes before kernels are compared: those that are not made by then may be left out."""
+
+_GUARDING: Final = 60.0
+"""The time limits, in seconds, for compiling and for running a program that shows whether a kernel stays within its buffers."""
 
 _NICENESS: Final = 10
 _REFERENCE_PART: Final = 0.5
@@ -161,7 +166,7 @@ class KernelChooser(ExitStack):
     ) -> list[ChosenKernel]:
         """Compare the candidates of one problem."""
         settings = self._options.settings
-        own = replace(
+        options = replace(
             self._options,
             input=str(path),
             sizes=(),
@@ -174,7 +179,7 @@ class KernelChooser(ExitStack):
         built: dict[FlagSet, KernelCall] = {}
         failures = list[str]()
         with ExitStack() as opened:
-            compiler = opened.enter_context(SetCompiler(own))
+            compiler = opened.enter_context(SetCompiler(options))
             jobs: dict[FlagSet, Job] = {DEFAULT: compiler.submit(DEFAULT)}
             # Those that are made come first. Kernels are made and compiled in a part of the time.
             now = time.monotonic()
@@ -202,22 +207,52 @@ class KernelChooser(ExitStack):
                 device, judge, settings, deadline, compiled_by=time.monotonic()
             )
             result = comparison.run(jobs)
-        self._describe(problem, result, failures)
-        best = result.best
-        if best is None or best.flag_set not in built:
-            return []
-        return [ChosenKernel(built[best.flag_set], best.median or 1.0, self._work[problem])]
+            # The fastest one that stays within its buffers is taken.
+            best, faults = result.best, list[str]()
+            gaining = [own for own in result.results if best and (own is best or own.may_win(1.0))]
+            for own in sorted(gaining, key=lambda one: (one is not best, -one.median)):
+                call = built[own.flag_set]
+                fault = self._fault(call, options, path, device)
+                if not fault:
+                    self._describe(problem, replace(result, best=own), failures, faults)
+                    return [ChosenKernel(call, own.median or 1.0, self._work[problem])]
+                faults.append(f"kernel '{own.flag_set.name}' is left out: {fault}")
+        self._describe(problem, replace(result, best=None), failures, faults)
+        return []
+
+    def _fault(self, call: KernelCall, options: TuneOptions, path: Path, device: Device) -> str:
+        """Return the reason why a kernel is not safe to use: it reads or writes past the ends of buffers; empty for none."""
+        guarded = path.with_suffix(".guarded.mlir")
+        guarded.write_text(guarded_program(call, _COPIES), encoding="utf-8")
+        with SetCompiler(replace(options, input=str(guarded))) as compiler:
+            compiled = compiled_by(compiler.submit(DEFAULT), time.monotonic() + _GUARDING)
+        if isinstance(compiled, str):
+            return compiled
+        assert compiled.calls is not None, "its arguments are tensors"
+        variants = ProgramVariants(compiled.calls, device, OutputJudge(), options.settings.seed)
+        try:
+            (outputs,) = variants.outputs(compiled.image, _GUARDING).values()
+        except CallError as failure:
+            return failure.failure.message
+        return guard_fault(outputs)
 
     def _describe(
-        self, problem: KernelProblem, result: FlagsResult, failures: Sequence[str]
+        self,
+        problem: KernelProblem,
+        result: FlagsResult,
+        failures: Sequence[str],
+        faults: Sequence[str],
     ) -> None:
         wrong = [own for own in result.results if own.is_rejected]
         for own in wrong:
             self._tell(f"kernel '{own.flag_set.name}' is left out: {own.note}")
+        for fault in faults:
+            self._tell(fault)
         failed = [own.note for own in result.results if own.speedup is None and own not in wrong]
         failed += failures
         words = [counted(len(result.results) + len(failures), "kernel")]
-        words += [f"{len(wrong)} wrong"] if wrong else []
+        wrong_count = len(wrong) + len(faults)
+        words += [f"{wrong_count} wrong"] if wrong_count else []
         words += [f"{len(failed)} failed: {failed[0]}"] if failed else []
         best = result.best
         ending = result.reason or "none is faster than the compiler's code"

@@ -1,0 +1,105 @@
+"""Programs that show whether a kernel reads or writes past the ends of its operands and its result."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from iree.compiler import ir as mlir
+
+from tuninglink.kernels.problems import repeated_inputs
+from tuninglink.mlir import thread_context, to_text
+from tuninglink.payloads import Value, build, filled, new_function
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.kernels.kernel import KernelCall
+
+_GUARD: Final = 4096
+"""The elements after an operand or a result: more than a row of any tile."""
+
+_CONTENT: Final = -77.0
+"""The value of the elements after a result."""
+
+
+def guarded_program(call: KernelCall, count: int) -> str:
+    """Return a program that calls a kernel twice: plainly, and with guards.
+
+    Its arguments are those of `repeated_program`. Guards of operands are NaNs; a mask of i1 has none. Results are that of
+    the plain call, the other one, and what is then after it.
+    """
+    with thread_context(), mlir.Location.unknown():
+        problem = call.problem
+        written = problem.tensors()[-1]
+        size = prod(written.shape)
+        inputs = repeated_inputs(problem, count)
+        guard = mlir.RankedTensorType.get([_GUARD], written.element_type)
+        module, block = new_function(inputs, [written, written, guard], "main")
+        with mlir.InsertionPoint(block):
+            own = [block.arguments[0], *block.arguments[count:]]
+            wide = mlir.RankedTensorType.get([size + _GUARD], written.element_type)
+            destination = filled(wide, _CONTENT)
+            result = call.launched([*map(_guarded, own)], wide, destination)
+            flat = mlir.RankedTensorType.get([size], written.element_type)
+            head = _reshaped("tensor.expand_shape", _slice(result, 0, flat), written)
+            plain = call.launched(own, written)
+            mlir.Operation.create(
+                "func.return", operands=[plain, head, _slice(result, size, guard)]
+            )
+        module.verify()
+        return to_text(module)
+
+
+def guard_fault(outputs: Sequence[np.ndarray[Any, Any]]) -> str:
+    """Return what is wrong, from the results of a program with guards; empty if nothing is."""
+    plain, head, after = (np.asarray(output) for output in outputs)
+    if (after != after.dtype.type(_CONTENT)).any():
+        return "it writes past the end of its result"
+    return "" if plain.tobytes() == head.tobytes() else "it reads past the end of an operand"
+
+
+def _guarded(value: Value) -> Value:
+    """Build a tensor with one dimension, whose first elements are those of a value; return a number itself."""
+    kind = value.type
+    if not isinstance(kind, mlir.RankedTensorType) or not isinstance(
+        kind.element_type, mlir.FloatType
+    ):
+        return value
+    size = prod(kind.shape)
+    wide = mlir.RankedTensorType.get([size + _GUARD], kind.element_type)
+    flat = mlir.RankedTensorType.get([size], kind.element_type)
+    return build(
+        "tensor.insert_slice",
+        wide,
+        _reshaped("tensor.collapse_shape", value, flat),
+        filled(wide, float("nan")),
+        static_offsets=mlir.DenseI64ArrayAttr.get([0]),
+        static_sizes=mlir.DenseI64ArrayAttr.get([size]),
+        static_strides=mlir.DenseI64ArrayAttr.get([1]),
+        operandSegmentSizes=mlir.DenseI32ArrayAttr.get([1, 1, 0, 0, 0]),
+    )
+
+
+def _slice(value: Value, offset: int, kind: mlir.RankedTensorType) -> Value:
+    return build(
+        "tensor.extract_slice",
+        kind,
+        value,
+        static_offsets=mlir.DenseI64ArrayAttr.get([offset]),
+        static_sizes=mlir.DenseI64ArrayAttr.get([*kind.shape]),
+        static_strides=mlir.DenseI64ArrayAttr.get([1]),
+        operandSegmentSizes=mlir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+    )
+
+
+def _reshaped(name: str, value: Value, kind: mlir.RankedTensorType) -> Value:
+    """Build a reshape between one dimension and several."""
+    rank = max(value.type.rank, kind.rank)
+    index = mlir.IntegerType.get_signless(64)
+    group = mlir.ArrayAttr.get([mlir.IntegerAttr.get(index, at) for at in range(rank)])
+    attributes: dict[str, mlir.Attribute] = {"reassociation": mlir.ArrayAttr.get([group])}
+    if name == "tensor.expand_shape":
+        attributes["static_output_shape"] = mlir.DenseI64ArrayAttr.get([*kind.shape])
+    return build(name, kind, value, **attributes)
