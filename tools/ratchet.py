@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (662, 43),
     "tuning.deciding": (3315, 160),
     "tuning.database": (1988, 85),
-    "tuning.flag_sets": (2052, 92),
+    "tuning.flag_sets": (2087, 93),
     "tuning.scheduling": (2185, 148),
     "tuning": (4109, 158),
     "forms": (1316, 66),
@@ -56,15 +56,17 @@ LIMITS: Final = {
     "pinning": (519, 27),
     "scaffolding": (939, 31),
     "runner": (724, 28),
-    "kernels": (1612, 80),
+    "kernels": (1745, 87),
     "predicting": (1419, 49),
+    "files": (0, 0),
+    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5515, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 280
+MOST_FILES: Final = 281
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 

@@ -32,7 +32,7 @@ def guarded_program(call: KernelCall, count: int) -> str:
     """
     with thread_context(), mlir.Location.unknown():
         problem = call.problem
-        written = problem.tensors()[-1]
+        written = mlir.RankedTensorType(problem.tensors()[-1])
         size = prod(written.shape)
         inputs = repeated_inputs(problem, count)
         guard = mlir.RankedTensorType.get([_GUARD], written.element_type)
