@@ -7,8 +7,9 @@ device sees: the program, the target, the knobs and the time of the compiler's o
     python benchmarks/search.py --table FILE...
     python benchmarks/search.py --leave-one-out --table FILE...
 
-With `--leave-one-out`, each table is also searched with the others of its kind in a database. `--suggest 8` only prints
-how fast the best of the eight configurations of a table is that the estimate prefers.
+With `--leave-one-out`, each table is also searched with the others of its kind in a database. With
+`--without-predictions`, the search does not use the shipped model of gains of a target. `--suggest 8` only prints how fast
+the best of the eight configurations of a table is that the estimate prefers.
 """
 
 from __future__ import annotations
@@ -95,6 +96,11 @@ class Replays:
         """The 90th percentile of the measurements."""
         taken = [each.measured for each in self.found]
         return statistics.quantiles(taken, n=10)[-1] if len(taken) > 1 else taken[0]
+
+    @property
+    def mean(self) -> float:
+        """The mean of the measurements."""
+        return statistics.mean(each.measured for each in self.found)
 
     @property
     def first(self) -> float:
@@ -186,6 +192,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--search", nargs="+", default=SEARCHES, metavar="NAME")
     parser.add_argument("--leave-one-out", action="store_true")
+    parser.add_argument("--without-predictions", action="store_true")
     parser.add_argument("--suggest", type=int, metavar="COUNT")
     arguments = parser.parse_args()
     if arguments.suggest:
@@ -193,6 +200,8 @@ def main() -> None:
         return
     names = list(dict.fromkeys(["random", *arguments.search]))
     tables = list(map(Judged.load, arguments.table))
+    for each in tables if arguments.without_predictions else ():
+        each.pool.target = None
     found: dict[str, dict[Path, Replays]] = {name: {} for name in names}
     print(
         f"{'table':34} {'trials':>6}  " + "".join(f"{name + ' median (p90)':>24}" for name in names)
@@ -223,6 +232,13 @@ def main() -> None:
     }
     for name, values in ratios.items():
         print(f"{name} against random, worst table: ratio {max(values):.2f}")
+    for name in names:
+        means = [each.mean for each in found[name].values()]
+        ninth = statistics.quantiles(means, n=10)[-1] if len(means) > 1 else means[0]
+        print(
+            f"{name}, mean trials of a table: median {statistics.median(means):.1f}, p90 {ninth:.1f}, "
+            f"mean {statistics.mean(means):.1f}"
+        )
     for name in names[1:]:
         ninths = [found[name][path].ninth for path in found[name]]
         print(

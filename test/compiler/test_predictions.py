@@ -13,16 +13,21 @@ import tuninglink
 from tuninglink.cli.page_output import render
 from tuninglink.compiler import ExplanationFormat, SpecChoice
 from tuninglink.compiler.application import Application
+from tuninglink.compiler.targets import compile_flags
+from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.plain_data import plain
-from tuninglink.predicting import GainModel, predictions
+from tuninglink.predicting import GainModel, model_for, predictions
+from tuninglink.programs import read_program
+from tuninglink.spaces import ProviderRegistry
 from tuninglink.specs import CACHE_VARIABLE, load_spec, provenance_of
+from tuninglink.tuning.candidates import prepare
+from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.compiler import Compilation
-    from tuninglink.iree import Target
 
 MATMUL = ROOT / "examples" / "matmul_128x768x768.mlir"
 LIBRARY = "library:predicted"
@@ -253,3 +258,19 @@ func.func @product{m}(%lhs: tensor<{m}x{k}xf32>, %rhs: tensor<{k}x{n}xf32>,
     for answer in answers:
         assert bool(answer["attributes"]) == (answer["reason"] == "")
         assert "cannot be predicted" not in answer["reason"]
+
+
+def test_a_search_begins_with_what_a_climb_by_the_model_reaches() -> None:
+    """The shipped model, on the space of a real dispatch: drawn candidates are expected to gain less."""
+    flags = tuple(compile_flags(Target.parse("znver4")))
+    (task,) = read_program(str(MATMUL), flags).tasks
+    spaces = prepare(task, flags, [], ProviderRegistry(lambda _: None), {}).spaces
+    model = model_for(Target.parse("znver4"))
+    assert model
+    first, drawn = search_named("model")(spaces, 0, None).ask(8)[:4], spaces.sample(400, 0)
+    assert all(one.space == spaces.default.space for one in first)
+    assert not {one.key for one in first} <= {one.key for one in drawn}
+    reached, evenly = (
+        model.gains(spaces.problem, spaces.default, some).expected for some in (first, drawn)
+    )
+    assert reached.max() > evenly.max()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+from tuninglink.iree import Target
 from tuninglink.tuning.database import problem_of_program, read_trials, recorded_candidate
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class RecordedPool:
 
     Attributes:
         problem: what the program computes.
+        target: what it was compiled for; None keeps a search from using its model of gains.
         default: the compiler's choice; None if its knobs are unknown.
         default_us: its time.
         times: the time of each candidate by its key; None if it failed.
@@ -31,7 +33,7 @@ class RecordedPool:
     def __init__(self, path: Path) -> None:
         self.recorded = read_trials(path)
         default, *rest = self.recorded
-        self.target = default.environment.target
+        self.target: Target | None = Target.parse(default.environment.target)
         self.problem = problem_of_program(default.problem.program, default.environment.device)
         candidates = [
             recorded_candidate(trial.configuration.pipeline, trial.configuration.knobs)

@@ -392,13 +392,11 @@ def climb(spaces: CandidateSpaces, model: GainModel) -> list[Scored]:
                 text = str(key)
                 fresh[key] = replace(default, knobs={**changed, **options}, configuration=text)
         gains = model.gains(spaces.problem, default, [*fresh.values()])
-        values = zip(fresh.values(), gains.expected, gains.lower, strict=True)
-        scored |= dict(
-            zip(fresh, (Scored(one, float(a), float(b)) for one, a, b in values), strict=True)
-        )
+        values = map(Scored, fresh.values(), gains.expected.tolist(), gains.lower.tolist())
+        scored |= zip(fresh, values, strict=True)
         ranked = sorted(scored.values(), key=lambda one: one.rank)
-        best = ranked[:_FRONTIER]
-        frontier = [{name: one.candidate.knobs[name] for name in knobs} for one in best]
+        best = [one.candidate.knobs for one in ranked[:_FRONTIER]]
+        frontier = [{name: values[name] for name in knobs} for values in best]
     return ranked
 
 

@@ -18,7 +18,7 @@ from recorded_pool import RecordedPool
 from tuninglink.devices import DeviceDescription, compute_units, known_compute_units
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import TYPICAL, Spills
-from tuninglink.predicting import features
+from tuninglink.predicting import GainModel, features
 from tuninglink.tuning import unknown_device_remarks
 from tuninglink.tuning.candidates import SearchProblem, distance
 from tuninglink.tuning.database import recorded_candidate
@@ -27,8 +27,9 @@ from tuninglink.tuning.search import (
     MOST_CANDIDATES,
     MeasuredProblem,
     RandomSearch,
+    fastest_first,
     load_trees,
-    model_search as searches,
+    model_search,
     search_named,
 )
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from tuninglink.iree import Target
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.search import Search
 
@@ -63,6 +65,7 @@ class Pool:
     options: Mapping[Candidate, Sequence[Candidate]] = field(default_factory=dict)
     late: set[int] = field(default_factory=set)
     first: Sequence[Candidate] = ()
+    target: Target | None = None
 
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
         everything = list(self.first if self.first and n == FIRST_CANDIDATES else self.times)
@@ -154,6 +157,57 @@ def replay(
 
 def median(name: str, make: Callable[[int], Pool]) -> float:
     return statistics.median(replay(name, make(seed), seed)[0] for seed in range(3))
+
+
+def predicted(monkeypatch: pytest.MonkeyPatch, gain: float, form: str = "k, m, n") -> Pool:
+    """Return a pool whose target has a model: it expects a gain of candidates with more than eight sums in registers."""
+    document = {
+        "format": "tuninglink.prediction",
+        "version": 1,
+        "provenance": {},
+        "margin": 0.0,
+        "forms": {f"contraction, {form}, f32": 99.0},  # larger than the problem
+        "names": ["accumulators", "unrolled"],
+        "columns": [0, -1, 1, -1, -1],
+        "values": [300, round(-100 * gain), 500, round(100 * gain), round(200 * gain)],
+    }
+    model = GainModel.load(json.dumps(document).encode())
+    monkeypatch.setattr(model_search, "model_for", {"znver4": model}.get)
+    return replace(cpu_pool(), target="znver4")  # type: ignore[arg-type] # looked up by its name
+
+
+def sums(candidate: Candidate) -> int:
+    """Return the vectors of sums of a candidate for CPUs, and whether they are for more than four steps."""
+    rows, columns, step = list(candidate.knobs.values())[2:]
+    count = rows * math.ceil(columns / 16)
+    return (count > 8) + (count > 8 and count * step > 32)
+
+
+def test_predicted_candidates_come_first_and_others_beside_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pool = predicted(monkeypatch, 1.0)
+    asked = search_named("model")(pool, 0, None).ask(40)
+    # Of equal guesses there is one.
+    assert [sums(each) for each in asked[:3]] == [2, 1, 0]
+    assert pool.default is not None
+    beside = {*fastest_first(pool.problem, list(pool.times))[:2], *pool.neighbors(pool.default)[:2]}
+    assert beside <= {*asked[:8]}
+    # Without times, the others are in the order of the expected gains.
+    later = [sums(each) for each in asked[7:]]
+    assert later == sorted(later, reverse=True)
+
+
+def test_a_search_recovers_from_wrong_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = predicted(monkeypatch, -3.0)
+    counts = [replay("model", pool, seed)[0] for seed in range(3)]
+    assert statistics.median(counts) <= median("random", cpu_pool) / 2
+
+
+def test_other_forms_are_searched_as_without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = predicted(monkeypatch, 1.0, form="batch, k, m, n")
+    asked = [search_named("model")(each, 0, 50.0).ask(40) for each in (pool, cpu_pool())]
+    assert asked[0] == asked[1]
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -530,11 +584,11 @@ def test_an_unknown_search_is_one_diagnostic() -> None:
 
 def test_a_plug_in_adds_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
-        EntryPoint("mine", f"{RandomSearch.__module__}:RandomSearch", searches.GROUP),
-        EntryPoint("broken", "nowhere:Nothing", searches.GROUP),
-        EntryPoint("other", "json:dumps", searches.GROUP),
+        EntryPoint("mine", f"{RandomSearch.__module__}:RandomSearch", model_search.GROUP),
+        EntryPoint("broken", "nowhere:Nothing", model_search.GROUP),
+        EntryPoint("other", "json:dumps", model_search.GROUP),
     ]
-    monkeypatch.setattr(searches, "plug_ins", lambda group: points if group else [])
+    monkeypatch.setattr(model_search, "plug_ins", lambda group: points if group else [])
     assert search_named("mine") is RandomSearch
     with pytest.raises(TuninglinkError, match="plug-in 'broken'"):
         search_named("broken")

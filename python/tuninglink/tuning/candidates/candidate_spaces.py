@@ -1,7 +1,4 @@
-"""Candidates of tasks, the problems that they solve, and the spaces that they come from.
-
-The modules of this package create candidates from search spaces and given configurations, and compile them.
-"""
+"""Candidates of tasks, the problems that they solve, and the spaces that they come from."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree import OpKind, Role, StructuredOp, function_ops
+from tuninglink.iree import OpKind, Role, StructuredOp, Target, function_ops
 from tuninglink.mlir import names, thread_context
 from tuninglink.plain_data import HIDDEN
 from tuninglink.solver import AssignmentError, Limits, UndecidedError, Verdict
@@ -261,6 +258,7 @@ class CandidateSpaces:
 
     Attributes:
         program: the function of the dispatch with its target, as MLIR text.
+        target: the target; None if the dispatch has none.
         default_fault: the reason why the compiler's choice is known to be miscompiled; empty without one.
         given: candidates from specs, other than the default.
         spaces: the selected spaces.
@@ -281,6 +279,7 @@ class CandidateSpaces:
     ) -> None:
         self.problem = SearchProblem.of(dispatch, limits)
         function = dispatch.function.clone().operation
+        self.target = None if dispatch.target is None else Target.from_attribute(dispatch.target)
         if dispatch.target is not None:
             function.attributes[names.EXECUTABLE_TARGET] = dispatch.target
         self.program = str(function.get_asm(use_local_scope=True))

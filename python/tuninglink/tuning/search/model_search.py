@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cached_property
 from importlib.util import find_spec
 from itertools import zip_longest
 from threading import Thread
@@ -14,7 +14,7 @@ import numpy as np
 
 from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
 from tuninglink.mlir import error, note
-from tuninglink.predicting import features
+from tuninglink.predicting import climb, features, form_of, model_for
 from tuninglink.specs import plug_ins
 from tuninglink.tuning.candidates import Candidate, SearchProblem
 from tuninglink.tuning.search.search import (
@@ -37,10 +37,7 @@ _ESTIMATED_KINDS: Final = frozenset({"contraction", "convolution", "attention"})
 
 def fastest_first(problem: SearchProblem, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return candidates in the order of their estimates; pipelines take turns unless estimates compare them."""
-    estimates = {
-        candidate.key: features(problem, candidate).get("estimate", 0.0) for candidate in candidates
-    }
-    ordered = sorted(candidates, key=lambda candidate: estimates[candidate.key])
+    ordered = sorted(candidates, key=lambda one: features(problem, one).get("estimate", 0.0))
     if problem.kind in _ESTIMATED_KINDS:
         return ordered
     by_pipeline: dict[str, list[Candidate]] = {}
@@ -73,14 +70,12 @@ def ensemble(table: Table, values: Values, seed: int) -> Callable[[Table], Value
 
     scikit-learn's own forests mostly copy the trees' parameters.
     """
-    random, count = np.random.default_rng(seed), 60
-    rows = len(values)
+    random, count, rows = np.random.default_rng(seed), 60, len(values)
     leaf = 1 if rows < 20 else 2  # noqa: PLR2004
     seeds = random.integers(0, 1 << 31, count)
     counts = random.multinomial(rows, np.full(rows, 1 / rows), count).astype(np.float64)
     targets = np.ascontiguousarray(values.reshape(-1, 1))
-    trees = []
-    sklearn = load_trees()
+    sklearn, trees = load_trees(), []
     with sklearn.config_context(skip_parameter_validation=True):
         for number, weights in zip(seeds, counts, strict=True):
             tree = sklearn.tree.ExtraTreeRegressor(
@@ -100,13 +95,13 @@ _TRUST: Final = 0.5
 
 _FIRST: Final = 8
 """Fast configurations of other environments come first, then this number of the best by the estimate, and as many by
-results for other problems; without these, neighbors of the compiler's choice and as many of the estimate's best quarter."""
+results for other problems; without these, neighbors of the compiler's choice and as many of the estimate's best quarter. With
+a model of gains, half are those that it expects to be fastest, and a quarter each the estimate's best and neighbors."""
 
 _SETTLED: Final = 24
-"""After this number of trials, the model chooses from all candidates instead of from those that were drawn first."""
-
 _FEWEST: Final = 2
-"""The least number of times that a model learns from."""
+"""The trials after which the model chooses from all candidates instead of from those drawn first, and the least number of
+times that it learns from."""
 
 _SPILL_POWER: Final = 1 / 3
 """The slowdown by spills, as a power of the spilled words: code that spills 992 registers took ten times as long."""
@@ -125,9 +120,13 @@ class ModelSearch(Search):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._first = [*self._pool.given]  # known candidates come after those of the best estimates
+        pool, start = self._pool, self._pool.default
+        model = model_for(pool.target) if pool.target and start and start.knobs else None
+        # A trial needs no certain gain: problems of a form that the model knows may be of any size.
+        self._gains = model if model and form_of(pool.problem) in model.forms else None
+        self._described: dict[str, Mapping[str, float]] = {}
         self._ranking: tuple[int, list[Candidate]] | None = None
         self._further: list[Candidate] = []
-        self._features = cache(partial(features, self._pool.problem))
 
     def propose(self, count: int) -> Sequence[Candidate]:
         """Return the most promising candidates."""
@@ -157,19 +156,19 @@ class ModelSearch(Search):
             count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES
             may_wait = not self.is_pending or self._pool.begin_sample(count, self._seed)
             drawn = self.drawn(count if may_wait else FIRST_CANDIDATES)
-            is_dry = self._tried > 0.5 * (len(drawn) + len(self._further))
-            if is_dry and self._tried >= _SETTLED:
+            if self._tried >= _SETTLED and 2 * self._tried > len(drawn) + len(self._further):
                 self._further += self.further()
             candidates = [*drawn, *self._further]
             for fast in self.best(3):
                 candidates += self._neighbors(fast)
             unlike = {candidate.key: candidate for candidate in candidates}.values()
             rest = [candidate for candidate in unlike if candidate.key not in self._asked]
-            if len(self._times) < _FEWEST or not rest:
-                self._chance.shuffle(rest)
+            has_times = len(self._times) >= _FEWEST
+            if rest and (has_times or self._gains):
+                scores = self._scores(rest) if has_times else self._estimates(rest)
+                rest = [rest[position] for position in np.argsort(scores, kind="stable")]
             else:
-                order = np.argsort(self._scores(rest), kind="stable")
-                rest = [rest[position] for position in order]
+                self._chance.shuffle(rest)
             self._ranking = self._tried, rest
         return self._ranking[1]
 
@@ -179,12 +178,23 @@ class ModelSearch(Search):
         sampled = list(self.drawn(FIRST_CANDIDATES))
         estimated = fastest_first(self._pool.problem, sampled)
         first = [*self._known, *estimated[:_FIRST]]
-        if self._transfer is not None:
+        default = self._pool.default
+        if self._gains is not None and default is not None:
+            if default.space >= 0:
+                reached = sorted(climb(self._pool, self._gains), key=lambda one: -one.expected)
+                knobs = (scored.candidate.knobs for scored in reached[:_FIRST])
+                made = (self._pool.candidate(default.pipeline, values) for values in knobs)
+                self._further += filter(None, made)
+            likely = [*self._further, *sampled]
+            # Those of equal guesses hardly differ.
+            order = np.unique(self._estimates(likely).round(2), return_index=True)[1]
+            first = [*self._known, *(likely[position] for position in order[: _FIRST // 2])]
+            first += [*estimated[: _FIRST // 4], *self._neighbors(default)[: _FIRST // 4]]
+        elif self._transfer is not None:
             order = np.argsort(self._estimates(sampled), kind="stable")[:_FIRST]
             first += [sampled[position] for position in order]
         else:
-            if self._pool.default is not None:
-                first += self._neighbors(self._pool.default)[:12]
+            first += self._neighbors(default)[:12] if default is not None else []
             quarter = estimated[: max(_FIRST, len(estimated) // 4)]
             first += self._chance.sample(quarter, min(len(quarter), _FIRST))
         return list({candidate.key: candidate for candidate in first}.values())
@@ -193,66 +203,66 @@ class ModelSearch(Search):
 
     def _scores(self, rest: Sequence[Candidate]) -> np.ndarray:
         """Return the optimistic logarithm of the time of candidates, worse for those that may not compile."""
-        measured = [candidate for candidate, _ in self._times.values()]
-        failed = list(self._failed.values())
+        measured, failed = [one for one, _ in self._times.values()], list(self._failed.values())
         every = [*measured, *failed, *rest]
-        table = self._table(every)
+        compiled = [candidate for candidate, _ in self._spills.values()]
+        described = self._describe([*compiled, *every])
+        known = _table(described, sorted({name for row in described for name in row}))
+        table = known[len(compiled) :]
         # Add the logarithms of the words that candidates spill, as those that were compiled predict them.
         spills = np.zeros(len(every))
-        compiled = [candidate for candidate, _ in self._spills.values()]
         words = np.array([amount for _, amount in self._spills.values()])
         if words.any():
-            known = self._table([*compiled, *every])
-            guess = ensemble(known[: len(compiled)], words, self._seed)
-            spills = guess(known[len(compiled) :]).mean(axis=0)
+            spills = ensemble(known[: len(compiled)], words, self._seed)(table).mean(axis=0)
             for position, candidate in enumerate(every):
                 spills[position] = self._spills.get(candidate.key, (0, spills[position]))[1]
-        if spills.any():
             table = np.column_stack([table, spills.astype(np.float32)])
         timed, unknown = table[: len(measured)], table[len(measured) + len(failed) :]
         times = np.log2([microseconds for _, microseconds in self._times.values()])
         cost = _SPILL_POWER * spills
         residuals = times - _TRUST * self._estimates(measured) - cost[: len(measured)]
         guesses = ensemble(timed, residuals, self._seed)(unknown)
-        expected = guesses.mean(axis=0) + _TRUST * self._estimates(rest)
-        expected += cost[len(cost) - len(rest) :]
-        scores: np.ndarray = expected - guesses.std(axis=0)
+        scores: np.ndarray = guesses.mean(axis=0) - guesses.std(axis=0)
+        scores += _TRUST * self._estimates(rest) + cost[len(cost) - len(rest) :]
         if failed:  # Raise those that are like failed ones, at most 64 times, by the probability of success.
             outcomes = np.repeat([1.0, 0.0], [len(measured), len(failed)])
-            guess = ensemble(table[: len(outcomes)], outcomes, self._seed)
-            probability = guess(unknown).mean(axis=0)
-            scores -= np.log2(np.maximum(probability, 1 / 64))
+            likely = ensemble(table[: len(outcomes)], outcomes, self._seed)(unknown).mean(axis=0)
+            scores -= np.log2(np.maximum(likely, 1 / 64))
         return scores
 
-    def _table(self, candidates: Sequence[Candidate]) -> Table:
-        described = [self._features(candidate) for candidate in candidates]
-        return _table(described, sorted({name for row in described for name in row}))
+    def _describe(self, candidates: Sequence[Candidate]) -> list[Mapping[str, float]]:
+        """Return the features of candidates; with a model of gains, its guess is the estimate."""
+        problem, default = self._pool.problem, self._pool.default
+        new = {one.key: one for one in candidates if one.key not in self._described}
+        rows = [features(problem, candidate) for candidate in new.values()]
+        if self._gains is not None and default is not None:
+            gains = self._gains.gains(problem, default, [*new.values()]).expected
+            rows = [{**row, "estimate": -gain} for row, gain in zip(rows, gains, strict=True)]
+        self._described |= zip(new, rows, strict=True)
+        return [self._described[candidate.key] for candidate in candidates]
 
     def _estimates(self, candidates: Sequence[Candidate]) -> np.ndarray:
         """Return the logarithm of the expected time before any measurement, up to a constant."""
-        described = list(map(self._features, candidates))
+        described = self._describe(candidates)
         estimates = np.array([row.get("estimate", 0.0) for row in described])
         return estimates if self._transfer is None else estimates + self._transfer(described)
 
     @cached_property
     def _transfer(self) -> Callable[[Sequence[Mapping[str, float]]], Values] | None:
         """Corrections of the estimates of candidates, learned from the errors of estimates for other problems."""
-        if not self._measured:
+        if not self._measured or self._gains is not None:
             return None
         rows, residuals = [], []
-        for problem in self._measured:
-            described = [features(problem.problem, candidate) for candidate, _ in problem.times]
-            times = np.log2([microseconds for _, microseconds in problem.times])
+        for other in self._measured:
+            described = [features(other.problem, candidate) for candidate, _ in other.times]
+            times = np.log2([microseconds for _, microseconds in other.times])
             result = times - [row.get("estimate", 0.0) for row in described]
             # Problems differ by a constant, so residuals are relative to that of the fastest candidate.
             residuals.append(result - result[np.argmin(times)])
             rows += described
         columns = sorted({name for row in rows for name in row})
         guess = ensemble(_table(rows, columns), np.concatenate(residuals), self._seed)
-        weight = len(self._measured) / (
-            len(self._measured) + 4
-        )  # they may differ from this problem
-
+        weight = len(self._measured) / (len(self._measured) + 4)  # they may differ from this one
         return lambda described: weight * guess(_table(described, columns)).mean(axis=0)
 
 
@@ -284,9 +294,8 @@ def search_named(name: str) -> type[Search]:
         return _OWN[name]
     plug_in = next((plug_in for plug_in in plug_ins(GROUP) if plug_in.name == name), None)
     if plug_in is None:
-        available = note(f"known: {', '.join(search_names())}")
-        hint = did_you_mean(name, search_names())
-        raise UsageError(error(f"there is no search '{name}'{hint}", notes=[available]))
+        message = f"there is no search '{name}'{did_you_mean(name, search_names())}"
+        raise UsageError(error(message, notes=[note(f"known: {', '.join(search_names())}")]))
     subject = f"plug-in '{name}' ({plug_in.value})"
     try:
         loaded = plug_in.load()
@@ -298,16 +307,12 @@ def search_named(name: str) -> type[Search]:
     return loaded
 
 
-_FEW_TRIALS: Final = 8
-"""A search of this number of trials ends before it has a model."""
-
-
 def begin_loading(name: str, trials: int | None) -> None:
-    """Load the libraries of a search for a number of trials in another thread, while this one waits for the compiler."""
+    """Load the libraries of a search in another thread, unless its trials end before it has a model."""
 
     def load() -> None:
         with suppress(TuninglinkError):  # The search reports it when it needs the trees.
             load_trees()
 
-    if name == DEFAULT_SEARCH and (trials is None or trials > _FEW_TRIALS):
+    if name == DEFAULT_SEARCH and (trials is None or trials > _FIRST):
         Thread(target=load, daemon=True).start()

@@ -66,16 +66,14 @@ class WrongKnobs:
             self._right.pop(candidate.key, None)
             self._wrong[candidate.key] = candidate
             self._lifted = {rule for rule in self._lifted if not _covers(rule, candidate)}
-        wrong = list(self._wrong.values())
-        if not wrong:
+        if not (wrong := list(self._wrong.values())):
             return
         # A wrong candidate may be explained by a value, by the value or more, or by the use of a knob at all,
         possible: list[_Rule] = []
         for other in wrong:
             for name, value in other.knobs.items():
-                ranges = [(value, float(value))]
-                if value >= _IN_USE:
-                    ranges += [(value, math.inf), (_IN_USE, math.inf)]
+                more = [(value, math.inf), (_IN_USE, math.inf)] if value >= _IN_USE else []
+                ranges = [(value, float(value)), *more]
                 possible += [(other.pipeline, ((name, *limits),)) for limits in ranges]
         explained = self._explained(possible)
         # or else, with another one, by a pair of values.
@@ -273,9 +271,8 @@ class Search(ABC):
     @property
     def is_pending(self) -> bool:
         """Whether the times of candidates are missing."""
-        told = {*self._times, *self._failed}
-        if self._pool.default is not None:
-            told.add(self._pool.default.key)
+        default = self._pool.default
+        told = {*self._times, *self._failed, *([default.key] if default is not None else ())}
         return not self._asked <= told
 
     def best(self, count: int) -> list[Candidate]:
@@ -285,12 +282,9 @@ class Search(ABC):
 
     def untried(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Return the distinct candidates that were not returned before, and that no rule excludes."""
-        return [
-            candidate
-            for key, candidate in {candidate.key: candidate for candidate in candidates}.items()
-            if key not in self._asked
-            and not any(_covers(rule, candidate) for rule in self._wrong.rules)
-        ]
+        unlike = {one.key: one for one in candidates if one.key not in self._asked}
+        rules = self._wrong.rules
+        return [one for one in unlike.values() if not any(_covers(rule, one) for rule in rules)]
 
     def _new(self, candidates: Iterable[Candidate], count: int) -> list[Candidate]:
         new = self.untried(candidates)[:count]
