@@ -120,8 +120,8 @@ class ModelSearch(Search):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._first = [*self._pool.given]  # known candidates come after those of the best estimates
-        pool, start = self._pool, self._pool.default
-        model = model_for(pool.target) if pool.target and start and start.knobs else None
+        pool, knobs = self._pool, self._start and self._start.knobs
+        model = model_for(pool.target) if pool.target and knobs else None
         # A trial needs no certain gain: problems of a form that the model knows may be of any size.
         self._gains = model if model and form_of(pool.problem) in model.forms else None
         self._described: dict[str, Mapping[str, float]] = {}
@@ -178,7 +178,7 @@ class ModelSearch(Search):
         sampled = list(self.drawn(FIRST_CANDIDATES))
         estimated = fastest_first(self._pool.problem, sampled)
         first = [*self._known, *estimated[:_FIRST]]
-        default = self._pool.default
+        default = self._start
         if self._gains is not None and default is not None:
             if default.space >= 0:
                 reached = sorted(climb(self._pool, self._gains), key=lambda one: -one.expected)
@@ -232,7 +232,7 @@ class ModelSearch(Search):
 
     def _describe(self, candidates: Sequence[Candidate]) -> list[Mapping[str, float]]:
         """Return the features of candidates; with a model of gains, its guess is the estimate."""
-        problem, default = self._pool.problem, self._pool.default
+        problem, default = self._pool.problem, self._start
         new = {one.key: one for one in candidates if one.key not in self._described}
         rows = [features(problem, candidate) for candidate in new.values()]
         if self._gains is not None and default is not None:

@@ -180,11 +180,12 @@ class Search(ABC):
         self._draws, self._next_variants = 0, 48
         self._variants: list[Candidate] = []
         self._known, self._first = known, [*known, *pool.given]
-        if pool.default is not None:
-            self._asked.add(pool.default.key)
+        self._start: Candidate | None = pool.default
+        if self._start is not None:
+            self._asked.add(self._start.key)
             if default_microseconds is not None:
-                self.tell(pool.default, default_microseconds)
-                self._wrong.add(pool.default, [], is_right=True)
+                self.tell(self._start, default_microseconds)
+                self._wrong.add(self._start, [], is_right=True)
 
     def ask(self, count: int) -> list[Candidate]:
         """Return at most `count` next candidates; none if all were tried. Times of earlier ones may still be missing."""
@@ -271,9 +272,8 @@ class Search(ABC):
     @property
     def is_pending(self) -> bool:
         """Whether the times of candidates are missing."""
-        default = self._pool.default
-        told = {*self._times, *self._failed, *([default.key] if default is not None else ())}
-        return not self._asked <= told
+        start = () if self._start is None else (self._start.key,)
+        return not self._asked <= {*self._times, *self._failed, *start}
 
     def best(self, count: int) -> list[Candidate]:
         """Return the fastest candidates so far."""
