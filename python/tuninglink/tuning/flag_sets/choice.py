@@ -75,12 +75,12 @@ _SLOW_PART: Final = 0.25
 """The largest fractions of the budget for comparing sets before tuning, unless there is no other work: usually, and on a CPU
 if no set compiles in that time, where sets gain most. There, the first set with forms may take another `_PART`."""
 
-_AWAITED_PART: Final = 0.25
+_AWAITED_PART: Final = 0.35
 """The fraction of the budget by which the program has been called once, and forms, and sets that avoid wrong defaults, are
 compiled for the first comparison, on a GPU."""
 
-_KERNEL_PART: Final = 0.2
-"""The fraction of the budget for choosing kernels."""
+_KERNEL_PART: Final = 1 / 3
+"""The fraction of the budget for choosing kernels, at most."""
 
 _LOADERS: Final = 4
 """The number of programs that are loaded at the same time."""
@@ -431,14 +431,18 @@ def _compare(
         (backend, *_), sets = backends, _sets(backends[0], options)
         jobs = {DEFAULT: jobs[DEFAULT]}
     first, forms = sets[:1], compiler.form_sets() if backends and not options.only_flags else []
-    kernels = _choose_kernels(compiler, options, backend, listener, _KERNEL_PART * left)
+    is_any = bool(sets or forms or (options.kernels and backend))
+    uri = settings.devices[0] if settings.devices else default_device(backend) if is_any else ""
+    is_local = driver_of(uri) in LOCAL_DRIVERS
+    load = _loader(uri, options, opened) if is_any else _stay
+    if options.kernels and not is_local:  # these compile while kernels are chosen
+        jobs |= {each: compiler.submit(each) for each in forms}
+    kernels = _choose_kernels(compiler, options, backend, listener, _KERNEL_PART * left, load)
     kernels = replace(kernels, others=forms[0].forms if forms else "")
     sets = [*kernels.sets, *forms, *sets]
     if options.kernels:  # The sets have a part of what is left.
         left -= time.monotonic() - began
         began, seconds = time.monotonic(), seconds if options.only_flags else _PART * left
-    uri = settings.devices[0] if settings.devices else default_device(backend) if sets else ""
-    is_local = driver_of(uri) in LOCAL_DRIVERS
     # Forms change most on a GPU. On a CPU, the first set does.
     sets = [*first, *(each for each in sets if each not in first)] if is_local else sets
     jobs = {each: jobs.get(each) or compiler.submit(each) for each in (DEFAULT, *sets)}
@@ -453,8 +457,8 @@ def _compare(
             if is_local:
                 seconds = compile_alone(jobs, began, seconds, left, forms)
                 compiler.stop()
-            elif driver_of(uri) in COMPILING_DRIVERS:
-                _load_ahead([*jobs.values()], uri, options, opened)
+            for job in jobs.values():
+                load(job)
             end = began + seconds
             default = compiled_by(jobs[DEFAULT], max(end, latest))
             limit = max(_LEAST_REFERENCE, _REFERENCE_PART * seconds)
@@ -484,7 +488,12 @@ def _compare(
 
 
 def _choose_kernels(
-    compiler: SetCompiler, options: TuneOptions, backend: str, listener: Listener, seconds: float
+    compiler: SetCompiler,
+    options: TuneOptions,
+    backend: str,
+    listener: Listener,
+    seconds: float,
+    load: Callable[[Job], None],
 ) -> KernelChoice:
     """Choose kernels for the problems of a program whose dispatches are formed, on the first device."""
     target, problems = compiler.kernel_problems()
@@ -496,7 +505,7 @@ def _choose_kernels(
         chooser = opened.enter_context(KernelChooser(options, problems, target, listener.noticed))
         device = _device(devices[0] if devices else default_device(backend), options)
         opened.enter_context(device)
-        return KernelChoice(tuple(chooser.choose(device, seconds)), target)
+        return KernelChoice(tuple(chooser.choose(device, seconds, load)), target)
     return KernelChoice()
 
 
@@ -537,17 +546,22 @@ def _refined(
     return result
 
 
-def _load_ahead(jobs: Sequence[Job], uri: str, options: TuneOptions, opened: ExitStack) -> None:
-    """Let the driver compile each program once there is its code, so that its first call is short."""
+def _stay(_: Job) -> None:
+    """Load no program ahead, where no driver compiles it."""
+
+
+def _loader(uri: str, options: TuneOptions, opened: ExitStack) -> Callable[[Job], None]:
+    """Return a function that lets the driver compile a program once there is its code, so that its first call is short."""
+    if driver_of(uri) not in COMPILING_DRIVERS:
+        return _stay
     loader = AheadLoader(uri, _LOADERS, options.settings.run_timeout)
     opened.callback(loader.pool.close)
 
-    def load(job: Job) -> None:
-        if isinstance(compiled := compiled_by(job, 0.0), CompiledSource):
+    def load(done: Job) -> None:
+        if isinstance(compiled := compiled_by(done, 0.0), CompiledSource):
             load_ahead(loader, compiled.image, compiled.calls)
 
-    for job in jobs:
-        job.add_done_callback(load)
+    return lambda job: job.add_done_callback(load)
 
 
 def compile_alone(

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import os
 import time
-from concurrent.futures import CancelledError, wait
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import Phase
@@ -32,13 +33,18 @@ from tuninglink.replacing import spec as spec_of
 from tuninglink.specs import KIB, link_specs, load_spec
 from tuninglink.tuning.deciding import CallError, OutputJudge, ProgramVariants
 from tuninglink.tuning.flag_sets.comparison import FlagComparison, compiled_by, program_reference
-from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet, SetCompiler
-from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+from tuninglink.tuning.flag_sets.sets import (
+    DEFAULT,
+    NOT_COMPILED,
+    CompiledSource,
+    FlagSet,
+    SetCompiler,
+)
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, processor_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
-    from pathlib import Path
 
     from tuninglink.devices import Device
     from tuninglink.iree import Target
@@ -60,8 +66,10 @@ _COPIES: Final = 4
 _MAKING: Final = 300.0
 """The time limit for making a kernel, in seconds: Triton's assembler may take most of a minute on a busy core."""
 
-_MAKING_PART: Final = 0.5
-"""The largest part of the time that passes before kernels are compared: those that are not made by then may be left out."""
+_MAKING_PART: Final = 0.6
+_COMPILING_PART: Final = 0.8
+"""The largest part of the time that the first problem may take, and that of a problem that passes before its kernels are
+compared: those that are not compiled by then are left out."""
 
 _GUARDING: Final = 60.0
 """The time limits, in seconds, for compiling and for running a program that shows whether a kernel stays within its buffers."""
@@ -93,6 +101,25 @@ class ChosenKernel:
         return self.work * (1 - 1 / self.speedup)
 
 
+@dataclass(frozen=True)
+class _Contest:
+    """A problem with the options for its program, which is compiled by default and with each kernel.
+
+    Attributes:
+        problem: the problem.
+        options: the options for compiling its program.
+        jobs: the programs.
+        calls: the calls of the kernels that are made.
+        guards: programs that show whether a kernel stays within its buffers.
+    """
+
+    problem: KernelProblem
+    options: TuneOptions
+    jobs: dict[FlagSet, Job]
+    calls: dict[FlagSet, KernelCall] = field(default_factory=dict)
+    guards: dict[FlagSet, Job] = field(default_factory=dict)
+
+
 class KernelChooser(ExitStack):
     """Makes and compiles the candidates of problems, and chooses among them on a device.
 
@@ -113,8 +140,8 @@ class KernelChooser(ExitStack):
         super().__init__()
         self._options, self._target, self._report = options, target, report
         self._directory = self.enter_context(temporary_directory())
-        jobs = options.settings.jobs or max(1, (os.cpu_count() or 1) - 1)
-        self._pool = Pool(jobs, os.nice, (_NICENESS,))
+        self._jobs = options.settings.jobs or processor_count()
+        self._pool = Pool(self._jobs, os.nice, (_NICENESS,))
         self.callback(self._pool.close)
         # The problems with the most work, and the candidates of the providers in turn.
         work = {problem: float(problem.work) * count for problem, count in problems.items()}
@@ -138,33 +165,57 @@ class KernelChooser(ExitStack):
                 for candidate in candidates[:_MOST_CANDIDATES]
             ]
 
-    def choose(self, device: Device, seconds: float) -> list[ChosenKernel]:
-        """Return the fastest right kernel of each problem for which one is faster than the compiler's code."""
+    def choose(
+        self, device: Device, seconds: float, load: Callable[[Job], object]
+    ) -> list[ChosenKernel]:
+        """Return the fastest right kernel of each problem for which one is faster than the compiler's code.
+
+        Args:
+            device: runs the kernels.
+            seconds: the time for all problems.
+            load: called with the compilation of each program that the device will run.
+        """
         deadline = time.monotonic() + seconds
-        chosen = []
-        # Other cores make the kernels of all problems.
-        jobs = [job for making in self._making.values() for _, job in making]
-        wait(jobs, _MAKING_PART * seconds)
-        for number, (problem, making) in enumerate(self._making.items()):
-            if not making:
-                continue
-            left = (deadline - time.monotonic()) / (len(self._making) - number)
-            if left <= 0:
-                self._tell(f"{problem}: there was no time for its kernels", Severity.REMARK)
-                continue
-            path = self._directory / f"{number}.mlir"
-            path.write_text(repeated_program(problem, _COPIES), encoding="utf-8")
-            try:
-                chosen += self._choose(problem, path, device, time.monotonic() + left)
-            except DeviceError as failure:
-                self._tell(f"no more kernels are chosen: {failure.diagnostics[0].message}")
-                break
+        contests = [
+            self._begin(number, problem, making, deadline, load)
+            for number, (problem, making) in enumerate(self._making.items())
+            if making
+        ]
+        results: list[tuple[_Contest, FlagsResult]] = []
+        chosen: list[ChosenKernel] = []
+        try:
+            for number, contest in enumerate(contests):
+                # While the kernels of the first problem are compared, those of others are compiled.
+                now = time.monotonic()
+                left = (deadline - now) / (len(contests) - number)
+                waiting = left if number else max(left, _MAKING_PART * (deadline - now))
+                wait(contest.jobs.values(), _COMPILING_PART * waiting)
+                left = (deadline - time.monotonic()) / (len(contests) - number)
+                if left <= 0:
+                    reason = f"{contest.problem}: there was no time for its kernels"
+                    self._tell(reason, Severity.REMARK)
+                    continue
+                result = self._compare(contest, device, time.monotonic() + left)
+                results.append((contest, result))
+                if result.best is not None:
+                    self._begin_guard(contest, result.best.flag_set)
+            for contest, result in results:
+                chosen += self._safe(contest, result, device)
+        except DeviceError as failure:
+            self._tell(f"no more kernels are chosen: {failure.diagnostics[0].message}")
         return chosen
 
-    def _choose(
-        self, problem: KernelProblem, path: Path, device: Device, deadline: float
-    ) -> list[ChosenKernel]:
-        """Compare the candidates of one problem."""
+    def _begin(
+        self,
+        number: int,
+        problem: KernelProblem,
+        making: Sequence[tuple[Candidate, Future[BuiltKernel | str]]],
+        deadline: float,
+        load: Callable[[Job], object],
+    ) -> _Contest:
+        """Start to compile a program of a problem by default, and with each of its kernels as soon as that is made."""
+        path = self._directory / f"{number}.mlir"
+        path.write_text(repeated_program(problem, _COPIES), encoding="utf-8")
         settings = self._options.settings
         options = replace(
             self._options,
@@ -175,90 +226,103 @@ class KernelChooser(ExitStack):
             forms=False,
             kernels=False,
             compile_from=Phase.START,
+            settings=replace(settings, jobs=max(2, -(-self._jobs // len(self._making)))),
         )
-        built: dict[FlagSet, KernelCall] = {}
-        failures = list[str]()
-        with ExitStack() as opened:
-            compiler = opened.enter_context(SetCompiler(options))
-            jobs: dict[FlagSet, Job] = {DEFAULT: compiler.submit(DEFAULT)}
-            # Those that are made come first. Kernels are made and compiled in a part of the time.
-            now = time.monotonic()
-            until = now + _MAKING_PART * (deadline - now)
-            for candidate, job in sorted(self._making[problem], key=lambda one: not one[1].done()):
-                made = _made(job, until)
-                if isinstance(made, str):
-                    failures.append(made)
-                    continue
+        compiler = self.enter_context(SetCompiler(options))
+        contest = _Contest(problem, options, {DEFAULT: compiler.submit(DEFAULT)})
+
+        def compile_with(
+            flag_set: FlagSet, candidate: Candidate, job: Future[BuiltKernel | str]
+        ) -> CompiledSource | str:
+            made = _made(job, deadline)
+            if isinstance(made, str):
+                return made
+            try:
                 call = KernelCall(problem, made)
-                try:
-                    flag_set = FlagSet(candidate.name, (), forms=spec_of([call]))
-                except Exception as failure:  # noqa: BLE001 - a plug-in may return anything
-                    self._tell(_failing(candidate.provider, failure))
-                    continue
-                built[flag_set] = call
-                jobs[flag_set] = compiler.submit(flag_set)
-            wait(jobs.values(), max(0.0, until - time.monotonic()))
-            judge = OutputJudge(numerics=settings.numerics)
-            default = compiled_by(jobs[DEFAULT], deadline)
+                replacing = replace(flag_set, forms=spec_of([call]))
+            except Exception as failure:  # noqa: BLE001 - a plug-in may return anything
+                self._tell(reason := _failing(candidate.provider, failure))
+                return reason
+            contest.calls[flag_set] = call
+            try:
+                return compiler.submit(replacing).result()
+            except (CancelledError, RuntimeError):  # the compiler has been stopped
+                return NOT_COMPILED
+
+        # These threads wait: kernels are made, and programs are compiled, in processes.
+        threads = ThreadPoolExecutor(len(making))
+        self.callback(threads.shutdown, wait=False, cancel_futures=True)
+        for candidate, job in making:
+            flag_set = FlagSet(candidate.name, ())
+            contest.jobs[flag_set] = threads.submit(compile_with, flag_set, candidate, job)
+        for program in contest.jobs.values():
+            load(program)
+        return contest
+
+    def _compare(self, contest: _Contest, device: Device, deadline: float) -> FlagsResult:
+        """Compare the programs of one problem that are compiled."""
+        settings = self._options.settings
+        judge = OutputJudge(numerics=settings.numerics)
+        with ExitStack() as opened:
+            default = compiled_by(contest.jobs[DEFAULT], deadline)
             limit = max(1.0, _REFERENCE_PART * (deadline - time.monotonic()))
             reference = program_reference(default, self._target.backend, settings, limit)
             judge.reference = opened.enter_context(reference) if reference else None
-            comparison = FlagComparison(
-                device, judge, settings, deadline, compiled_by=time.monotonic()
-            )
-            result = comparison.run(jobs)
-            # The fastest one that stays within its buffers is taken.
-            best, faults = result.best, list[str]()
-            gaining = [own for own in result.results if best and (own is best or own.may_win(1.0))]
-            for own in sorted(gaining, key=lambda one: (one is not best, -one.median)):
-                call = built[own.flag_set]
-                fault = self._fault(call, options, path, device)
-                if not fault:
-                    self._describe(problem, replace(result, best=own), failures, faults)
-                    return [ChosenKernel(call, own.median or 1.0, self._work[problem])]
-                faults.append(f"kernel '{own.flag_set.name}' is left out: {fault}")
-        self._describe(problem, replace(result, best=None), failures, faults)
-        return []
+            now = time.monotonic()
+            comparison = FlagComparison(device, judge, settings, deadline, compiled_by=now)
+            return comparison.run(contest.jobs)
 
-    def _fault(self, call: KernelCall, options: TuneOptions, path: Path, device: Device) -> str:
+    def _begin_guard(self, contest: _Contest, flag_set: FlagSet) -> Job:
+        """Start to compile the program that shows whether a kernel stays within its buffers."""
+        if flag_set not in contest.guards:
+            number = len(contest.guards)
+            path = Path(contest.options.input).with_suffix(f".{number}.mlir")
+            path.write_text(guarded_program(contest.calls[flag_set], _COPIES), encoding="utf-8")
+            compiler = self.enter_context(SetCompiler(replace(contest.options, input=str(path))))
+            contest.guards[flag_set] = compiler.submit(DEFAULT)
+        return contest.guards[flag_set]
+
+    def _safe(self, contest: _Contest, result: FlagsResult, device: Device) -> list[ChosenKernel]:
+        """Return the fastest kernel of a problem that stays within its buffers, and say what came of the others."""
+        problem, first = contest.problem, result.best
+        wrong = [own for own in result.results if own.is_rejected]
+        faults = [f"kernel '{own.flag_set.name}' is left out: {own.note}" for own in wrong]
+        gaining = [own for own in result.results if first and (own is first or own.may_win(1.0))]
+        best = None
+        for own in sorted(gaining, key=lambda one: (one is not first, -one.median)):
+            job = self._begin_guard(contest, own.flag_set)
+            if not (fault := self._fault(compiled_by(job, time.monotonic() + _GUARDING), device)):
+                best = own
+                break
+            faults.append(f"kernel '{own.flag_set.name}' is left out: {fault}")
+        for fault in faults:
+            self._tell(fault)
+        failed = [own.note for own in result.results if own.speedup is None and own not in wrong]
+        words = [counted(len(result.results), "kernel")]
+        words += [f"{len(faults)} wrong"] if faults else []
+        reasons = [*filter(None, failed), "there was no time"]
+        words += [f"{len(failed)} failed: {reasons[0]}"] if failed else []
+        ending = result.reason or "none is faster than the compiler's code"
+        if best is not None:
+            ending = f"'{best.flag_set.name}' is the fastest: {best.speedup}"
+        self._tell(f"{problem}: {', '.join(words)}; {ending}", Severity.REMARK)
+        if best is None:
+            return []
+        call, work = contest.calls[best.flag_set], self._work[problem]
+        return [ChosenKernel(call, best.median or 1.0, work)]
+
+    def _fault(self, compiled: CompiledSource | str, device: Device) -> str:
         """Return the reason why a kernel is not safe to use: it reads or writes past the ends of buffers; empty for none."""
-        guarded = path.with_suffix(".guarded.mlir")
-        guarded.write_text(guarded_program(call, _COPIES), encoding="utf-8")
-        with SetCompiler(replace(options, input=str(guarded))) as compiler:
-            compiled = compiled_by(compiler.submit(DEFAULT), time.monotonic() + _GUARDING)
         if isinstance(compiled, str):
             return compiled
         assert compiled.calls is not None, "its arguments are tensors"
-        variants = ProgramVariants(compiled.calls, device, OutputJudge(), options.settings.seed)
+        seed = self._options.settings.seed
+        variants = ProgramVariants(compiled.calls, device, OutputJudge(), seed)
         try:
             (outputs,) = variants.outputs(compiled.image, _GUARDING).values()
         except CallError as failure:
             return failure.failure.message
         return guard_fault(outputs)
-
-    def _describe(
-        self,
-        problem: KernelProblem,
-        result: FlagsResult,
-        failures: Sequence[str],
-        faults: Sequence[str],
-    ) -> None:
-        wrong = [own for own in result.results if own.is_rejected]
-        for own in wrong:
-            self._tell(f"kernel '{own.flag_set.name}' is left out: {own.note}")
-        for fault in faults:
-            self._tell(fault)
-        failed = [own.note for own in result.results if own.speedup is None and own not in wrong]
-        failed += failures
-        words = [counted(len(result.results) + len(failures), "kernel")]
-        wrong_count = len(wrong) + len(faults)
-        words += [f"{wrong_count} wrong"] if wrong_count else []
-        words += [f"{len(failed)} failed: {failed[0]}"] if failed else []
-        best = result.best
-        ending = result.reason or "none is faster than the compiler's code"
-        if best is not None:
-            ending = f"'{best.flag_set.name}' is the fastest: {best.speedup}"
-        self._tell(f"{problem}: {', '.join(words)}; {ending}", Severity.REMARK)
 
     def _tell(self, text: str, severity: Severity = Severity.WARNING) -> None:
         self._report(Diagnostic(severity, text))
