@@ -425,19 +425,20 @@ def _compare(
     begun = (DEFAULT, *sets[: compiler.most_jobs - 1])
     jobs = {flag_set: compiler.submit(flag_set) for flag_set in begun}
     uri = settings.devices[0] if settings.devices else default_device(backend) if backend else ""
-    is_gpu = bool(uri) and driver_of(uri) not in LOCAL_DRIVERS
-    backends = compiler.backends(max(seconds, _AWAITED_PART * left) if is_gpu else seconds)
+    is_local = not uri or driver_of(uri) in LOCAL_DRIVERS
+    backends = compiler.backends(seconds if is_local else max(seconds, _AWAITED_PART * left))
     if backends and backends[0] != backend:
         (backend, *_), sets = backends, _sets(backends[0], options)
         jobs = {DEFAULT: jobs[DEFAULT]}
     first, forms = sets[:1], compiler.form_sets() if backends and not options.only_flags else []
-    is_any = bool(sets or forms or (options.kernels and backend))
-    uri = settings.devices[0] if settings.devices else default_device(backend) if is_any else ""
-    is_local = driver_of(uri) in LOCAL_DRIVERS
-    load = _loader(uri, options, opened) if is_any else _stay
+    is_any = sets or forms or (options.kernels and backend)
+    uri = uri if settings.devices else default_device(backend) if is_any else ""
+    is_local, load = driver_of(uri) in LOCAL_DRIVERS, _loader(uri, options, opened)
     if options.kernels and not is_local:  # these compile while kernels are chosen
         jobs |= {each: compiler.submit(each) for each in forms}
-    kernels = _choose_kernels(compiler, options, backend, listener, _KERNEL_PART * left, load)
+    kernels = _choose_kernels(
+        compiler, options, uri, listener, seconds=_KERNEL_PART * left, load=load
+    )
     kernels = replace(kernels, others=forms[0].forms if forms else "")
     sets = [*kernels.sets, *forms, *sets]
     if options.kernels:  # The sets have a part of what is left.
@@ -451,7 +452,6 @@ def _compare(
         compiler.stop()
         slow = f"the program compiles too slowly to compare sets in {seconds:.0f} s"
         return unable(slow if backends is None else "")
-    judge = OutputJudge(numerics=settings.numerics)
     try:
         with _device(uri, options) as device:
             if is_local:
@@ -461,10 +461,16 @@ def _compare(
                 load(job)
             end = began + seconds
             default = compiled_by(jobs[DEFAULT], max(end, latest))
-            limit = max(_LEAST_REFERENCE, _REFERENCE_PART * seconds)
-            limit = max(0.0, min(_MOST_REFERENCE, limit, max(end, latest) - time.monotonic()))
+            limit = min(
+                _MOST_REFERENCE,
+                max(_LEAST_REFERENCE, _REFERENCE_PART * seconds),
+                max(0.0, max(end, latest) - time.monotonic()),
+            )
             reference = program_reference(default, backend, settings, limit)
-            judge.reference = opened.enter_context(reference) if reference else None
+            judge = OutputJudge(
+                reference=opened.enter_context(reference) if reference else None,
+                numerics=settings.numerics,
+            )
             if reference and not is_local:
                 reference.begin()
             compiled = max(time.monotonic(), began + _COMPILING * seconds)
@@ -480,18 +486,17 @@ def _compare(
     late = tuple(flag_set for flag_set in sets if not jobs[flag_set].done())
     if options.only_flags or (isinstance(default, str) and default != NOT_COMPILED):
         late = ()
-    results = tuple(
-        replace(timed, note=_LATE) if timed.flag_set in late else timed for timed in result.results
-    )
-    result = replace(result, results=results)
+    noted = (replace(own, note=_LATE) if own.flag_set in late else own for own in result.results)
+    result = replace(result, results=tuple(noted))
     return FlagChoice(options, listener, result, math.inf, jobs, uri, judge, late)
 
 
 def _choose_kernels(
     compiler: SetCompiler,
     options: TuneOptions,
-    backend: str,
+    uri: str,
     listener: Listener,
+    *,
     seconds: float,
     load: Callable[[Job], None],
 ) -> KernelChoice:
@@ -499,12 +504,10 @@ def _choose_kernels(
     target, problems = compiler.kernel_problems()
     if target is None or not problems or options.only_flags:
         return KernelChoice()
-    devices = options.settings.devices
     with suppress(DeviceError), ExitStack() as opened:  # others report it
         opened.enter_context(listener.during("choosing kernels"))
         chooser = opened.enter_context(KernelChooser(options, problems, target, listener.noticed))
-        device = _device(devices[0] if devices else default_device(backend), options)
-        opened.enter_context(device)
+        device = opened.enter_context(_device(uri, options))
         return KernelChoice(tuple(chooser.choose(device, seconds, load)), target)
     return KernelChoice()
 
