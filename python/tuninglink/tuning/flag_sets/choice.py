@@ -507,7 +507,8 @@ def _choose_kernels(
     with suppress(DeviceError), ExitStack() as opened:  # others report it
         opened.enter_context(listener.during("choosing kernels"))
         chooser = opened.enter_context(KernelChooser(options, problems, target, listener.noticed))
-        device = opened.enter_context(_device(uri, options))
+        device = _device(uri, options)
+        opened.enter_context(device)
         return KernelChoice(tuple(chooser.choose(device, seconds, load)), target)
     return KernelChoice()
 
