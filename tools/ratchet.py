@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (661, 43),
     "tuning.deciding": (3315, 160),
     "tuning.database": (1988, 85),
-    "tuning.flag_sets": (2168, 97),
+    "tuning.flag_sets": (2169, 97),
     "tuning.scheduling": (2185, 148),
     "tuning": (4109, 158),
     "forms": (1316, 66),
