@@ -8,7 +8,7 @@
 
 `collect` exports the models of `prediction_models.py`, with a Python that has the extra `torch`, and finds their
 dispatches. `campaign` measures candidates of each distinct dispatch: near the compiler's choice, near the best so far,
-first by the estimate, and drawn evenly; every output is compared with that of the compiler's choice. All of it can be
+first by the estimate, and drawn evenly; outputs of fast ones are compared with that of the compiler's choice. All of it can be
 interrupted and continued. `train` leaves out `HELD_OUT`, and calibrates by leaving out one model after another. A second
 stage measures what these models would choose from the whole spaces. DIR gets a database for each model, `MODEL.db`, and the times of a fixed dispatch, which show
 whether the machine was quiet, `thermometer.jsonl`.

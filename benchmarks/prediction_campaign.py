@@ -29,6 +29,7 @@ from tuninglink.devices import (
     Measurer,
     Request,
     Settings,
+    difference,
     driver_of,
     screen,
 )
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from tuninglink.devices import Outputs, Timing
     from tuninglink.programs import Benchmark, TuningTask
     from tuninglink.tuning.candidates import Candidate, PreparedTask, SearchProblem
 
@@ -204,6 +206,14 @@ _SLOWEST_ON_GPU_US: Final = 12_000.0
 """Dispatches outside of these times are left out."""
 
 TRIALS: Final = 44
+_FEW_TRIALS: Final = 20
+"""Up to so many, the default is not measured again in their middle."""
+
+_COMPARED: Final = 1.25
+"""Candidates whose time is this multiple of the default's or more are not compared with it."""
+
+_ROUNDS: Final = 9
+_LOAD_SECONDS: Final = 5.0
 _COMPILE_SECONDS: Final = 10.0
 """A candidate that takes longer to compile is a failure, as it would delay the compilation of a program."""
 
@@ -423,6 +433,26 @@ class PinnedDevice(DeviceProcess):
             os.sched_setscheduler(0, policy, os.sched_param(0))
 
 
+_kept: dict[Benchmark, Outputs] = {}
+"""In the process of a device, the outputs of a default, and of candidates that are to be compared with them."""
+
+
+def keep_outputs(measurer: Measurer, benchmark: Benchmark, default: Benchmark) -> None:
+    """Run a benchmark, and keep its outputs and those of its default; drop those of other defaults."""
+    if default not in _kept:
+        _kept.clear()
+        _kept[default] = measurer.outputs(default)
+    if benchmark != default:
+        _kept[benchmark] = measurer.outputs(benchmark)
+
+
+def compare_kept(
+    _: Measurer, benchmark: Benchmark, default: Benchmark, reduction: int
+) -> Failure | None:
+    """Compare the kept outputs of a benchmark with those of its default."""
+    return difference(benchmark.layout, _kept.pop(benchmark), _kept[default], reduction)
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a lock on a file during a block."""
@@ -476,8 +506,7 @@ class Campaign:
             with claimed(self.directory / f"claims{self.stage}" / task.key[:24]) as finish:
                 if finish is None:
                     continue
-                with self._turn():
-                    reading = self.device.measure(thermometer, 0.03)
+                reading = self._time_default(thermometer, 0.03)
                 if not isinstance(reading, Failure):
                     line = {"time": time.time(), "process": number, "us": reading.least}
                     with (self.directory / "thermometer.jsonl").open("a") as file:
@@ -507,12 +536,31 @@ class Campaign:
         with locked(self.directory / f"{name}.lock"):
             yield
 
+    @property
+    def _is_local(self) -> bool:
+        return driver_of(self.device.description.uri) in LOCAL_DRIVERS
+
     @contextmanager
     def _turn_on_cpu(self) -> Iterator[None]:
-        """Take a turn at a CPU only: to load a module or to compare outputs hardly disturbs a GPU, and takes longer."""
-        is_local = driver_of(self.device.description.uri) in LOCAL_DRIVERS
-        with self._turn() if is_local else nullcontext():
+        """Take a turn at a CPU only: what does not run on a GPU does not disturb it, and takes longer."""
+        with self._turn() if self._is_local else nullcontext():
             yield
+
+    def _load(self, *benchmarks: Benchmark) -> Failure | None:
+        """Load modules before a turn at a GPU, whose driver compiles them; return a failure or a timeout."""
+        for one in () if self._is_local else benchmarks:
+            request = Request(Measurer.load, (one.image, one.function), most_seconds=_LOAD_SECONDS)
+            loaded = self.device.ask(request)
+            if isinstance(loaded, Failure):
+                return loaded
+        return None
+
+    def _time_default(self, default: Benchmark, seconds: float) -> Timing | Failure:
+        failure = self._load(default)
+        if failure is not None:
+            return failure
+        with self._turn():
+            return self.device.measure(default, seconds)
 
     def _thermometer(self) -> Benchmark:
         path = self.directory / "tasks" / "thermometer.pickle"
@@ -529,11 +577,10 @@ class Campaign:
         if isinstance(compiled, Failure):
             return f"the default does not compile: {compiled.message[:200]}"
         default = task.benchmark(compiled.image)
-        if driver_of(description.uri) not in LOCAL_DRIVERS:
-            # It is compiled by the driver, and its inputs and outputs are kept.
-            self.device.compare(default, default, 1)
-        with self._turn():
-            timing = self.device.measure(default, 0.06)
+        if not self._is_local:
+            # Random inputs are made, which takes long, before a turn at the GPU.
+            self.device.ask(Request(keep_outputs, (default, default)))
+        timing = self._time_default(default, 0.06)
         if isinstance(timing, Failure):
             return f"the default does not run: {timing.message[:200]}"
         default_us = timing.least
@@ -560,8 +607,7 @@ class Campaign:
             results = self._explore(prepared, search, journal, default, best)
             if results is None:
                 return "out of time"
-            with self._turn():
-                timing = self.device.measure(default, 0.06)
+            timing = self._time_default(default, 0.06)
             if not isinstance(timing, Failure):
                 journal.record(prepared, self._default(prepared, timing))
             self._race(prepared, database, default, results)
@@ -589,6 +635,7 @@ class Campaign:
         """Try candidates; return their results, or None if the time is over."""
         reduction = prepared.spaces.problem.reduction
         checks = not prepared.spaces.default_fault
+        default_us = best.microseconds
         waiting: deque[tuple[Candidate, Any]] = deque()
         results: list[TrialResult] = []
         ahead = 2 + self.compiler.jobs
@@ -607,13 +654,13 @@ class Campaign:
             with self._timed("compilation"):
                 outcome = job.result()
             with self._timed("device"):
-                result = self._try(candidate, outcome, default, best, reduction, checks=checks)
+                own = (candidate, outcome, default, best, reduction)
+                result = self._try(*own, default_us=default_us, checks=checks)
             search.tell(candidate, result.microseconds)
             journal.record(prepared, result)
             results.append(result)
-            if len(results) == self.trials // 2:
-                with self._turn():
-                    timing = self.device.measure(default, 0.04)
+            if len(results) == self.trials // 2 and self.trials > _FEW_TRIALS:
+                timing = self._time_default(default, 0.04)
                 if not isinstance(timing, Failure):
                     journal.record(prepared, self._default(prepared, timing))
 
@@ -625,20 +672,27 @@ class Campaign:
         best: BestTime,
         reduction: int,
         *,
+        default_us: float,
         checks: bool,
     ) -> TrialResult:
         now = time.monotonic()
         if isinstance(outcome, Failure):
             return TrialResult(candidate, None, outcome, now)
-        if driver_of(self.device.description.uri) not in LOCAL_DRIVERS:
-            # The driver compiles the code, and keeps it, while another process measures.
-            self.device.ask(Request(Measurer.load, (outcome.image,)))
+        failure = self._load(outcome)
+        if failure is not None:
+            return TrialResult(candidate, None, failure, now)
         with self._turn():
             measured = screen(self.device, outcome, best)
-        if isinstance(measured, Failure):
-            return TrialResult(candidate, None, measured, now)
-        with self._turn_on_cpu():
-            failure = self.device.compare(outcome, default, reduction) if checks else None
+            if isinstance(measured, Failure):
+                return TrialResult(candidate, None, measured, now)
+            # A prediction takes no slow candidate, whose outputs do not matter.
+            checks = checks and measured.microseconds < _COMPARED * default_us
+            if checks:
+                failure = self.device.ask(Request(keep_outputs, (outcome, default)))
+        if checks and failure is None:
+            with self._turn_on_cpu():
+                request = Request(compare_kept, (outcome, default, reduction))
+                failure = self.device.ask(request)
         if failure is not None:
             return TrialResult(candidate, None, failure, now)
         us, timing = measured.microseconds, measured.timing
@@ -657,8 +711,10 @@ class Campaign:
         if not best:
             return
         programs = [default, *(one.benchmark for one in best if one.benchmark)]
+        if self._load(*programs) is not None:
+            return
         with self._turn():
-            rounds = self.device.rounds(programs, 15, 0, 1.0)
+            rounds = self.device.rounds(programs, _ROUNDS, 0, 1.0)
         if isinstance(rounds, Failure):
             return
         keys = [prepared.spaces.default.key, *(one.candidate.key for one in best)]
@@ -697,8 +753,10 @@ def campaign(arguments: argparse.Namespace) -> None:
     timing = Settings(seed=0)
     PinnedDevice.core = arguments.core
     with ExitStack() as opened:
-        compiler = opened.enter_context(CandidateCompiler(arguments.flags, arguments.jobs))
         device = opened.enter_context(PinnedDevice(arguments.device, (), timing, 8.0))
+        if arguments.core is None:
+            os.nice(5)  # what follows compiles, and waits for the process of the device
+        compiler = opened.enter_context(CandidateCompiler(arguments.flags, arguments.jobs))
         own = (directory, arguments.flags, device, compiler, arguments.trials, arguments.until)
         models = read_folds(arguments.models) if arguments.models else {}
         Campaign(*own, models, arguments.stage, arguments.held_out).run(arguments.number)

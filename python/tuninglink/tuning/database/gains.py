@@ -29,11 +29,8 @@ def gains_among(trials: Iterable[Trial], group: str = "") -> list[MeasuredGains]
 
     A time is the least sample of a trial, as other work on the machine only adds to it, and the default's is that of its
     trials next in time. Where a race measured a candidate beside the default, the gain is the median of the ratios in its
-    rounds. Candidates that ever failed are left out, and so are problems whose default was not measured.
-
-    Args:
-        trials: the trials.
-        group: the name of the group of all problems; by default, problems of about the same sizes form one.
+    rounds. On a GPU, whose clock is steady, all trials of a candidate count. Candidates that ever failed are left out, and so
+    are problems without a time of the default. `group` names the group of all problems; else those of similar sizes form one.
     """
     result: list[MeasuredGains] = []
     for own in grouped_trials(trials):
@@ -48,16 +45,19 @@ def gains_among(trials: Iterable[Trial], group: str = "") -> list[MeasuredGains]
             for trial in screened
         }
         gains |= _raced(own)
+        choice = defaults[0].configuration
+        if not first.environment.driver.startswith("local"):
+            times = [(trial.configuration.key, us) for trial in own for us in trial.samples]
+            least = {key: min(us for other, us in times if other == key) for key in gains}
+            gains = {key: float(np.log2(least[choice.key] / us)) for key, us in least.items()}
         known: dict[str, Candidate] = {}
         for trial in screened:
-            configuration = trial.configuration
-            is_good = configuration.key not in failed and configuration.knobs
+            tried = trial.configuration
+            is_good = tried.key not in failed and tried.knobs
             if trial.origin != "default" and is_good:
-                candidate = recorded_candidate(configuration.pipeline, configuration.knobs)
-                known[configuration.key] = candidate
+                known[tried.key] = recorded_candidate(tried.pipeline, tried.knobs)
         if len(known) < _FEWEST:
             continue
-        choice = defaults[0].configuration
         with suppress(TuninglinkError):  # older databases keep the names of programs only
             one = MeasuredGains(
                 problem_of_program(first.problem.program, first.environment.device),
