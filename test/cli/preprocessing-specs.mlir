@@ -16,7 +16,9 @@
 // UNSOUND: error: replace entry 'match' relies on the accumulator, {{.*}} so that a program whose accumulator starts at 1 instead of 0 is replaced as well
 // UNSOUND: error: replace entry 'match' does not see the indexing maps: a program with an operand transposed is replaced as well
 // UNSOUND: error: replace entry 'match' does not see the body beyond its product and sum: a program that negates the factors with 'arith.negf' is replaced as well
-// UNSOUND: preprocessing_old.mlir (preprocessing spec)
+// UNSOUND: preprocessing_old.mlir (preprocessing spec, 1 replace entry)
+// UNSOUND-NEXT: replace entries: sound: 1 NO
+// UNSOUND-NEXT: replace entries: reachable: 1 yes
 // WRONG: wrong.mlir:8:11: error: 'transform.get_result' cannot be in matcher '@match'
 
 // RUN: tuninglink compile %s --target host --iree-preprocessing-transform-spec-filename=%S/Inputs/preprocessing_old.mlir --compile-to=preprocessing 2>&1 | filecheck %s --check-prefixes=REMARK,REPLACED

@@ -4,7 +4,9 @@
 // RUN: tuninglink explain %s --target host --spec %S/Inputs/replace-rows.mlir | filecheck %s --check-prefix=EXPLAIN
 // RUN: tuninglink verify %s --quiet --jobs 1 --target host --spec %S/Inputs/replace-rows.mlir | filecheck %s --check-prefix=VERIFY
 // SOUND-NOT: {{warning|error}}:
-// SOUND: replace-rows.mlir (preprocessing spec)
+// SOUND: replace-rows.mlir (preprocessing spec, 1 replace entry)
+// SOUND-NEXT: replace entries: sound: 1 yes
+// SOUND-NEXT: replace entries: reachable: 1 yes
 // EXPLAIN: replaced linalg.matmul at {{.*}}replaced-twice.mlir:{{[0-9]+}}:8 and 1 more by @rows: entry @match_rows
 // VERIFY: the whole program {{ *}}1 {{ *}}right
 

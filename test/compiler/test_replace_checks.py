@@ -18,6 +18,7 @@ from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, thread_context
 from tuninglink.replacing import Attention, Contraction, spec as spec_of
 from tuninglink.rules import Rule
+from tuninglink.solver import Verdict
 from tuninglink.specs import link_specs, load_spec
 
 if TYPE_CHECKING:
@@ -535,6 +536,17 @@ def test_a_matcher_of_another_kind_is_not_decided() -> None:
     begin, end = ROWS.index("    %b, %m"), ROWS.index("    transform.yield %op")
     (finding,) = findings(ROWS[:begin] + ROWS[end:])
     assert (finding.rule, finding.severity) == (Rule.UNDECIDED, Severity.WARNING)
+
+
+def test_a_report_has_an_answer_for_each_replace_entry() -> None:
+    rows = load_spec(ROWS.encode())
+    begin, end = ROWS.index("    %b, %m"), ROWS.index("    transform.yield %op")
+    undecided = load_spec((ROWS[:begin] + ROWS[end:]).encode())
+    unsound = load_spec(UNSOUND["the body is not compared"][0].encode())
+    text = link_specs([unsound, rows, undecided, rows]).spec.bytecode()
+    report = Checker().check(text, "spec.mlir")
+    yes, no, open_ = Verdict.PROVEN, Verdict.REFUTED, Verdict.NOT_DECIDED
+    assert report.replacing == {"sound": [no, yes, open_, yes], "reachable": [yes, no, open_, no]}
 
 
 def test_a_compilation_warns_of_what_check_refuses() -> None:

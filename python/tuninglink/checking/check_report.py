@@ -152,6 +152,7 @@ class SpecReport:
         kind: the word for its kind; empty if it cannot be read.
         structure: the faults of its structure.
         entries: the findings about its entries; empty if its structure is faulty.
+        replacing: whether each replace entry is `sound`, see `check_replace_entries`, and `reachable`; likewise.
         selection: the findings to report.
     """
 
@@ -159,6 +160,7 @@ class SpecReport:
     kind: str = field(default="", metadata=EMPTY_IS_NULL)
     structure: tuple[Diagnostic, ...] = field(default=(), metadata=HIDDEN)
     entries: tuple[EntryReport, ...] = ()
+    replacing: Mapping[str, Sequence[Verdict]] = field(default_factory=dict)
     selection: Selection = field(default=Selection(), metadata=HIDDEN)
 
     def findings(self) -> Iterator[Diagnostic]:
@@ -333,12 +335,7 @@ def with_places(report: EntryReport, answer: Answer | None, places: KnobPlaces) 
     return replace(report, is_valid=answer, knob_place=knob_place, fix=fix)
 
 
-_LEVELS: Final = {
-    Severity.ERROR: "error",
-    Severity.WARNING: "warning",
-    Severity.REMARK: "note",
-    Severity.NOTE: "note",
-}
+_LEVELS: Final = {severity: severity.value for severity in Severity} | {Severity.REMARK: "note"}
 
 
 def to_sarif(findings: Iterable[Diagnostic]) -> dict[str, Any]:
@@ -404,9 +401,8 @@ def to_sarif(findings: Iterable[Diagnostic]) -> dict[str, Any]:
 
 def _sarif_location(place: Place) -> dict[str, Any]:
     path = Path(place.file)
-    physical: dict[str, Any] = {
-        "artifactLocation": {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}
-    }
+    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    physical: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if place.line > 0:
         physical["region"] = {"startLine": place.line, "startColumn": max(place.column, 1)}
     return {"physicalLocation": physical}

@@ -34,7 +34,7 @@ from tuninglink.checking.entry_checker import (
 from tuninglink.compiler import compile_flags, executable_target, no_target, read_target
 from tuninglink.errors import CompileError, Diagnostic, SpecError, printable
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, Target
-from tuninglink.matching import MatcherConditions, MatcherReader, check_ranges, find_unreachable
+from tuninglink.matching import MatcherConditions, MatcherReader, check_ranges, find_reachability
 from tuninglink.mlir import DiagnosticSink, collect, names, once, thread_context
 from tuninglink.payloads import spec_of
 from tuninglink.pinning import check_replace_entries
@@ -153,15 +153,19 @@ class Checker:
         if spec.replacing is not None:
             verify_spec(spec.replacing.module, sink)
         is_unsound = sink.error_count > 0
+        report = SpecReport(spec.source, spec.kind_words)
         if spec.replacing is not None and not is_unsound:
-            check_replace_entries(spec.replacing, sink)
+            sound = check_replace_entries(spec.replacing, sink)
             # They hide each other as configure entries do.
             listed = spec.replacing.module.clone().operation
             add_list(listed, pairs_of(spec.replacing.foreach_match))
-            for finding in find_unreachable(Spec(listed, source_name)):
+            findings = find_reachability(Spec(listed, source_name))
+            for finding in (one for one in findings if one.is_unreachable):
                 sink.warning(f"replace entry {finding}", finding.entry.place, rule=Rule.UNREACHABLE)
+            reachable = [finding.verdict for finding in findings]
+            report = replace(report, replacing={"sound": sound, "reachable": reachable})
         if is_unsound or spec.only_replaces:
-            return SpecReport(spec.source, spec.kind_words, tuple(diagnostics))
+            return replace(report, structure=tuple(diagnostics))
         target = self.target
         if target is not None:  # with the compiler's description of it
             attribute = executable_target(compile_flags(target), spec.module.context)
@@ -169,9 +173,8 @@ class Checker:
         check_configurations(spec, sink, target)
         check_ranges(spec, sink)
         entries = self._entries(spec, sink)
-        report = SpecReport(spec.source, spec.kind_words, tuple(diagnostics), tuple(entries))
         self.progress.begin("")
-        return report
+        return replace(report, structure=tuple(diagnostics), entries=tuple(entries))
 
     def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> Sequence[EntryReport]:
         # The ops of the model that each entry configures; None without a model that compiles.

@@ -350,8 +350,6 @@ def shown_findings(reports: Sequence[SpecReport], options: CheckOptions) -> Iter
 
 def _table(report: SpecReport, stream: TextIO) -> str:
     """Return the table of a spec, one row for each entry, and the notes below it."""
-    if report.kind == PREPROCESSING_SPEC:
-        return folded(f"{report.source} ({report.kind})\n", stream)
     rows = []
     for entry in report.entries:
         overlap, count = entry.overlap, ""
@@ -361,7 +359,8 @@ def _table(report: SpecReport, stream: TextIO) -> str:
         answers = entry.answers.values()
         cells = (_CELLS[None if answer is None else answer.verdict] for answer in answers)
         rows.append((_line(entry.entry), *cells, count, entry.entry.matcher, entry.payload))
-    table = render_table(_COLUMNS, rows, _title(report), stream)
+    is_listed, title = report.kind != PREPROCESSING_SPEC, _title(report)
+    table = render_table(_COLUMNS, rows, title, stream) if is_listed else f"{title}\n"
     return table + folded("".join(f"{line}\n" for line in _notes(report)), stream)
 
 
@@ -370,10 +369,8 @@ def _counts(report: SpecReport) -> str:
     lines = [_title(report)]
     for position, question in enumerate(_COLUMNS[1:5]):
         answers = [list(entry.answers.values())[position] for entry in report.entries]
-        counts = Counter(None if answer is None else answer.verdict for answer in answers)
-        if set(counts) != {None}:
-            listed = (f"{counts[verdict]:,} {cell}" for verdict, cell in _CELLS.items())
-            lines.append(f"{question}: {', '.join(text for text in listed if text[0] != '0')}")
+        verdicts = [None if answer is None else answer.verdict for answer in answers]
+        lines += [_tally(question, verdicts)] if {*verdicts} != {None} else []
     overlapping = sum(entry.overlap is not None for entry in report.entries)
     lines += [f"overlaps: {counted(overlapping, 'entry', 'entries')}"] if overlapping else []
     lines += [*_hidden(report), "--all shows every entry, and why it is not decided"]
@@ -395,13 +392,25 @@ def _hidden(report: SpecReport) -> Iterator[str]:
         yield f"remarks: {counts}; --all shows them"
 
 
+def _tally(question: str, verdicts: Iterable[Verdict | None]) -> str:
+    """Return the numbers of the answers to a question."""
+    counts = Counter(verdicts)
+    listed = (f"{counts[verdict]:,} {cell}" for verdict, cell in _CELLS.items() if counts[verdict])
+    return f"{question}: {', '.join(listed)}"
+
+
 def _title(report: SpecReport) -> str:
-    count = counted(len(report.entries), "entry", "entries")
-    return f"{report.source} ({report.kind}, {count})"
+    count = len(next(iter(report.replacing.values()), ()))
+    is_listed = report.kind != PREPROCESSING_SPEC
+    own = f", {counted(len(report.entries), 'entry', 'entries')}" * is_listed
+    own += f", {counted(count, 'replace entry', 'replace entries')}" * bool(count)
+    return f"{report.source} ({report.kind}{own})"
 
 
 def _notes(report: SpecReport) -> Iterator[str]:
     """Yield the footnotes of a table."""
+    for question, verdicts in report.replacing.items():
+        yield _tally(f"replace entries: {question}", verdicts)
     # The reasons for question marks.
     for (question, reason), entries in report.undecided().items():
         more = f" and {len(entries) - 1:,} more" if len(entries) > 1 else ""

@@ -140,8 +140,7 @@ def _predicted(spec: Spec) -> str:
     reasons: Any = provenance_of(spec.anatomy.table).get(NOT_PREDICTED)
     if reasons is None:
         return ""
-    total = len(spec.entries) + len(reasons)
-    problems = counted(total, "problem")
+    problems = counted(len(spec.entries) + len(reasons), "problem")
     return f"{spec.source}: configurations for {len(spec.entries)} of {problems}; 'init --predict' gives reasons\n"
 
 

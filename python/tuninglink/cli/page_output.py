@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,7 +181,11 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
     # The work of the calls.
     parts = [share, counted(weight.calls, "call")]
     amounts = ((dispatch.cost.flops, "FLOP"), (dispatch.cost.bytes, "B"))
-    parts += [f"{_scaled(amount)}{unit} a call" for amount, unit in amounts if amount is not None]
+    for amount, unit in amounts:
+        if amount is not None:
+            power = min(4, int(math.log10(max(amount, 1))) // 3)
+            prefix = "kMGT"[power - 1 : power]
+            parts.append(f"{amount / 1000**power:.3g} {prefix}{unit} a call")
     if dispatch.cost.intensity is not None:
         parts.append(f"{dispatch.cost.intensity:.1f} FLOP/B")
     # The measured times and rates.
@@ -195,24 +200,11 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
         is_measured = dispatch.peaks is not None and dispatch.peaks.is_measured
         bound = "measured peak" if is_measured else "roofline"
         parts.append(f"{100 * rates.roofline:.0f} % of the {bound}")
-    savings = (dispatch.saved_microseconds for dispatch in row.dispatches)
-    saved = [saving for saving in savings if saving is not None]
+    saved = [one.saved_microseconds for one in row.dispatches if one.saved_microseconds is not None]
     if saved:
         verb = "saves" if sum(saved) >= 0 else "loses"
         parts.append(f"the entry {verb} {abs(sum(saved)):,.4g} µs")
     return ", ".join(parts)
-
-
-def _scaled(number: float) -> str:
-    """Return a number with three digits and an SI prefix."""
-    for prefix in ("", "k", "M", "G", "T"):
-        if number < _THOUSAND or prefix == "T":
-            return f"{number:.3g} {prefix}"
-        number /= _THOUSAND
-    raise AssertionError
-
-
-_THOUSAND = 1000
 
 
 def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]) -> Iterator[Fact]:

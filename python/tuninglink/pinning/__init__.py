@@ -18,6 +18,7 @@ from tuninglink.iree import ValueType
 from tuninglink.matching import Matcher, MatcherReader, predicates as pred
 from tuninglink.mlir import DiagnosticSink, body, collect, error, names, note
 from tuninglink.rules import Rule
+from tuninglink.solver import Verdict
 from tuninglink.specs import only_reads
 from tuninglink.specs.verification import kernel_faults
 
@@ -45,12 +46,12 @@ _SIZE_OF: Final = "tensor.dim"
 """The op that reads the type of its operand, but no value of it."""
 
 
-def check_replace_entries(entries: ReplaceList, diagnostics: DiagnosticSink) -> None:
+def check_replace_entries(entries: ReplaceList, diagnostics: DiagnosticSink) -> list[Verdict]:
     """Report calls of replace entries that do not fit, and matchers that do not pin what a function relies on.
 
-    An error about a matcher names a program that the entry would replace wrongly.
+    An error about a matcher names a program that the entry would replace wrongly. Return whether each entry is sound.
     """
-    reader = MatcherReader(entries.table)
+    reader, verdicts = MatcherReader(entries.table), [Verdict.PROVEN] * len(entries.entries)
     for position, entry in enumerate(entries.entries):
         action = entries.table.lookup(entry.action)
         sequences = [sequence for _, sequence in entries.table.closure(entry.matcher)]
@@ -61,6 +62,11 @@ def check_replace_entries(entries: ReplaceList, diagnostics: DiagnosticSink) -> 
             kernels = kernel_faults(entries, position, function) if function is not None else ()
             for fault in (*checks.faults(action), *kernels):
                 diagnostics.emit(fault)
+                is_refuted = (
+                    Severity.ERROR is fault.severity or verdicts[position] is Verdict.REFUTED
+                )
+                verdicts[position] = Verdict.REFUTED if is_refuted else Verdict.NOT_DECIDED
+    return verdicts
 
 
 @dataclass(frozen=True)
@@ -112,10 +118,8 @@ class _EntryChecks:
         """The predicates of the matcher: all are necessary, also those after a part that is not understood."""
         rest = self.matcher.stop.rest if self.matcher.stop else ()
         later = rest if isinstance(rest, tuple) else ()
-        return (
-            *self.matcher.predicates,
-            *(one for one in later if isinstance(one, pred.Predicate)),
-        )
+        own = (one for one in later if isinstance(one, pred.Predicate))
+        return (*self.matcher.predicates, *own)
 
     @cached_property
     def _op_names(self) -> set[str]:
@@ -500,16 +504,11 @@ def _fits(one: ValueType, other: ValueType) -> bool:
     """Return whether a value of a type may be passed as one of another, with a cast of sizes."""
     if not (one.is_tensor and other.is_tensor):
         return one.text == other.text
-    if one.sizes is None or other.sizes is None:
+    if one.element != other.element or one.sizes is None or other.sizes is None:
         return one.element == other.element
-    return (
-        one.element == other.element
-        and len(one.sizes) == len(other.sizes)
-        and all(
-            size == fixed or None in (size, fixed)
-            for size, fixed in zip(one.sizes, other.sizes, strict=True)
-        )
-    )
+    pairs = zip(one.sizes, other.sizes, strict=False)
+    are_equal = all(size == fixed or None in (size, fixed) for size, fixed in pairs)
+    return are_equal and len(one.sizes) == len(other.sizes)
 
 
 def _unknown_sizes(one: ValueType, other: ValueType) -> bool:
