@@ -197,6 +197,9 @@ def main() -> None:
     step.add_argument(
         "--models", type=Path, help="the models of `train --folds`, whose best are tried"
     )
+    step.add_argument(
+        "--design", action="store_true", help="with --models, try one in three of theirs"
+    )
     step.add_argument("--stage", type=int, default=1, help="another number measures all again")
     step.add_argument("--held-out", nargs="+", default=HELD_OUT, metavar="MODEL")
     step.add_argument("--until", type=float, help=argparse.SUPPRESS)

@@ -213,6 +213,7 @@ _COMPARED: Final = 1.25
 """Candidates whose time is this multiple of the default's or more are not compared with it."""
 
 _ROUNDS: Final = 9
+_MANY, _RESERVED = 12, 3
 _LOAD_SECONDS: Final = 5.0
 _COMPILE_SECONDS: Final = 10.0
 """A candidate that takes longer to compile is a failure, as it would delay the compilation of a program."""
@@ -345,8 +346,31 @@ def unrolled(problem: SearchProblem, candidate: Candidate) -> int:
     return _unrolled(problem.sizes, tuple(candidate.knobs.items()))
 
 
-class DesignSearch(Search):
-    """Candidates near the compiler's choice, first by the estimate, and drawn evenly; later most near the best so far."""
+class PredictedSearch(Search):
+    """Candidates in the order of a model's lower bounds, as a prediction finds them."""
+
+    name: ClassVar[str] = "predicted"
+    model: GainModel | None = None
+
+    def propose(self, count: int) -> Sequence[Candidate]:
+        """Return the best of the candidates that a prediction climbs to."""
+        return self.untried(self._climbed)[:count]
+
+    @cached_property
+    def _climbed(self) -> list[Candidate]:
+        is_known = isinstance(self._pool, CandidateSpaces) and self._pool.default.space >= 0
+        if self.model is None or not is_known:
+            return []
+        found = (scored.candidate for scored in climb(self._pool, self.model))
+        made = (self._pool.candidate(one.pipeline, one.knobs) for one in found)
+        return [one for one in made if one is not None]
+
+
+class DesignSearch(PredictedSearch):
+    """Candidates near the compiler's choice, first by the estimate, and drawn evenly; later most near the best so far.
+
+    With a model, one in three is what a prediction finds.
+    """
 
     name: ClassVar[str] = "design"
 
@@ -364,16 +388,21 @@ class DesignSearch(Search):
             place = len(self._asked) + number
             turns = _FIRST_SOURCES if place < _BEGINNING else _LATER_SOURCES
             source = turns[place % len(turns)]
+            if self.model is not None and not place % 3:
+                source = "predicted"
             for name in (source, "best", "uniform", "default"):
                 options = [one for one in self._of(name) if one.key not in chosen]
                 if options:
                     nearest = options if name == "uniform" else options[:8]
-                    pick = options[0] if name == "estimate" else self._chance.choice(nearest)
+                    is_first = name in {"estimate", "predicted"}
+                    pick = options[0] if is_first else self._chance.choice(nearest)
                     chosen[pick.key] = pick
                     break
         return list(chosen.values())
 
     def _of(self, source: str) -> list[Candidate]:
+        if source == "predicted":
+            return self.untried(self._climbed)
         if source == "default":
             default = self._pool.default
             near = [] if default is None else [*self._neighbors(default)]
@@ -389,25 +418,6 @@ class DesignSearch(Search):
             if left := self.untried(near):
                 return left
         return []
-
-
-class PredictedSearch(Search):
-    """Candidates in the order of a model's lower bounds, as a prediction finds them."""
-
-    name: ClassVar[str] = "predicted"
-    model: GainModel
-
-    def propose(self, count: int) -> Sequence[Candidate]:
-        """Return the best of the candidates that a prediction climbs to."""
-        return self.untried(self._climbed)[:count]
-
-    @cached_property
-    def _climbed(self) -> list[Candidate]:
-        if not isinstance(self._pool, CandidateSpaces) or self._pool.default.space < 0:
-            return []
-        found = (scored.candidate for scored in climb(self._pool, self.model))
-        made = (self._pool.candidate(one.pipeline, one.knobs) for one in found)
-        return [one for one in made if one is not None]
 
 
 # --- Measuring ------------------------------------------------------------------------------------------------
@@ -435,6 +445,13 @@ class PinnedDevice(DeviceProcess):
 
 _kept: dict[Benchmark, Outputs] = {}
 """In the process of a device, the outputs of a default, and of candidates that are to be compared with them."""
+
+
+def move_to(_: Measurer, processors: Collection[int]) -> None:
+    """Move the threads of the process of a device to processors."""
+    for thread in Path("/proc/self/task").iterdir():
+        with suppress(ProcessLookupError):
+            os.sched_setaffinity(int(thread.name), processors)
 
 
 def keep_outputs(measurer: Measurer, benchmark: Benchmark, default: Benchmark) -> None:
@@ -487,6 +504,8 @@ class Campaign:
     models: Mapping[str, GainModel]
     stage: int
     held_out: Collection[str]
+    has_design: bool
+    reserved: Collection[int]
     seconds: dict[str, float] = field(default_factory=dict)
 
     def run(self, number: int) -> None:
@@ -501,7 +520,7 @@ class Campaign:
             if not left:
                 return
             name, task = left.popleft()
-            if self.models and name not in self.models:
+            if self.models and name not in self.models and not self.has_design:
                 continue
             with claimed(self.directory / f"claims{self.stage}" / task.key[:24]) as finish:
                 if finish is None:
@@ -534,7 +553,11 @@ class Campaign:
     def _turn(self) -> Iterator[None]:
         name = re.sub(r"\W+", "-", self.device.description.uri)
         with locked(self.directory / f"{name}.lock"):
+            if self.reserved:
+                self.device.ask(Request(move_to, (self.reserved,)))
             yield
+            if self.reserved:
+                self.device.ask(Request(move_to, (os.sched_getaffinity(0),)))
 
     @property
     def _is_local(self) -> bool:
@@ -597,12 +620,9 @@ class Campaign:
         with Database(self.directory / f"{name}.db") as database:
             journal = Journal(database, description, settings, self.flags)
             journal.record(prepared, self._default(prepared, timing))
-            search: Search
-            if self.models:
-                search = PredictedSearch(prepared.spaces, 0, default_us)
-                search.model = self.models[name]
-            else:
-                search = DesignSearch(prepared.spaces, 0, default_us)
+            kind = PredictedSearch if self.models and not self.has_design else DesignSearch
+            search = kind(prepared.spaces, 0, default_us)
+            search.model = self.models.get(name)
             best = BestTime(default_us)
             results = self._explore(prepared, search, journal, default, best)
             if results is None:
@@ -752,6 +772,11 @@ def campaign(arguments: argparse.Namespace) -> None:
     set_up(arguments.flags)
     timing = Settings(seed=0)
     PinnedDevice.core = arguments.core
+    # The process whose turn it is at a GPU has some processors to itself, where there are many.
+    processors = sorted(os.sched_getaffinity(0))
+    is_shared = driver_of(arguments.device) in LOCAL_DRIVERS or len(processors) < _MANY
+    reserved = () if is_shared else processors[:_RESERVED]
+    os.sched_setaffinity(0, set(processors) - set(reserved))
     with ExitStack() as opened:
         device = opened.enter_context(PinnedDevice(arguments.device, (), timing, 8.0))
         if arguments.core is None:
@@ -759,4 +784,5 @@ def campaign(arguments: argparse.Namespace) -> None:
         compiler = opened.enter_context(CandidateCompiler(arguments.flags, arguments.jobs))
         own = (directory, arguments.flags, device, compiler, arguments.trials, arguments.until)
         models = read_folds(arguments.models) if arguments.models else {}
-        Campaign(*own, models, arguments.stage, arguments.held_out).run(arguments.number)
+        chosen = (arguments.stage, arguments.held_out, arguments.design, reserved)
+        Campaign(*own, models, *chosen).run(arguments.number)
