@@ -274,6 +274,8 @@ def test_nothing_runs_where_neither_the_default_nor_a_set_compiles() -> None:
     assert result.reason == "without further flags, failed to distribute"
     late = comparison(IdleDevice()).run(jobs_of("crash", default=NOT_COMPILED))
     assert late.reason == "the program did not compile in the time for sets of flags"
+    assert late.is_postponed
+    assert not result.is_postponed
 
 
 def test_a_default_that_takes_long_is_no_failure() -> None:
@@ -281,6 +283,7 @@ def test_a_default_that_takes_long_is_no_failure() -> None:
     result = comparison(device).run(jobs_of("prefills fast"))
     assert not result.flags
     assert result.reason.startswith("the first call of the program took longer than")
+    assert result.is_postponed
 
 
 def test_sets_that_cannot_gain_enough_are_not_timed_further() -> None:

@@ -227,7 +227,7 @@ class FlagChoice:
         jobs: the program under the user's flags and under each set; empty if no sets were compared.
         uri: the URI of the device.
         judge: the judge that compares outputs with the cached outputs of the reference.
-        late: the sets that still compile, for the final comparison.
+        late: the sets that still compile, or that there was no time for, for the final comparison.
     """
 
     options: TuneOptions
@@ -483,7 +483,7 @@ def _compare(
     except DeviceError as failure:
         return unable(failure.diagnostics[0].message)
     # Other devices are measured while sets compile on.
-    late = tuple(flag_set for flag_set in sets if not jobs[flag_set].done())
+    late = tuple(each for each in sets if result.is_postponed or not jobs[each].done())
     if options.only_flags or (isinstance(default, str) and default != NOT_COMPILED):
         late = ()
     noted = (replace(own, note=_LATE) if own.flag_set in late else own for own in result.results)
@@ -594,7 +594,7 @@ def compile_alone(
     return seconds + time.monotonic() - now
 
 
-_LATE: Final = "it is compared at the end: it did not compile in time"
+_LATE: Final = "it is compared at the end: there was no time before"
 
 
 def _device(uri: str, options: TuneOptions) -> OpenedDevice:

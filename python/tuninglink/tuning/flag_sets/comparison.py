@@ -122,6 +122,12 @@ class FlagsResult:
         return self.best.flag_set.flags if self.best is not None else ()
 
     @property
+    def is_postponed(self) -> bool:
+        """Whether nothing is known of any set, as the program did not compile or run with the user's flags in time."""
+        known = any(result.note or result.speedup for result in self.results)
+        return bool(self.reason and self.results) and not known
+
+    @property
     def forms(self) -> str:
         """The spec with the forms of the best set; empty for none."""
         return self.best.flag_set.forms if self.best is not None else ""
