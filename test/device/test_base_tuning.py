@@ -359,10 +359,9 @@ def test_forms_of_a_set_that_wins_are_entries_of_the_spec(
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: more-forms\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(f"[{GROUP}]\nmore = more_forms:sets\n")
-    flags = (f"--iree-preprocessing-transform-spec-filename={forms}",)
     (tmp_path / "more_forms.py").write_text(
         "from tuninglink.tuning.flag_sets import FlagSet\n"
-        f"def sets(backend):\n    return [FlagSet('itself', {flags!r}, forms=open({str(forms)!r}).read())]\n"
+        f"def sets(backend):\n    return [FlagSet('itself', (), forms=open({str(forms)!r}).read())]\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("tuninglink.tuning.flag_sets.sets._SETS", {})
