@@ -58,7 +58,6 @@ LIMITS: Final = {
     "runner": (724, 28),
     "kernels": (1745, 87),
     "predicting": (1417, 49),
-    "all": (0, 0),
     "doctor": (244, 9),
     "cli": (5515, 199),
 }
