@@ -10,7 +10,7 @@ import pytest
 from attention_programs import program_of as attention_program
 from contraction_programs import contraction
 from iree.compiler import ir as mlir
-from kernel_programs import product_program
+from kernel_programs import convolution_program, product_program
 
 import tuninglink
 from tuninglink.checking import Checker
@@ -85,6 +85,29 @@ def test_a_product_with_steps_is_one_kernel() -> None:
     output = compiled(problem, kernel, program)
     assert kernel.content in output
     assert output.count(b".entry") == 1  # nothing is left to the compiler
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_convolution_with_steps_is_one_kernel(*, bias: bool) -> None:
+    program = convolution_program((2, 16, 10, 12), (24, 16, 3, 3), bias=bias)
+    module = mlir.Module.parse(program, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    problem = kernel_problem(end.operands[0].owner.operation)
+    assert TritonProvider().candidates(problem, "sm_90a")
+    kernel = made(problem, "sm_90a", **OPTIONS)
+    assert kernel.grid == (2, 2, 1)  # 80 pixels of two images
+    output = compiled(problem, kernel, program)
+    assert kernel.content in output
+    assert output.count(b".entry") == 1  # nothing is left to the compiler
+
+
+def test_an_op_on_rows_of_images_has_no_kernel() -> None:
+    program = convolution_program((2, 16, 10, 12), (24, 16, 3, 3), bias=False)
+    rows = program.replace("(n, 0, 0)>", "(y, 0, 0)>").replace("24x1x1xf32", "8x1x1xf32")
+    module = mlir.Module.parse(rows, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    problem = kernel_problem(end.operands[0].owner.operation)
+    assert not TritonProvider().candidates(problem, "sm_90a")
 
 
 def test_descriptors_are_made_in_scratch_memory() -> None:

@@ -12,11 +12,18 @@ import numpy as np
 import pytest
 from contraction_programs import contraction
 from iree.compiler import ir as mlir
-from kernel_programs import linear_program, product_program, stepped
+from kernel_programs import (
+    convolution_program,
+    convolved,
+    linear_program,
+    product_program,
+    stepped,
+)
 from places import ROOT
 
 from tuninglink.kernels import (
     Candidate,
+    ConvolutionProblem,
     KernelProblem,
     ProductProblem,
     ScaledAttention,
@@ -56,6 +63,13 @@ def linear(*sizes: int, gate: bool) -> KernelProblem:
     return kernel_problem(end.operands[0].owner.operation)
 
 
+def convolution(*shapes: tuple[int, ...], **options: Any) -> KernelProblem:
+    program = convolution_program(*shapes, **options)
+    module = mlir.Module.parse(program, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    return kernel_problem(end.operands[0].owner.operation)
+
+
 def attention(
     query: str, key: str, value: str, mask: str | None = None, kind: str = "f16", **sizes: int
 ) -> ScaledAttention:
@@ -74,6 +88,25 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
     ("batch", product(3, 17, 33, 20, rhs="nk"), {**TILE, "t": 0}, ()),
     ("nt, descriptors", product(3, 33, 40, 64, rhs="nk"), {**TILE, "t": 1}, ()),
     ("nn, descriptors", product(33, 40, 72), {**TILE, "t": 1}, ()),
+    (
+        "windows",
+        convolution((2, 5, 12, 11), (24, 5, 3, 3), bias=True),
+        {**TILE, "t": 0},
+        (),
+    ),
+    (
+        "windows apart",
+        convolution((1, 3, 15, 17), (8, 3, 2, 3), stride=2, dilation=2, bias=False),
+        {**TILE, "t": 0},
+        (),
+    ),
+    ("pixels", convolution((3, 20, 7, 5), (16, 20, 1, 1), bias=False), {**TILE, "t": 0}, ()),
+    (
+        "pixels apart",
+        convolution((2, 20, 7, 5), (16, 20, 1, 1), stride=2, bias=True),
+        {**TILE, "t": 0},
+        (),
+    ),
     ("folded batches", linear(3, 11, 40, 24, gate=False), {**TILE, "t": 0}, ("silu",)),
     ("descriptors", linear(3, 11, 40, 24, gate=False), {**TILE, "t": 1}, ("silu",)),
     ("gate", linear(3, 11, 40, 24, gate=True), {**TILE, "t": 0}, ("silu", "gate")),
@@ -103,6 +136,15 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
 def arrays(problem: KernelProblem, random: np.random.Generator) -> list[np.ndarray[Any, Any]]:
     """Return operands, and a result that is overwritten; masks exclude keys, but not all of a query."""
     found = []
+    if isinstance(problem, ConvolutionProblem):
+        shapes: list[tuple[int, ...]] = [problem.images, problem.filters]
+        shapes += [(problem.filters[0],)] if problem.has_bias else []
+        shapes += [(problem.filters[0], 1, 1), problem.result, problem.result]
+        kinds = [TYPES[kind] for _, kind in problem.operands]
+        return [
+            random.standard_normal(shape).astype(kind)
+            for shape, kind in zip(shapes, kinds, strict=True)
+        ]
     for loops, kind in problem.operands:
         shape = [1 if loop == UNIT else problem.loop_sizes[loop] for loop in loops]
         found.append(random.standard_normal(shape).astype(TYPES[kind]))
@@ -126,6 +168,11 @@ def reference(problem: KernelProblem, inputs: list[Any], steps: tuple[str, ...])
     """Compute a problem in f64."""
     wide = [value.astype(np.float64) for value in inputs[:-1]]
     loops = [own for own, _ in problem.operands]
+    if isinstance(problem, ConvolutionProblem):
+        images, filters, *bias, factor, residual = wide
+        value = convolved(images, filters, problem.strides[0], problem.dilations[0])
+        value = value + (bias[0][:, None, None] if bias else 0)
+        return value * factor + residual
     if isinstance(problem, ProductProblem):
         value = np.einsum(f"{loops[0]},{loops[1]}->{loops[-1]}", wide[0], wide[1])
         return stepped(value, steps, wide[2:])

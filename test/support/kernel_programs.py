@@ -210,3 +210,60 @@ util.func public @main(%l: tensor<{m}x{k}x{lhs}>, %w: tensor<{k}x{n}xf16>) -> {k
   util.return %p : {kind}
 }}
 """
+
+
+def convolution_program(
+    images: Sequence[int], filters: Sequence[int], *, stride: int = 1, dilation: int = 1, bias: bool
+) -> str:
+    """Return a program of a convolution, a factor for each channel, and a residual, as PyTorch exports it."""
+    count, channels, height, width = images
+    outputs, _, rows, columns = filters
+    down, right = (
+        (size - dilation * (window - 1) - 1) // stride + 1
+        for size, window in ((height, rows), (width, columns))
+    )
+    kind = f"{count}x{outputs}x{down}x{right}x"
+    wide, half, own = f"tensor<{kind}f32>", f"tensor<{kind}f16>", f"tensor<{outputs}xf32>"
+    left, right_kind = (
+        f"tensor<{count}x{channels}x{height}x{width}xf16>",
+        "x".join(map(str, filters)),
+    )
+    read = f"{left}, tensor<{right_kind}xf16>"
+    factor = f"tensor<{outputs}x1x1xf32>"
+    start = f"%i = linalg.fill ins(%zero : f32) outs(%e : {wide}) -> {wide}"
+    if bias:
+        start = f"%i = linalg.broadcast ins(%bias : {own}) outs(%e : {wide}) dimensions = [0, 2, 3]"
+    parallel = 'iterator_types = ["parallel", "parallel", "parallel", "parallel"]'
+    same = "affine_map<(a, n, y, x) -> (a, n, y, x)>"
+    return f"""
+util.func public @main(%l: {left}, %w: tensor<{right_kind}xf16>{f", %bias: {own}" if bias else ""}, %f: {factor}, %o: {half}) -> {half} {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {wide}
+  {start}
+  %p = linalg.conv_2d_nchw_fchw {{dilations = dense<{dilation}> : vector<2xi64>, strides = dense<{stride}> : vector<2xi64>}}
+    ins(%l, %w : {read}) outs(%i : {wide}) -> {wide}
+  %h = tensor.empty() : {half}
+  %s = linalg.generic {{indexing_maps = [{same}, affine_map<(a, n, y, x) -> (n, 0, 0)>, {same}], {parallel}}}
+    ins(%p, %f : {wide}, {factor}) outs(%h : {half}) {{
+  ^bb0(%x: f32, %y: f32, %z: f16):
+    %m = arith.mulf %x, %y : f32
+    %r = arith.truncf %m : f32 to f16
+    linalg.yield %r : f16
+  }} -> {half}
+  %g = linalg.generic {{indexing_maps = [{same}, {same}, {same}], {parallel}}}
+    ins(%o, %s : {half}, {half}) outs(%h : {half}) {{
+  ^bb0(%x: f16, %y: f16, %z: f16):
+    %r = arith.addf %x, %y : f16
+    linalg.yield %r : f16
+  }} -> {half}
+  util.return %g : {half}
+}}
+"""
+
+
+def convolved(images: Any, filters: Any, stride: int, dilation: int) -> Any:
+    """Compute a convolution of images in NCHW with filters in FCHW."""
+    rows, columns = (dilation * (size - 1) + 1 for size in filters.shape[2:])
+    windows = np.lib.stride_tricks.sliding_window_view(images, (rows, columns), axis=(2, 3))
+    windows = windows[:, :, ::stride, ::stride, ::dilation, ::dilation]
+    return np.einsum("acyxpq,ncpq->anyx", windows, filters)

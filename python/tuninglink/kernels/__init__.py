@@ -3,6 +3,13 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
+    from tuninglink.kernels.convolutions import ConvolutionProblem as ConvolutionProblem
+    from tuninglink.kernels.graphs import (
+        KernelProblem as KernelProblem,
+        kernel_problem as kernel_problem,
+        problems_of as problems_of,
+        repeated_program as repeated_program,
+    )
     from tuninglink.kernels.guards import (
         guard_fault as guard_fault,
         guarded_program as guarded_program,
@@ -16,12 +23,9 @@ with lazy_imports(globals()):
         kernel_architecture as kernel_architecture,
     )
     from tuninglink.kernels.problems import (
-        KernelProblem as KernelProblem,
         ProductProblem as ProductProblem,
         ScaledAttention as ScaledAttention,
-        kernel_problem as kernel_problem,
-        problems_of as problems_of,
-        repeated_program as repeated_program,
+        Windows as Windows,
     )
     from tuninglink.kernels.providers import GROUP as GROUP, kernel_providers as kernel_providers
     from tuninglink.kernels.steps import Instruction as Instruction, Step as Step

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.kernels.problems import repeated_inputs
+from tuninglink.kernels.graphs import repeated_inputs
 from tuninglink.mlir import thread_context, to_text
 from tuninglink.payloads import Value, build, filled, new_function
 

@@ -21,7 +21,7 @@ from tuninglink.specs import OBJECTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.kernels.problems import KernelProblem
+    from tuninglink.kernels.graphs import KernelProblem
 
 _TARGETS: Final = {
     "ptx": '"cuda", "cuda-nvptx-fb"',

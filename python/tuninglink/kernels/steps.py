@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -13,7 +13,7 @@ from tuninglink.payloads import Value, build, computed
 from tuninglink.replacing import FLOATS, UNIT, NoFormError, maps_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _COMPARISONS: Final = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<="} | {13: "!="}
 """The predicates of `arith.cmpf` that are false for NaN, and the one that is true."""
@@ -198,3 +198,78 @@ class Step:
             values.append(f"{name}{number}")
             lines.append(f"{values[-1]} = {expression}")
         return [*lines, f"{name} = {values[-1]}"]
+
+
+def steps_of(
+    product: mlir.Operation, following: Sequence[mlir.Operation], loops: str
+) -> tuple[Step, ...]:
+    """Read the ops after a product whose result has these loops.
+
+    Raises:
+        NoFormError: one is something else, or no kernel computes it.
+    """
+    steps, values = list[Step](), {product.results[0]: 0}
+    for op in following:
+        chained = [(at, values[one]) for at, one in enumerate(op.operands) if one in values]
+        steps.append(Step.of(op, loops, tuple(chained)))
+        values[op.results[0]] = len(steps)
+    return tuple(steps)
+
+
+def step_names(steps: Sequence[Step]) -> list[str]:
+    """Return the ops of bodies in words, each once."""
+    words = [item.name.partition(".")[2] for step in steps for item in step.body]
+    return [word for word in dict.fromkeys(words) if word != "constant"]
+
+
+def step_tensors(
+    steps: Sequence[Step], loops: str, tensor: Callable[[str, str], mlir.Type]
+) -> list[mlir.Type]:
+    """Return the types of the values of steps: the inputs that the graph does not compute, and the destination, of each.
+
+    `tensor` returns the type with given loops and elements.
+    """
+    kinds: list[mlir.Type] = []
+    for step in steps:
+        for at in step.others:
+            element = step.types[at]
+            is_number = at in step.scalars
+            kinds.append(
+                mlir.Type.parse(element) if is_number else tensor(step.inputs[at], element)
+            )
+        kinds.append(tensor(loops, step.result))
+    return kinds
+
+
+def built_steps(steps: Sequence[Step], value: Value, rest: Sequence[Value], loops: str) -> Value:
+    """Build steps after a product, given the values of which `step_tensors` returns the types, and return the last result."""
+    values, waiting = [value], list(rest)
+    for step in steps:
+        numbers = dict(step.chained)
+        inputs: list[Value] = [
+            values[numbers[at]] if at in numbers else waiting.pop(0)
+            for at in range(len(step.inputs))
+        ]
+        values.append(step.build([*inputs, waiting.pop(0)], loops))
+    return values[-1]
+
+
+def taken_by_steps(steps: Sequence[Step], first: int) -> list[int]:
+    """Return the positions of the inputs that the graph does not compute, the first value of steps being at `first`."""
+    positions, at = list[int](), first
+    for step in steps:
+        positions += range(at, at + len(step.others))
+        at += len(step.others) + 1
+    return positions
+
+
+def moved_steps(steps: Sequence[Step], operands: Sequence[str]) -> tuple[Step, ...]:
+    """Return steps with other loops of their inputs: those that the graph does not compute, in order, then of the result."""
+    *waiting, result = operands
+    moved = []
+    for step in steps:
+        inputs = [result] * len(step.inputs)
+        for at in step.others:
+            inputs[at] = waiting.pop(0)
+        moved.append(replace(step, inputs=tuple(inputs)))
+    return tuple(moved)

@@ -17,14 +17,16 @@ from tuninglink.kernels.kernel import (
     KernelError,
     KernelProvider,
 )
-from tuninglink.kernels.problems import KernelProblem, ProductProblem, ScaledAttention
+from tuninglink.kernels.problems import ProductProblem, ScaledAttention
 from tuninglink.kernels.triton_sources import attention_source, product_source, splits, strides
 from tuninglink.mlir import error, note
-from tuninglink.replacing import ORDER
+from tuninglink.replacing import ORDER, NoFormError
 from tuninglink.specs import KIB, block_memory, oldest_ptx
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tuninglink.kernels.graphs import KernelProblem
 
 _POINTERS: Final = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32", "i1": "*i8"}
 _SMALL: Final = ("f16", "bf16")
@@ -74,7 +76,10 @@ class TritonProvider(KernelProvider):
     def candidates(self, problem: KernelProblem, architecture: str) -> Sequence[Candidate]:
         """Return candidates for a product of f16 or bf16 into f32, or an attention in one of them, the most promising first."""
         capability, given = _capability(architecture), problem
-        problem = _plain(problem)
+        try:
+            problem = _plain(given)
+        except NoFormError:
+            return ()
         multiplied = 2 if isinstance(problem, ProductProblem) else 3
         kinds = {kind for _, kind in problem.operands[:multiplied]}
         is_amd = architecture in _AMD
@@ -102,6 +107,7 @@ class TritonProvider(KernelProvider):
             )
             lhs, rhs = ({*loops[-2:]} for loops, _ in problem.operands[:2])
             is_matrix = lhs == {*"mk"} and rhs == {*"kn"}
+            is_matrix = is_matrix and problem.windows is None
             has_tensors = capability is not None and capability >= _HOPPER
             with_tensors = (0, 1) if has_tensors and aligned and is_matrix else (0,)
             tiles: Sequence[tuple[int, int]]
@@ -147,9 +153,10 @@ class TritonProvider(KernelProvider):
     def source(self, candidate: Candidate) -> str:
         """Return the source of a candidate in Triton, a module of Python with one function."""
         options = dict(candidate.options)
-        if isinstance(candidate.problem, ProductProblem):
-            return product_source(candidate.problem, candidate.name, options)
-        return attention_source(candidate.problem, candidate.name, options)
+        problem = _plain(candidate.problem)
+        if isinstance(problem, ProductProblem):
+            return product_source(problem, candidate.name, options)
+        return attention_source(problem, candidate.name, options)
 
     def make(self, candidate: Candidate) -> BuiltKernel:
         """Compile a candidate to PTX, and have the assembler of the package accept it.
@@ -228,15 +235,19 @@ class TritonProvider(KernelProvider):
             rows *= -(-sizes["n"] // options["n"])
         return (rows, self.batches(problem), 1)
 
-    def batches(self, problem: KernelProblem) -> int:
+    def batches(self, problem: ProductProblem | ScaledAttention) -> int:
         """Return the number of products or attentions."""
         output, _ = problem.operands[-1]
         return prod(problem.loop_sizes[loop] for loop in output if loop not in "mn")
 
 
-def _plain(problem: KernelProblem) -> KernelProblem:
-    """Return a problem as a kernel computes it."""
-    return problem.plain if isinstance(problem, ProductProblem) else problem
+def _plain(problem: KernelProblem) -> ProductProblem | ScaledAttention:
+    """Return a problem as a kernel computes it.
+
+    Raises:
+        NoFormError: none does.
+    """
+    return problem if isinstance(problem, ScaledAttention) else problem.plain
 
 
 def _fewest(rows: int) -> int:

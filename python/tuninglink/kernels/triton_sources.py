@@ -5,12 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.kernels.problems import ProductProblem
 from tuninglink.kernels.steps import ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.kernels.problems import KernelProblem, ProductProblem, ScaledAttention
+    from tuninglink.kernels.problems import ScaledAttention, Windows
 
 _LOG2E: Final = 1.4426950408889634
 _LEAST: Final = 16
@@ -19,16 +20,20 @@ _LEAST: Final = 16
 _HEAD: Final = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
 
 
-def strides(problem: KernelProblem, loops: str) -> Mapping[str, int]:
+def strides(problem: ProductProblem | ScaledAttention, loops: str) -> Mapping[str, int]:
     """Return the distance of elements along each loop of a contiguous operand; 0 along others."""
     sizes = problem.loop_sizes
     own = {loop: prod(sizes[at] for at in loops[number + 1 :]) for number, loop in enumerate(loops)}
     return {loop: own.get(loop, 0) for loop in sizes}
 
 
-def _batch_offset(problem: KernelProblem, loops: str) -> str:
+def _batch_offset(
+    problem: ProductProblem | ScaledAttention, loops: str, windows: Windows | None = None
+) -> str:
     """Return the offset of the part of an operand that a block works on, `batch` being its number; empty for 0."""
     sizes, own = problem.loop_sizes, strides(problem, loops)
+    if windows is not None and "a" in loops:
+        own = {**own, "a": windows.channels * windows.height * windows.width}
     output = problem.operands[-1][0]
     terms, inner = [], 1
     for loop in [loop for loop in reversed(output) if loop not in "mn"]:
@@ -45,11 +50,12 @@ def _offsets(pairs: Sequence[tuple[str, int]]) -> str:
     return " + ".join(terms) or "0"
 
 
-def _pointers(problem: KernelProblem, names: Sequence[str]) -> list[str]:
+def _pointers(problem: ProductProblem | ScaledAttention, names: Sequence[str]) -> list[str]:
     """Return lines that move the pointers of operands to the part of a block."""
     lines = []
+    windows = problem.windows if isinstance(problem, ProductProblem) else None
     for name, (loops, _) in zip(names, problem.operands, strict=True):
-        if offset := _batch_offset(problem, loops):
+        if offset := _batch_offset(problem, loops, windows if name == names[0] else None):
             lines.append(f"{name} += {offset}")
     return lines if not lines else ["batch = tl.program_id(1).to(tl.int64)", *lines]
 
@@ -61,13 +67,33 @@ def _masked(conditions: Sequence[str], *, zero: bool = True) -> str:
     return f", mask={' & '.join(conditions)}" + (", other=0" if zero else "")
 
 
+def _windows(windows: Windows | None) -> list[str]:
+    """Return a line that finds the first pixel of each window, in the image of its first channel."""
+    if windows is None:
+        return []
+    down, right = windows.strides
+    rows = f"m // {windows.columns} * {down * windows.width}"
+    return [f"pixel = {rows} + m % {windows.columns} * {right}"]
+
+
+def _distance(windows: Windows) -> str:
+    """Return the distance of element `start + k` of a window from the first one."""
+    _, columns = windows.window
+    count, at = windows.window[0] * columns, "(start + k)"
+    down, right = windows.dilations
+    image = windows.height * windows.width
+    if count == 1:
+        return f"{at} * {image}"
+    inside = f"{at} % {count} // {columns} * {down * windows.width} + {at} % {columns} * {right}"
+    return f"{at} // {count} * {image} + {inside}"
+
+
 def product_source(problem: ProductProblem, name: str, options: Mapping[str, int]) -> str:
     """Return the source of a product of tiles m x n, in steps of k, whose tiles are grouped by g rows.
 
     With the option t, the tiles of the operands are loaded with tensor descriptors (TMA).
     """
-    problem = problem.plain
-    sizes = problem.loop_sizes
+    sizes, windows = problem.loop_sizes, problem.windows
     m, n, k = (sizes[loop] for loop in "mnk")
     tile_m, tile_n, tile_k = (options[loop] for loop in "mnk")
     lhs, rhs = (loops for loops, _ in problem.operands[:2])
@@ -94,6 +120,7 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
         f"n = column * {tile_n} + tl.arange(0, {tile_n})",
     ]
     sums = f"sums = tl.zeros(({tile_m}, {tile_n}), tl.float32)"
+    loop = f"for start in range(0, K, {tile_k}):"
     if options["t"]:
         # The last dimension of a descriptor is contiguous.
         places = {"m": f"row * {tile_m}", "n": f"column * {tile_n}", "k": "start"}
@@ -104,7 +131,7 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
             lines.append(
                 f"{pointer}_tiles = tl.make_tensor_descriptor({pointer}, [{shape}], [{sizes[two[1]]}, 1], [{block}])"
             )
-        lines += [sums, f"for start in range(0, K, {tile_k}):"]
+        lines += [sums, loop]
         for pointer, loops, usual in (("a", lhs, "mk"), ("b", rhs, "kn")):
             where = ", ".join(places[loop] for loop in loops[-2:])
             turned = "" if loops[-2:] == usual else ".T"
@@ -113,16 +140,23 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
         a, b = strides(problem, lhs), strides(problem, rhs)
         lines += [
             f"k = tl.arange(0, {tile_k})",
+            *_windows(windows),
             f"ap = a + {_offsets([('m[:, None]', a['m']), ('k[None, :]', a['k'])])}",
             f"bp = b + {_offsets([('k[:, None]', b['k']), ('n[None, :]', b['n'])])}",
             sums,
-            f"for start in range(0, K, {tile_k}):",
+            loop,
             f"    a_tile = tl.load(ap{_masked([*out_m, *(f'({at})[None, :]' for at in out_k)])})",
             f"    b_tile = tl.load(bp{_masked([*out_n, *(f'({at})[:, None]' for at in out_k)])})",
         ]
     lines.append("    sums = tl.dot(a_tile, b_tile, sums)")
     if not options["t"]:
         lines += [f"    ap += {tile_k * a['k']}", f"    bp += {tile_k * b['k']}"]
+    if windows is not None:
+        # Each pixel of a window is at a distance from the first one, in the image of its channel.
+        lines = [line for line in lines if not line.startswith(("ap = ", "    ap += "))]
+        lines.insert(
+            lines.index(loop) + 1, f"    ap = a + pixel[:, None] + ({_distance(windows)})[None, :]"
+        )
     # The ops after the product, on the tile.
     kind = problem.contraction.types[2]
     lines.append("value0 = sums" if kind == "f32" else f"value0 = sums.to({ELEMENTS[kind]})")

@@ -12,6 +12,7 @@ from iree.compiler.passmanager import PassManager
 from kernel_programs import (
     GENERIC,
     NAMED,
+    convolution_program,
     extended_program,
     linear_program,
     product_program,
@@ -21,6 +22,7 @@ from kernel_specs import PTX
 from tuninglink.iree import Target
 from tuninglink.kernels import (
     BuiltKernel,
+    ConvolutionProblem,
     KernelCall,
     KernelProblem,
     ProductProblem,
@@ -164,6 +166,35 @@ def test_extensions_of_both_operands_are_left_out() -> None:
     # With one of them, the kernel would multiply different types.
     program = extended_program(17, 24, 40, lhs="f32")
     assert read(program).operands == (("mk", "f32"), ("kn", "f32"), ("mn", "f32"))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("filters", [(24, 5, 3, 3), (24, 5, 1, 1)])
+def test_a_convolution_with_steps_is_a_product_of_windows(
+    *, bias: bool, filters: tuple[int, ...]
+) -> None:
+    program = convolution_program((2, 5, 8, 9), filters, bias=bias)
+    problem = read(program)
+    assert isinstance(problem, ConvolutionProblem)
+    is_matrix = filters[2:] == (1, 1)
+    images = "akm" if is_matrix else "amk"
+    others = [("n", "f32")] if bias else []
+    assert problem.operands == (
+        *((images, "f16"), ("nk", "f16"), *others),
+        *(("n", "f32"), ("anm", "f16"), ("anm", "f16")),
+    )
+    assert (
+        problem.work == 2 * 24 * (8 - filters[2] + 1) * (9 - filters[3] + 1) * 5 * filters[2] ** 2
+    )
+    assert (problem.plain.windows is None) == is_matrix
+    assert replaces(problem, program)
+    strided = convolution_program((2, 5, 8, 9), filters, stride=2, bias=bias)
+    assert not replaces(problem, strided)
+    assert replaces(read(strided), strided)
+    assert not replaces(problem, convolution_program((2, 5, 8, 9), filters, bias=not bias))
+    assert not replaces(problem, program.replace("mulf", "subf"))
+    with pytest.raises(NoFormError, match=r"does not start at zero|other than a bias"):
+        read(program.replace("outs(%i : ", "outs(%e : ").replace("[0, 2, 3]", "[0, 3, 2]"))
 
 
 def test_a_graph_whose_beginning_has_its_own_kernel_is_counted_with_it() -> None:
