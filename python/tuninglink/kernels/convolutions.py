@@ -106,10 +106,7 @@ class ConvolutionProblem(Spelled):
                 raise NoFormError("its sums start from something other than a bias")
         else:
             check_start(operation)
-        strides, dilations = (
-            tuple(int(at) for at in mlir.DenseIntElementsAttr(given[name]))
-            for name in ("strides", "dilations")
-        )
+        strides, dilations = (tuple(_numbers(given[name])) for name in ("strides", "dilations"))
         return cls(
             images,
             filters,
@@ -154,8 +151,13 @@ class ConvolutionProblem(Spelled):
         is_matrix = self.filters[2:] == (1, 1) == self.strides
         rows = ["akm" if is_matrix else "amk", "nk", *read, _RESULT]
         sizes, own = without_units(sizes, [loops.replace("yx", "m") for loops in rows])
+        channels, height, width = self.images[1:]
         windows = Windows(
-            *self.images[1:], self.result[3], self.filters[2:], self.strides, self.dilations
+            (channels, height, width),
+            self.result[3],
+            self.filters[2:],
+            self.strides,
+            self.dilations,
         )
         contraction = Contraction(
             (own[0], own[1], own[-1]), self.types, "".join(sizes), (*sizes.values(),)
@@ -182,7 +184,7 @@ class ConvolutionProblem(Spelled):
     def tensors(self) -> tuple[mlir.Type, ...]:
         """Return the types of the values of the graph: images, filters, the bias if there is one, the destination, and those of steps."""
         shapes = [self.images, self.filters, self.result]
-        kinds = [
+        kinds: list[mlir.Type] = [
             mlir.RankedTensorType.get(shape, mlir.Type.parse(element))
             for shape, element in zip(shapes, self.types, strict=True)
         ]
@@ -216,6 +218,11 @@ class ConvolutionProblem(Spelled):
         words += ["bias"] if self.has_bias else []
         kinds = dict.fromkeys(self.types)
         return "_".join(["convolution", *shapes, *kinds, *words, *step_names(self.steps)])
+
+
+def _numbers(attribute: mlir.Attribute) -> list[int]:
+    values = mlir.DenseIntElementsAttr(attribute)
+    return [int(values[at]) for at in range(len(values))]
 
 
 def _named(name: str, operands: Sequence[Value], **attributes: mlir.Attribute) -> Value:

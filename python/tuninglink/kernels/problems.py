@@ -39,18 +39,14 @@ class Windows:
     """Windows of images as the rows of a matrix: one for each pixel of the result, row by row.
 
     Attributes:
-        channels: the channels of an image.
-        height: the rows of an image.
-        width: the pixels of a row.
+        image: the channels, rows and columns of an image.
         columns: the pixels of a row of the result.
         window: the rows and columns of a window.
         strides: the distance of windows, in rows and in columns.
         dilations: the distance of the pixels of a window, in rows and in columns.
     """
 
-    channels: int
-    height: int
-    width: int
+    image: tuple[int, int, int]
     columns: int
     window: tuple[int, ...]
     strides: tuple[int, ...]

@@ -33,7 +33,7 @@ def _batch_offset(
     """Return the offset of the part of an operand that a block works on, `batch` being its number; empty for 0."""
     sizes, own = problem.loop_sizes, strides(problem, loops)
     if windows is not None and "a" in loops:
-        own = {**own, "a": windows.channels * windows.height * windows.width}
+        own = {**own, "a": prod(windows.image)}
     output = problem.operands[-1][0]
     terms, inner = [], 1
     for loop in [loop for loop in reversed(output) if loop not in "mn"]:
@@ -72,7 +72,7 @@ def _windows(windows: Windows | None) -> list[str]:
     if windows is None:
         return []
     down, right = windows.strides
-    rows = f"m // {windows.columns} * {down * windows.width}"
+    rows = f"m // {windows.columns} * {down * windows.image[-1]}"
     return [f"pixel = {rows} + m % {windows.columns} * {right}"]
 
 
@@ -81,10 +81,11 @@ def _distance(windows: Windows) -> str:
     _, columns = windows.window
     count, at = windows.window[0] * columns, "(start + k)"
     down, right = windows.dilations
-    image = windows.height * windows.width
+    _, height, width = windows.image
+    image = height * width
     if count == 1:
         return f"{at} * {image}"
-    inside = f"{at} % {count} // {columns} * {down * windows.width} + {at} % {columns} * {right}"
+    inside = f"{at} % {count} // {columns} * {down * width} + {at} % {columns} * {right}"
     return f"{at} // {count} * {image} + {inside}"
 
 
