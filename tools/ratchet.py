@@ -20,7 +20,7 @@ LIMITS: Final = {
     "mlir.dialects": (7, 0),
     "pages": (31, 1),
     "workers": (673, 37),
-    "mlir": (1500, 82),
+    "mlir": (1501, 82),
     "solver": (2457, 121),
     "iree": (3001, 135),
     "spaces.model": (1345, 91),
@@ -56,15 +56,17 @@ LIMITS: Final = {
     "pinning": (518, 27),
     "scaffolding": (939, 31),
     "runner": (724, 28),
-    "kernels": (1745, 87),
+    "kernels": (2136, 110),
     "predicting": (1417, 49),
+    "files": (0, 0),
+    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5515, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 281
+MOST_FILES: Final = 283
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
