@@ -183,8 +183,87 @@ def test_dispatches_with_one_root_op_share_a_prediction_or_have_none(cache: Path
     assert compilation.output == compiled(program, specs=())[0].output
     written = tuninglink.init_spec(program, target="znver4", predict=True)
     (left,) = written.left_out
-    assert left.reason == "other dispatches with the same root op keep the compiler's choice"
+    assert left.reason == "other dispatches with the same op keep the compiler's choice"
     assert len(left.dispatches) == 2
+
+
+BESIDE = """
+func.func @alone(%lhs: tensor<128x768xf32>, %rhs: tensor<768x768xf32>, %sum: tensor<128x768xf32>) -> tensor<128x768xf32> {
+  %product = linalg.matmul ins(%lhs, %rhs : tensor<128x768xf32>, tensor<768x768xf32>)
+    outs(%sum : tensor<128x768xf32>) -> tensor<128x768xf32>
+  return %product : tensor<128x768xf32>
+}
+func.func @beside(%lhs: tensor<128x768xf32>, %rhs: tensor<768x768xf32>, %sum: tensor<128x768xf32>)
+    -> (tensor<128x768xf32>, tensor<64x64xf32>) {
+  %result:2 = flow.dispatch.region -> (tensor<128x768xf32>, tensor<64x64xf32>) {
+    %product = linalg.matmul ins(%lhs, %rhs : tensor<128x768xf32>, tensor<768x768xf32>)
+      outs(%sum : tensor<128x768xf32>) -> tensor<128x768xf32>
+    %rows = tensor.extract_slice %lhs[0, 0] [64, 96] [1, 1] : tensor<128x768xf32> to tensor<64x96xf32>
+    %columns = tensor.extract_slice %rhs[0, 0] [96, 64] [1, 1] : tensor<768x768xf32> to tensor<96x64xf32>
+    %zeros = tensor.extract_slice %sum[0, 0] [64, 64] [1, 1] : tensor<128x768xf32> to tensor<64x64xf32>
+    %root = linalg.matmul ins(%rows, %columns : tensor<64x96xf32>, tensor<96x64xf32>)
+      outs(%zeros : tensor<64x64xf32>) -> tensor<64x64xf32>
+    flow.return %product, %root : tensor<128x768xf32>, tensor<64x64xf32>
+  }
+  return %result#0, %result#1 : tensor<128x768xf32>, tensor<64x64xf32>
+}"""
+"""A product that is a root op, and stands beside one."""
+
+
+@pytest.mark.usefixtures("certain")
+def test_an_entry_does_not_reach_an_op_beside_a_root_op() -> None:
+    compilation = tuninglink.compile(
+        BESIDE.encode(),
+        specs=LIBRARY,
+        target="znver4",
+        flags="--compile-to=executable-configurations",
+    )
+    assert all("alone" not in applied.dispatch for applied in compilation.applied)
+    written = tuninglink.init_spec(BESIDE.encode(), target="znver4", predict=True)
+    reasons = {left.dispatches[0].partition("_")[0]: left.reason for left in written.left_out}
+    assert reasons["@alone"] == "other dispatches with the same op keep the compiler's choice"
+    # Nothing else keeps it from having an entry.
+    alone = BESIDE[: BESIDE.index("func.func @beside")]
+    assert tuninglink.init_spec(alone.encode(), target="znver4", predict=True).left_out == ()
+
+
+TURNED = """
+#lhs = affine_map<(n, m, k) -> (m, k)>
+#rhs = affine_map<(n, m, k) -> (k, n)>
+#result = affine_map<(n, m, k) -> (m, n)>
+func.func @turned(%lhs: tensor<128x768xf32>, %rhs: tensor<768x768xf32>, %sum: tensor<128x768xf32>) -> tensor<128x768xf32> {
+  %product = linalg.generic {indexing_maps = [#lhs, #rhs, #result], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%lhs, %rhs : tensor<128x768xf32>, tensor<768x768xf32>) outs(%sum : tensor<128x768xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %one = arith.mulf %a, %b : f32
+    %next = arith.addf %c, %one : f32
+    linalg.yield %next : f32
+  } -> tensor<128x768xf32>
+  return %product : tensor<128x768xf32>
+}"""
+"""The product of `BESIDE` with its loops in another order."""
+
+
+@pytest.mark.usefixtures("certain")
+def test_no_entries_are_derived_from_predictions(cache: Path) -> None:
+    alone = BESIDE[: BESIDE.index("func.func @beside")]
+    compiled(alone.encode())
+    known = set(cache.iterdir())
+    program = (alone + TURNED).encode()
+    compilation, _ = compiled(program)
+    assert len(compilation.applied) == 2
+    (new,) = set(cache.iterdir()) - known
+    kept = {"attributes": {}, "reason": "no gain is certain"}
+    new.write_text(json.dumps({**json.loads(new.read_bytes()), **kept}))
+    (applied,) = compiled(program)[0].applied
+    assert "alone" in applied.dispatch
+    # An entry without the mark of a prediction is also for the other spelling.
+    written = tuninglink.init_spec(alone.encode(), target="znver4", predict=True).text
+    own = written.replace('source = "predicted"', 'source = "by hand"')
+    assert [len(compiled(program, specs=text.encode())[0].applied) for text in (written, own)] == [
+        1,
+        2,
+    ]
 
 
 def test_failures_are_reasons_and_not_cached(cache: Path) -> None:

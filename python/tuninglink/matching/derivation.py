@@ -33,6 +33,7 @@ from tuninglink.mlir import entries_of, names, split_path
 from tuninglink.specs import (
     BINDING,
     DERIVED,
+    PREDICTED,
     PROVENANCE,
     Spec,
     SpecKind,
@@ -40,6 +41,7 @@ from tuninglink.specs import (
     any_op,
     create,
     named_sequence,
+    provenance_of,
     yield_,
 )
 
@@ -92,8 +94,7 @@ class Deriver:
                 if key not in self._derived:
                     spec = self._lists[at].written_for(position, root)
                     self._derived[key] = None if spec is None else DerivedEntry(spec, at)
-                derived = self._derived[key]
-                if derived is not None:
+                if (derived := self._derived[key]) is not None:
                     entries[derived] = None
                     break
         return tuple(entries)
@@ -109,8 +110,7 @@ class DerivableList:
     def of(self, root: Root, positions: Sequence[int] | None) -> Iterator[int]:
         """Yield the positions, among the given ones or all, of the entries for the problem of an op."""
         for position in self._by_key.get(root.key, ()) if positions is None else positions:
-            entry = self.entry(position)
-            if entry is None or entry.spelling.key != root.key:
+            if (entry := self.entry(position)) is None or entry.spelling.key != root.key:
                 continue
             windows = entry.spelling.windows.items()
             if all(size in (None, root.windows.get(at)) for at, size in windows):
@@ -120,8 +120,7 @@ class DerivableList:
     def _by_key(self) -> Mapping[ProblemKey, list[int]]:
         by_key: dict[ProblemKey, list[int]] = {}
         for position in range(len(self.prunable.spec.anatomy.pairs)):
-            entry = self.entry(position)
-            if entry is not None:
+            if (entry := self.entry(position)) is not None:
                 by_key.setdefault(entry.spelling.key, []).append(position)
         return by_key
 
@@ -133,8 +132,10 @@ class DerivableList:
 
     def _read(self, position: int) -> Derivable | None:
         anatomy, matcher = self.prunable.spec.anatomy, self.prunable.matcher(position)
-        # The predicates must exactly describe a problem.
-        if not all(isinstance(predicate, _OF_PROBLEMS) for predicate in matcher.predicates):
+        matcher_name, action = anatomy.pairs[position]
+        # The predicates must exactly describe a problem. A prediction is for the spelling that it was made for.
+        is_predicted = provenance_of(anatomy.table, matcher_name).get("source") == PREDICTED
+        if is_predicted or not all(isinstance(one, _OF_PROBLEMS) for one in matcher.predicates):
             return None
         kind, condition = kind_of(matcher.predicates), exact_condition(matcher)
         if kind is None or not isinstance(condition, pred.Condition) or condition.maps is None:
@@ -145,7 +146,6 @@ class DerivableList:
             return None
         # The action must set attributes on the root op only, and compute none of them.
         settings: dict[str, mlir.Attribute] = {}
-        matcher_name, action = anatomy.pairs[position]
         for annotation in anatomy.table.annotations(action) or ():
             value: mlir.Attribute | int | None = annotation.value
             if isinstance(value, int):

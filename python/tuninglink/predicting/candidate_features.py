@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tuninglink.iree import (
     COMPUTE_UNITS,
@@ -223,19 +223,16 @@ def schedule_features(problem: SearchProblem, candidate: Candidate) -> dict[str,
         tiles = _tiles(problem, candidate.knobs)
         if tiles is not None:
             is_peeled = bool(candidate.knobs.get(LOOP_PEELING))
-            result |= _nest_features(problem, *tiles) | _masks(problem, *tiles, is_peeled=is_peeled)
+            result |= _nest_features(problem, tiles) | _masks(problem, tiles, is_peeled=is_peeled)
     return result
 
 
-def _masks(
-    problem: SearchProblem,
-    outer: list[int],
-    block: list[int],
-    inner: list[int],
-    *,
-    is_peeled: bool,
-) -> dict[str, float]:
+_Tiles: TypeAlias = tuple[list[int], list[int], list[int]]
+
+
+def _masks(problem: SearchProblem, tiles: _Tiles, *, is_peeled: bool) -> dict[str, float]:
     """Return which loops have tiles that do not divide them, whose vectors are masked unless the rest is peeled off."""
+    outer, block, inner = tiles
     output = problem.operand_loops[-1]
     last = output[-1] if output else None
     result = dict.fromkeys(("masked last", "masked rows", "masked steps"), 0.0)
@@ -267,9 +264,7 @@ def _widths(problem: SearchProblem) -> list[float]:
     return widths + [widths[-1] if widths else 4.0] * (len(problem.operand_loops) - len(widths))
 
 
-def _tiles(
-    problem: SearchProblem, knobs: Mapping[str, int]
-) -> tuple[list[int], list[int], list[int]] | None:
+def _tiles(problem: SearchProblem, knobs: Mapping[str, int]) -> _Tiles | None:
     """Return the sizes of the loops in a workgroup, in a block for the caches, and in a vector or a thread."""
     outer: list[int] = []
     block: list[int] = []
@@ -292,9 +287,8 @@ def _tiles(
     return (outer, block, inner) if is_tiled else None
 
 
-def _nest_features(
-    problem: SearchProblem, outer: list[int], block: list[int], inner: list[int]
-) -> dict[str, float]:
+def _nest_features(problem: SearchProblem, nest: _Tiles) -> dict[str, float]:
+    outer, block, inner = nest
     whole = [size or 1 for size in problem.sizes]
     loops, widths = problem.operand_loops, _widths(problem)
     output = [loop for loop in loops[-1] if loop is not None]

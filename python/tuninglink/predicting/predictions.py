@@ -24,7 +24,7 @@ from iree.compiler import ir as mlir
 from tuninglink.emission import FORMS, NoMatcherError, SpecEntry, matcher_key, write_spec
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.files import make_directory, write_file
-from tuninglink.iree import WORKGROUP_SIZE, Target, find_dispatches, find_root_ops
+from tuninglink.iree import WORKGROUP_SIZE, Target, find_dispatches, find_root_ops, function_ops
 from tuninglink.mlir import FreshNames, names, thread_context
 from tuninglink.predicting.model import GainModel, model_for, model_names
 from tuninglink.scaffolding import LeftOut, ProgramReader, StartingPoint, is_tunable
@@ -73,7 +73,7 @@ _IN_PROCESS: Final = 2
 
 _MOST_WORKERS: Final = 8
 
-_KEPT: Final = "other dispatches with the same root op keep the compiler's choice"
+_KEPT: Final = "other dispatches with the same op keep the compiler's choice"
 
 
 @dataclass(frozen=True)
@@ -161,6 +161,7 @@ def predicted_spec(
         else:
             asked |= versions
             groups.setdefault(key, []).append((point, [*versions]))
+    kept |= set(_beside(reader))
     # 3. An entry for each prediction that all dispatches that its matcher accepts share.
     fresh = FreshNames([])
     entries: list[SpecEntry] = []
@@ -207,6 +208,18 @@ def _questions(point: StartingPoint) -> dict[Question, str]:
         text = str(function.get_asm(use_local_scope=True))
         questions[Question(text, tuple(point.attributes.items()))] = model.key if model else ""
     return questions
+
+
+def _beside(reader: ProgramReader) -> Iterator[tuple[str, str, str]]:
+    """Yield the matchers of ops beside root ops, and of those in dispatches that a reader leaves out, with targets."""
+    read = {name for point in reader.points for name in point.dispatches}
+    for dispatch in reader.dispatches:
+        for each in find_root_ops(dispatch.module):
+            own = each.roots if dispatch.name in read else ()
+            for op in function_ops(each.function).computing:
+                workload = read_workload(op, each.function, dispatch.module)
+                if op not in own and is_tunable(workload.problem.kind):
+                    yield *_matcher(workload), str(dispatch.target)
 
 
 def _matcher(workload: Workload) -> tuple[str, str]:

@@ -115,10 +115,6 @@ class Table:
             np.array(are_over_default),
         )
 
-    def of_problems(self, numbers: Iterable[int]) -> NDArray[np.bool_]:
-        """Return which rows belong to problems."""
-        return np.isin(self.problems, list(numbers))
-
 
 _FAST: Final = 2 / 3
 _OTHERS: Final = 3
@@ -203,19 +199,16 @@ def folds_of(measured: Sequence[MeasuredGains], table: Table) -> Iterator[Fold]:
         inside = [one for one in measured if one.group not in left_out]
         if not inside:
             continue
-        kept = ~table.of_problems(out)
+        kept = ~np.isin(table.problems, out)
         model = GainModel(table.names, exported(fit(table, kept)), 0.0, forms_of(inside))
         selected = []
         for number in out:
-            rows = table.of_problems([number]) & table.are_over_default
+            rows = (table.problems == number) & table.are_over_default
             _, low = model.guesses(table.rows[rows])
-            gains = table.gains[rows]
+            gains, problem = table.gains[rows], measured[number].problem
             best = 1 + int(np.argmax(low[1:]))  # the first is the default
-            if not model.knows(measured[number].problem):
-                low[:] = -math.inf
-            chosen = float(low[best]), float(gains[best])
-            kind, most = measured[number].problem.kind, float(gains.max())
-            selected.append(Selection(kind, *chosen, most))
+            bound = float(low[best]) if model.knows(problem) else -math.inf
+            selected.append(Selection(problem.kind, bound, float(gains[best]), float(gains.max())))
         yield Fold(left_out, model, tuple(selected))
 
 
