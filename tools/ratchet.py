@@ -58,8 +58,6 @@ LIMITS: Final = {
     "runner": (724, 28),
     "kernels": (2136, 110),
     "predicting": (1417, 49),
-    "files": (0, 0),
-    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5515, 199),
 }
