@@ -23,12 +23,14 @@ from tuninglink.iree import (
     read_executable_target,
     specialization_ranges,
 )
-from tuninglink.mlir import FreshNames, collect, names, thread_context, to_text
+from tuninglink.mlir import FreshNames, collect, names, symbols, thread_context, to_text
 from tuninglink.specs import (
+    FAILURES_PROPAGATE,
     PROVENANCE,
     add_kernel_config,
     bind,
     create,
+    include,
     named_sequence,
     pair_attributes,
     provenance_attribute,
@@ -130,9 +132,64 @@ def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int
     _match_sizes(dispatch, results, loops, ranges)
 
 
-def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
-    """Match ops with the same attributes, body and types, dynamic where a loop has a range, for any producers of operands."""
-    root = dispatch.root
+def dag_fails(root: mlir.Operation) -> bool:
+    """Return whether the compiler's DAG matcher never matches an op, as its regions use values from around it."""
+    inside = collect(root)
+    for operand in (operand for inner in inside[1:] for operand in inner.operands):
+        owner = operand.owner
+        holder = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
+        if holder not in inside:
+            return True
+    return False
+
+
+def _match_name(root: mlir.Operation, operation: Value) -> None:
+    op_names = mlir.ArrayAttr.get([mlir.StringAttr.get(root.name)])
+    create(names.MATCH_OPERATION_NAME, [operation], [], op_names=op_names)
+
+
+def match_types(root: mlir.Operation, operation: Value, _ranges: Container[int]) -> None:
+    """Match ops with the same name and types, which determine the maps; the regions may compute anything.
+
+    Raises:
+        NoMatcherError: the types do not determine the maps.
+    """
+    if not types_determine_maps(root):
+        raise NoMatcherError("its types do not determine its maps")
+    _match_name(root, operation)
+    for number, operand in enumerate(root.operands):
+        position = mlir.DenseI64ArrayAttr.get([number])
+        (value,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=position)
+        create(names.MATCH_TYPE, [value], [], target_type=mlir.TypeAttr.get(operand.type))
+    everything = {
+        "raw_position_list": mlir.DenseI64ArrayAttr.get([]),
+        "is_all": mlir.UnitAttr.get(),
+    }
+    (values,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], **everything)
+    _match_count(values, len(root.operands))
+
+
+def types_determine_maps(root: mlir.Operation) -> bool:
+    """Return whether an op has loops of different sizes, each of which is a dimension of a type where it is used."""
+    op = StructuredOp(root)
+    are_known = None not in op.sizes and len(set(op.sizes)) == len(op.sizes) > 0
+    return are_known and all(map_.is_projected_permutation for map_ in op.maps)
+
+
+def _match_count(handle: Value, number: int) -> None:
+    """Match if a handle has a number of ops or values."""
+    (count,) = create(names.NUM_ASSOCIATIONS, [handle], [_PARAMETER])
+    (expected,) = create(names.PARAM_CONSTANT, [], [_PARAMETER], value=_integer(number))
+    equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(32), 0)
+    create(names.MATCH_PARAMETER, [count, expected], [], predicate=equal)
+
+
+def match_dag(root: mlir.Operation, operation: Value, ranges: Container[int]) -> None:
+    """Match ops with the same attributes, body and types, dynamic where a loop has a range, for any producers of operands.
+
+    Raises:
+        NoMatcherError: the compiler's matcher never matches the op.
+    """
     op = StructuredOp(root)
     types = [operand.type for operand in root.operands]
     if any(loop in ranges for loop in range(len(op.sizes))):
@@ -140,16 +197,11 @@ def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> 
             _with_open_sizes(type_, map_, ranges) if isinstance(type_, mlir.ShapedType) else type_
             for type_, map_ in zip(types, op.maps, strict=True)
         ]
-    inside = collect(root)
-    for operand in (operand for inner in inside[1:] for operand in inner.operands):
-        owner = operand.owner
-        holder = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
-        if holder not in inside:
-            raise NoMatcherError(
-                "the compiler's DAG matcher does not match ops whose regions use outer values"
-            )
-    op_names = mlir.ArrayAttr.get([mlir.StringAttr.get(root.name)])
-    create(names.MATCH_OPERATION_NAME, [operation], [], op_names=op_names)
+    if dag_fails(root):
+        raise NoMatcherError(
+            "the compiler's DAG matcher does not match ops whose regions use outer values"
+        )
+    _match_name(root, operation)
     results = [mlir.Type.parse(_ANY_VALUE)] * 2
     dag = mlir.Operation.create(names.MATCH_DAG, operands=[operation], results=results, regions=1)
     kinds = dict(zip(root.operands, types, strict=True))
@@ -172,9 +224,17 @@ FORMS: Final[Mapping[str, Matcher]] = {
     "contraction": partial(_match_product, OpKind.CONTRACTION),
     "convolution": partial(_match_product, OpKind.CONVOLUTION),
     "attention": _match_attention,
-    "dag": _match_dag,
+    "dag": lambda dispatch, operation, ranges: match_dag(dispatch.root, operation, ranges),
 }
 """The forms of matchers, the most robust first."""
+
+BY_TYPES: Final = "types"
+"""The form of matchers for ops whose regions use outer values; it does not compare what they compute."""
+
+_MATCHERS: Final[Mapping[str, Matcher]] = {
+    **FORMS,
+    BY_TYPES: lambda dispatch, operation, ranges: match_types(dispatch.root, operation, ranges),
+}
 
 
 def _maps(op: StructuredOp) -> mlir.ArrayAttr:
@@ -209,6 +269,37 @@ def _integer(value: int) -> mlir.Attribute:
 
 _ANY_PARAMETER: Final = "!transform.any_param"
 
+Path = tuple[tuple[str, int], ...]
+"""The steps from a root op to another op: `("operand", n)` leads to the producer of an operand, `("result", n)` to the only
+consumer of a result."""
+
+
+@dataclass(frozen=True)
+class Neighbor:
+    """An op in the dispatch of a root op that an entry matches and configures, too.
+
+    Attributes:
+        path: the steps from the root op, each of which leads to the root op or to a neighbor.
+        op: the op as matchers see it.
+        lowering_config: its lowering config as MLIR prints it; empty if it has none.
+        is_end: whether it only ends the ops of the entry, so that its name is all that matters.
+    """
+
+    path: Path
+    op: mlir.Operation
+    lowering_config: str
+    is_end: bool = False
+
+    def __str__(self) -> str:
+        """Return the op in words, such as `linalg.fill, the producer of operand 2`."""
+        steps = [
+            f"the producer of operand {number}"
+            if side == "operand"
+            else f"the consumer of result {number}"
+            for side, number in reversed(self.path)
+        ]
+        return f"{self.op.name}, {' of '.join(steps)}"
+
 
 @dataclass(frozen=True)
 class SpecEntry:
@@ -217,13 +308,14 @@ class SpecEntry:
     Attributes:
         label: the name of the matcher, after `match_`.
         dispatch: the dispatch whose root op the entry matches, as matchers see it, without a configuration.
-        form: the form of the matcher, one of `FORMS`.
+        form: the form of the matcher, one of `FORMS` or `BY_TYPES`.
         configuration: the attributes that configure the operation, by name, as MLIR prints them. Without any, the
             compiler chooses. `names.UNROLLED_LOOPS` rewrites it instead.
         target: the target that the entry is bound to; None for any target.
         ranges: the ranges of loop sizes. Other loops have the sizes of the dispatch.
         bounds: bounds on the sizes of dynamic loops, for the compiler.
         specializations: the boxes of sizes that the compiler specializes code for; see `specialization_ranges`.
+        neighbors: other ops of the dispatch that the entry requires and configures, each after those on its path.
     """
 
     label: str
@@ -235,6 +327,12 @@ class SpecEntry:
     ranges: Mapping[int, SizeRange] = field(default_factory=dict)
     bounds: Mapping[int, SizeRange] = field(default_factory=dict)
     specializations: tuple[Mapping[int, SizeRange], ...] = ()
+    neighbors: tuple[Neighbor, ...] = ()
+
+    @property
+    def annotated(self) -> tuple[tuple[str, ...], int]:
+        """The names of the attributes that the entry sets on the root op, and the number of configured neighbors."""
+        return tuple(self.configuration), sum(bool(one.lowering_config) for one in self.neighbors)
 
     @property
     def copies(self) -> tuple[int, ...]:
@@ -269,8 +367,10 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
             module.attributes[names.DEFAULT_ENTRY_POINT] = unit
         # Entries with equal configurations share an action.
         actions = {
-            attributes: _add_action(module, attributes)
-            for attributes in sorted({tuple(entry.configuration) for entry in configuring}, key=len)
+            annotated: _add_action(module, *annotated)
+            for annotated in sorted(
+                {entry.annotated for entry in configuring}, key=lambda item: (len(item[0]), item[1])
+            )
         }
         unrolling = {
             copies: add_unrolling(module, copies)
@@ -285,7 +385,7 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
             if entry.copies:
                 rewriting.append((matcher, unrolling[entry.copies]))
             else:
-                pairs.append((matcher, actions[tuple(entry.configuration)]))
+                pairs.append((matcher, actions[entry.annotated]))
         # Add an entry point that rewrites ops of a dispatch, prepares it and walks it with one `foreach_match`. The entries
         # that rewrite their op are walked separately and first, since preparations change their ops.
         entry_point = add_kernel_config(module, consumes=bool(pairs or rewriting))
@@ -317,7 +417,7 @@ def matcher_key(dispatch: Workload, form: str) -> str:
         module = mlir.Module.create().operation
         block = _add_sequence(module, "match", [_ANY_OP])
         with mlir.InsertionPoint(block):
-            FORMS[form](dispatch, block.arguments[0], ())
+            _MATCHERS[form](dispatch, block.arguments[0], ())
             yield_([])
         return to_text(module)
 
@@ -337,17 +437,77 @@ def _add_sequence(
     return block
 
 
-def _add_action(module: mlir.Operation, annotated: Sequence[str]) -> str:
+def _add_action(module: mlir.Operation, annotated: Sequence[str], neighbors: int = 0) -> str:
     name = "configure" if annotated else "keep"
     if names.DECOMPOSITION_CONFIG in annotated:
         name = "configure_attention"
-    block = _add_sequence(module, name, [_ANY_OP, *[_ANY_PARAMETER] * len(annotated)])
-    operation, *parameters = block.arguments
+    if neighbors:
+        name += f"_and_{neighbors}_more"
+    inputs = [_ANY_OP, *[_ANY_PARAMETER] * len(annotated)]
+    inputs += [_ANY_OP, _ANY_PARAMETER] * neighbors
+    block = _add_sequence(module, name, inputs)
+    operation, *others = block.arguments
+    parameters, others = others[: len(annotated)], others[len(annotated) :]
     with mlir.InsertionPoint(block):
         for attribute, parameter in zip(annotated, parameters, strict=True):
             text = mlir.StringAttr.get(attribute)
             create(names.ANNOTATE, [operation, parameter], [], name=text)
+        for neighbor, parameter in zip(others[::2], others[1::2], strict=True):
+            text = mlir.StringAttr.get(names.LOWERING_CONFIG)
+            create(names.ANNOTATE, [neighbor, parameter], [], name=text)
         yield_([])
+    return name
+
+
+def _match_neighbors(
+    module: mlir.Operation, root: Value, neighbors: Sequence[Neighbor]
+) -> list[Value]:
+    """Match the neighbors of a root op, and return a handle to each that has a configuration, and the configuration.
+
+    No step fails other than silently: the steps from an op are those of the op in the program, with these results.
+    """
+    handles: dict[Path, Value] = {(): root}
+    configured: list[Value] = []
+    for neighbor in neighbors:
+        *before, (side, number) = neighbor.path
+        handle = handles[tuple(before)]
+        if side == "operand":
+            step = {"operand_number": _integer(number)}
+            (handle,) = create(names.GET_PRODUCER, [handle], [_ANY_OP], **step)
+        else:
+            target = [_consumer_of_result(module, number)]
+            (handle,) = include(
+                target, [handle], [mlir.Type.parse(_ANY_OP)], failures=FAILURES_PROPAGATE
+            )
+        if neighbor.is_end:
+            _match_name(neighbor.op, handle)
+        else:
+            (match_types if dag_fails(neighbor.op) else match_dag)(neighbor.op, handle, ())
+        handles[neighbor.path] = handle
+        if neighbor.lowering_config:
+            value = mlir.Attribute.parse(neighbor.lowering_config, module.context)
+            configured.append(handle)
+            configured += create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=value)
+    return configured
+
+
+def _consumer_of_result(module: mlir.Operation, number: int) -> str:
+    """Return the name of a sequence that yields the only consumer of a result of an op, which is added if necessary.
+
+    The compiler runs `get_consumers_of_result` only in sequences that matchers include. The name determines the body: the
+    compiler's linker does not rename such an include where it renames the included sequence.
+    """
+    name = f"only_consumer_of_result_{number}"
+    if name not in symbols(module):
+        block = _add_sequence(module, name, [_ANY_OP], [_ANY_OP])
+        with mlir.InsertionPoint(block):
+            step = {"result_number": _integer(number)}
+            (consumers,) = create(names.GET_CONSUMERS, [block.arguments[0]], [_ANY_OP], **step)
+            # A consumer that uses the result several times is listed as often.
+            once = {"deduplicate": mlir.UnitAttr.get()}
+            (consumer,) = create(names.MERGE_HANDLES, [consumers], [_ANY_OP], **once)
+            _match_count(consumer, 1)
+            yield_([consumer])
     return name
 
 
@@ -357,6 +517,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     texts = () if entry.copies else entry.configuration.values()
     configurations = [mlir.Attribute.parse(text, context) for text in texts]
     results = [_ANY_OP, *[_ANY_PARAMETER] * len(configurations)]
+    results += [_ANY_OP, _ANY_PARAMETER] * entry.annotated[1]
     block = _add_sequence(module, name, [_ANY_OP], results)
     operation = block.arguments[0]
     # The body matches the op, and yields it with its configuration.
@@ -364,7 +525,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
         # The compiler has configured an op that it chose a microkernel for.
         if names.UKERNEL not in entry.configuration:
             create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
-        FORMS[entry.form](entry.dispatch, operation, entry.ranges)
+        _MATCHERS[entry.form](entry.dispatch, operation, entry.ranges)
         op = StructuredOp(entry.dispatch.root)
         # A matcher op handles a whole role, so that the other loops of a role with a range get exact ranges.
         bounded = [
@@ -399,7 +560,9 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
             create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=configuration)[0]
             for configuration in configurations
         ]
-        yield_([operation, *parameters])
+        # Last, as the readers of matchers do not follow them.
+        others = _match_neighbors(module, operation, entry.neighbors)
+        yield_([operation, *parameters, *others])
     # The attributes of the sequence.
     sequence: Any = block.owner
     if entry.target is not None:

@@ -20,6 +20,7 @@ from tuninglink.specs import (
     PROVENANCE,
     ReplaceEntry,
     load_spec,
+    neighbor_configs,
     provenance_of,
     rewriting_words,
     settings_of,
@@ -261,6 +262,14 @@ def to_html(comparison: Comparison) -> str:
     return render_page(__name__, "comparison.html", plain(comparison))
 
 
+def _lines(spec: Spec, entry: Entry, settings: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the configuration of an entry, a line for each attribute; those of neighbors of its root op come last."""
+    lines = [f"{name} = {value}" for name, value in settings.items()]
+    beside = neighbor_configs(spec, entry).values()
+    lines += [f"lowering_config of neighbor {n} = {value}" for n, value in enumerate(beside, 1)]
+    return tuple(lines)
+
+
 def compare_specs(old: Spec, new: Spec) -> Comparison:
     """Return the changes of the entries of two specs in one context, and of the order of replace entries.
 
@@ -289,7 +298,7 @@ def compare_specs(old: Spec, new: Spec) -> Comparison:
                 state, lines = "rewrites", (words,)
             elif (settings := settings_of(spec, entry)) is not None:
                 state = "configures" if settings else "configures nothing"
-                lines = tuple(f"{name} = {value}" for name, value in settings.items())
+                lines = _lines(spec, entry, settings)
             matcher = readers[kind].read(entry.matcher)
             conditions = matcher.predicates if matcher.stop is None else entry.matcher
             side = Side(state, time, configuration=lines)
@@ -428,7 +437,7 @@ def compare_frozen(spec: Spec, paths: tuple[str, str], report: Object) -> Compar
     for entry in spec.entries:
         record: Any = provenance_of(table, entry.matcher)
         settings = {} if rewriting_words(table, entry.action) else settings_of(spec, entry) or {}
-        lines = tuple(f"{name} = {value}" for name, value in settings.items())
+        lines = _lines(spec, entry, settings)
         what = str(record.get("operation", f"@{entry.matcher}"))
         dispatches = configured.get(entry.matcher, [])
         reasons = [

@@ -287,10 +287,18 @@ class TaggedSpec:
         for annotation in annotations:
             name = mlir.StringAttr(annotation.attributes["name"]).value
             sets.setdefault(annotation.operands[0], set()).add(name)
+        # The lowering config of a neighbor is traced at the root op of the same action.
+        with_root = {
+            annotation.block
+            for annotation in annotations
+            if names.COMPILATION_INFO in sets[annotation.operands[0]]
+        }
         for annotation in annotations:
+            handle = annotation.operands[0]
+            if sets[handle] == {names.LOWERING_CONFIG} and annotation.block in with_root:
+                continue
             origin = scope.origin_of(users.get(annotation, []))
             if origin is not None:
-                handle = annotation.operands[0]
                 with mlir.InsertionPoint(annotation):
                     self._add_tag(handle, replace(origin, sets=frozenset(sets[handle])))
         for action, entries in entries_of_action.items():

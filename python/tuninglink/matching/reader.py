@@ -412,6 +412,10 @@ def _dag(reading: Reading, op: mlir.Operation) -> None:
     reading.define(op, reading.unknown(op, dag))
 
 
+def _beside(_reading: Reading, _op: mlir.Operation) -> None:
+    raise NotUnderstoodError("it also requires other ops around the matched one")
+
+
 READERS: Final[Mapping[str, OpReader]] = {
     names.INCLUDE: Reading.include,
     names.PARAM_CONSTANT: lambda _reading, _op: None,  # read on use
@@ -429,6 +433,8 @@ READERS: Final[Mapping[str, OpReader]] = {
     names.MATCH_DIM_BOUNDS: _read_sizes,
     names.MATCH_TYPE: _read_sizes,
     names.MATCH_DAG: _dag,
+    names.GET_PRODUCER: _beside,
+    names.GET_CONSUMERS: _beside,
 }
 """The readers of matcher ops, by name."""
 

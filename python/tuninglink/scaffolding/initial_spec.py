@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from iree.compiler import ir as mlir
 
@@ -27,10 +27,13 @@ from tuninglink.compiler import (
     read_request,
 )
 from tuninglink.emission import (
+    BY_TYPES,
     FORMS,
     NoMatcherError,
     SpecEntry,
+    dag_fails,
     matcher_key,
+    types_determine_maps,
     write_spec,
 )
 from tuninglink.errors import CompileError, Diagnostic, SpecError, counted, escaped, printable
@@ -68,12 +71,14 @@ from tuninglink.specs import (
     Spec,
     SpecSource,
     expected_gain,
+    is_any_op,
     link_nothing,
     link_specs,
     load_spec,
     provenance_attribute,
     provenance_of,
     settings_of,
+    signature,
 )
 
 
@@ -115,6 +120,9 @@ def commented(
                 called += f"; {cost.flops:,} operations and {cost.bytes:,} bytes a call"
             more = f" and {count - 1:,} more" if count > 1 else ""
             about = [point.words, f"{point.dispatches[0]}{more}: {called}"]
+            if sum(map(is_any_op, signature(sequence).results)) > 1:
+                around = point.neighborhoods[point.dispatches[0]].neighbors
+                about += [f"also configures {one}" for one in around if one.lowering_config]
             constant = collect(sequence, names.PARAM_CONSTANT)[0]
             knobs = about_knobs(point)
             for part, comments, indent in ((sequence, about, "  "), (constant, knobs, "    ")):
@@ -160,8 +168,29 @@ def _about_knobs(registry: ProviderRegistry | None, point: StartingPoint) -> Ite
 
 # --- Initial specs: entries for the dispatches of a program, with the compiler's own configurations
 
-_Chosen = Sequence[tuple[StartingPoint, str]]
-"""The dispatches of the entries, each with its form of matchers."""
+
+class _Form(NamedTuple):
+    """The form of the matcher of an entry, and whether the entry also configures the neighbors of the root op."""
+
+    matcher: str
+    is_wide: bool = False
+
+
+class _Failure(NamedTuple):
+    """The reason why an entry does not have the intended effect.
+
+    Attributes:
+        is_code: whether it configures the root op, and the code differs.
+        by: the matcher that matches the root op instead.
+    """
+
+    reason: str
+    is_code: bool = False
+    by: str = ""
+
+
+_Chosen = Sequence[tuple[StartingPoint, _Form]]
+"""The dispatches of the entries, each with the form of its entry."""
 
 _Written = Callable[[_Chosen], tuple[str, dict[str, StartingPoint]]]
 """Writes a spec as text; also returns its entries by the symbol of the matcher."""
@@ -453,7 +482,7 @@ class _SpecWriter:
             own = [load_spec(text.encode())] if chosen or not kept else []
             return link_specs([*kept, *own], name=_FROZEN).spec.text(), entries
 
-        chosen, left_out = self._verified(points, left_out, linked)
+        chosen, left_out = self._verified(points, left_out, linked, is_wide=True)
         text, entries = linked(chosen)
         # 3. What the spec was written for.
         covered = [name for point in entries.values() for name in point.dispatches]
@@ -489,34 +518,71 @@ class _SpecWriter:
         return InitSpec(text, entries, tuple(left_out), coverage)
 
     def _verified(
-        self, points: Sequence[StartingPoint], left_out: Sequence[LeftOut], written: _Written
+        self,
+        points: Sequence[StartingPoint],
+        left_out: Sequence[LeftOut],
+        written: _Written,
+        *,
+        is_wide: bool = False,
     ) -> tuple[_Chosen, list[LeftOut]]:
-        """Return the problems whose entries have the intended effect, each with its form, and the other ones."""
-        forms: dict[int, Iterator[str]] = {}
+        """Return the problems whose entries have the intended effect, each with its form, and the other ones.
+
+        Entries that change code may configure the neighbors of the root op, too, if they are `is_wide`.
+        """
+        forms: dict[int, Iterator[_Form]] = {}
         reasons: dict[int, str] = {}
-        for point in points:
-            forms_left, reasons[id(point)] = _forms(point)
-            forms[id(point)] = iter(forms_left)
-        chosen = [(point, next(forms[id(point)], "")) for point in points]
+        chosen: list[tuple[StartingPoint, _Form]] = []
         all_left_out = list(left_out)
+
+        def choose(point: StartingPoint, form: _Form | None) -> None:
+            if form is not None:
+                chosen.append((point, form))
+            else:
+                reason = reasons[id(point)]
+                all_left_out.append(LeftOut(point.dispatches, point.words, reason))
+
+        for point in points:
+            forms_left, reasons[id(point)] = _forms(point, is_wide=is_wide)
+            forms[id(point)] = iter([_Form(matcher) for matcher in forms_left])
+            choose(point, next(forms[id(point)], None))
+        split: list[StartingPoint] = []
+        ranks = {id(point): rank for rank, point in enumerate(points)}
         # Try the next form of each matcher that failed, until the compiler accepts all entries.
         while True:
-            all_left_out += [
-                LeftOut(point.dispatches, point.words, reasons[id(point)])
-                for point, form in chosen
-                if not form
-            ]
-            chosen = [(point, form) for point, form in chosen if form]
             text, entries = written(chosen)
             failures = self._failures(chosen, text, entries, written)
             if not failures:
                 return chosen, all_left_out
-            failed = {id(entries[matcher]): reason for matcher, reason in failures.items()}
-            reasons |= failed
-            chosen = [
-                (point, next(forms[id(point)], "") if id(point) in failed else form)
-                for point, form in chosen
-            ]
+            failed = {id(entries[matcher]): failure for matcher, failure in failures.items()}
+            before, chosen = chosen, []
+            for point, form in before:
+                failure = failed.get(id(point))
+                if failure is None:
+                    choose(point, form)
+                    continue
+                if any(point is part for part in split):
+                    choose(point, next(forms[id(point)], None))
+                    continue
+                reasons[id(point)] = failure.reason
+                if not (is_wide and failure.is_code):
+                    choose(point, next(forms[id(point)], None))
+                    continue
+                for part in self._reader.parts(point):
+                    split.append(part)
+                    ranks[id(part)] = ranks[id(point)]
+                    around = part.neighborhoods[part.dispatches[0]]
+                    matchers = _forms(part, is_wide=True)[0]
+                    wide = [_Form(matcher, is_wide=True) for matcher in matchers]
+                    plain = [_Form(matcher) for matcher in matchers]
+                    reasons[id(part)] = failure.reason
+                    if around.problem:
+                        change = f"the entry changes the code of {part.dispatches[0]}"
+                        more = f"as the compiler also configures other ops, and {around.problem}"
+                        reasons[id(part)] = f"{change}, {more}"
+                    forms[id(part)] = iter([*([] if around.problem else wide), *plain])
+                    choose(part, next(forms[id(part)], None))
+            # Entries for one root op: that with most neighbors comes first.
+            chosen.sort(key=lambda choice: (ranks[id(choice[0])], -_neighbor_count(choice)))
 
     def _failures(
         self,
@@ -524,8 +590,8 @@ class _SpecWriter:
         text: str,
         entries: Mapping[str, StartingPoint],
         written: _Written,
-    ) -> dict[str, str]:
-        """Return the reasons for entries without the intended effect.
+    ) -> dict[str, _Failure]:
+        """Return the failures of entries without the intended effect.
 
         If the compiler fails, entries are checked one by one.
         """
@@ -541,7 +607,8 @@ class _SpecWriter:
             differing = self._differing(module, executables, text) if executables else ()
             changed = {name for name in suspected if executable_name(name) in differing}
             # The first reason of each entry.
-            reasons: dict[str, str] = {}
+            reasons: dict[str, _Failure] = {}
+            winners = {item.dispatch: item.entry.matcher for item in compiled.applied if item.entry}
             for matcher, point in entries.items():
                 effects = {
                     item.dispatch: item
@@ -551,24 +618,30 @@ class _SpecWriter:
                 for name in point.dispatches:
                     if name not in effects:
                         reason = f"its matcher does not match the root op of {name}"
-                        reasons.setdefault(matcher, reason)
+                        reasons.setdefault(matcher, _Failure(reason, by=winners.get(name, "")))
                     elif not effects[name].is_own:
                         reason = f"the compiler changes the configuration in {name}"
-                        reasons.setdefault(matcher, reason)
+                        reasons.setdefault(matcher, _Failure(reason))
                 for name in effects:
                     if name in changed:
                         reason = f"the entry changes the code of {name}, as the compiler's configuration consists of more than the entry"
-                        reasons.setdefault(matcher, reason)
-            return reasons
+                        reasons.setdefault(matcher, _Failure(reason, is_code=True))
+            # An entry may match what a failing entry has matched before it.
+            first = {
+                matcher: failure
+                for matcher, failure in reasons.items()
+                if failure.by not in reasons or failure.by == matcher
+            }
+            return first or reasons
         except CompileError as failure:
             if len(chosen) == 1:
-                return dict.fromkeys(entries, failure.diagnostics[0].message)
+                return dict.fromkeys(entries, _Failure(failure.diagnostics[0].message))
         failing = [
             matcher
             for matcher, choice in zip(entries, chosen, strict=True)
             if self._failures([choice], *written([choice]), written)
         ]
-        return dict.fromkeys(failing or entries, _FAILS)
+        return dict.fromkeys(failing or entries, _Failure(_FAILS))
 
     def _run(self, program: bytes, last: Phase, spec: str = "") -> Compilation:
         """Compile a program at `executable-sources` up to a phase, with the given specs or with one as text."""
@@ -626,11 +699,16 @@ def _fits(subjects: Iterable[str], patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(subject, f"*{pattern}*") for subject in subjects for pattern in patterns)
 
 
-def _forms(point: StartingPoint) -> tuple[list[str], str]:
-    """Return the forms of matchers for the root op, the most robust first, and the reason why the last one fails."""
+def _forms(point: StartingPoint, *, is_wide: bool = False) -> tuple[list[str], str]:
+    """Return the forms of matchers for the root op, the most robust first, and the reason why the last one fails.
+
+    A form that does not compare what ops compute is for entries that keep configurations only.
+    """
     forms = []
     reason = ""
-    for form in FORMS:
+    root = point.workload.root
+    by_types = is_wide and dag_fails(root) and types_determine_maps(root)
+    for form in (*FORMS, BY_TYPES) if by_types else FORMS:
         try:
             matcher_key(point.workload, form)
         except NoMatcherError as failure:
@@ -638,6 +716,11 @@ def _forms(point: StartingPoint) -> tuple[list[str], str]:
             continue
         forms.append(form)
     return forms, reason
+
+
+def _neighbor_count(choice: tuple[StartingPoint, _Form]) -> int:
+    point, form = choice
+    return len(point.neighborhoods[point.dispatches[0]].neighbors) if form.is_wide else 0
 
 
 def _spec(
@@ -652,7 +735,13 @@ def _spec(
     fresh = FreshNames([name.removeprefix("match_") for name in taken])
     labels = [fresh.take(point.label) for point, _ in chosen]
     entries = [
-        SpecEntry(label, point.workload, form, point.attributes)
+        SpecEntry(
+            label,
+            point.workload,
+            form.matcher,
+            point.attributes,
+            neighbors=point.neighborhoods[point.dispatches[0]].neighbors if form.is_wide else (),
+        )
         for label, (point, form) in zip(labels, chosen, strict=True)
     ]
     if provenances:
@@ -698,5 +787,5 @@ def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry 
     forms, _ = _forms(point)
     if not forms:
         return ""
-    text, entries = _spec([(point, forms[0])])
+    text, entries = _spec([(point, _Form(forms[0]))])
     return commented(text, entries, _heading(program, entries), partial(_about_knobs, registry))

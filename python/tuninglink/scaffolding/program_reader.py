@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from tuninglink.mlir import (
     thread_context,
 )
 from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.scaffolding.neighbors import Neighborhood, lowering_configs, neighborhood
 from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
 
 
@@ -46,6 +47,7 @@ class StartingPoint:
         workloads: that of each dispatch: they differ in the functions around the root op.
         configuration: the compiler's own choice.
         attributes: the attributes by which a spec sets this configuration, by name, as MLIR prints them.
+        neighborhoods: the other configured ops of each dispatch, by its name.
     """
 
     dispatches: tuple[str, ...]
@@ -58,6 +60,7 @@ class StartingPoint:
     workloads: tuple[Workload, ...]
     configuration: Configuration
     attributes: Mapping[str, str]
+    neighborhoods: Mapping[str, Neighborhood]
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,9 @@ class ProgramReader:
             ]
             for dispatch in self.dispatches
         }
+        self._configs = {
+            dispatch.name: lowering_configs(dispatch.module) for dispatch in self.dispatches
+        }
         strip_configurations(self._after)
         self._prepared = prepare_dispatches(self.dispatches, DispatchSources(before))
         self._words = {
@@ -124,6 +130,7 @@ class ProgramReader:
         }
         # Join dispatches of the same problem and configuration.
         points: dict[Hashable, StartingPoint] = {}
+        self._labels: dict[str, str] = {}
         left_out: dict[tuple[str, str], tuple[str, ...]] = {}
         for dispatch in self.dispatches:
             try:
@@ -133,11 +140,19 @@ class ProgramReader:
                 why = "".join(words), reason
                 left_out[why] = (*left_out.get(why, ()), dispatch.name)
                 continue
+            self._labels[dispatch.name] = point.label
             if key in points:
                 same = points[key]
                 together, count = (*same.dispatches, *point.dispatches), same.calls + point.calls
                 workloads = (*same.workloads, *point.workloads)
-                point = replace(same, dispatches=together, calls=count, workloads=workloads)
+                around = {**same.neighborhoods, **point.neighborhoods}
+                point = replace(
+                    same,
+                    dispatches=together,
+                    calls=count,
+                    workloads=workloads,
+                    neighborhoods=around,
+                )
             points[key] = point
         self.points = sorted(
             points.values(),
@@ -152,6 +167,15 @@ class ProgramReader:
     def calls_of(self, dispatches: Iterable[str]) -> int:
         """Return the number of calls of dispatches in the program."""
         return sum(self._calls[name] for name in dispatches)
+
+    def parts(self, point: StartingPoint) -> Iterator[StartingPoint]:
+        """Yield a problem for each neighborhood of the root op of a problem."""
+        parts: dict[Hashable, list[str]] = {}
+        for name in point.dispatches:
+            parts.setdefault(point.neighborhoods[name].key, []).append(name)
+        for names_ in map(tuple, parts.values()):
+            label, calls = self._labels[names_[0]], self.calls_of(names_)
+            yield replace(point, dispatches=names_, label=label, calls=calls)
 
     def record(self, dispatches: Sequence[str], words: str = "") -> dict[str, Any]:
         """Return the provenance of an entry for dispatches: their computation and the work of their calls, if known."""
@@ -206,6 +230,7 @@ class ProgramReader:
             workloads=(workload,),
             configuration=configuration,
             attributes=attributes,
+            neighborhoods={dispatch.name: neighborhood(after, self._configs[dispatch.name], root)},
         )
         return (op.key, point.target, tuple(attributes.items())), point
 

@@ -87,6 +87,7 @@ with lazy_imports(globals()):
         erase_unused as erase_unused,
         expected_gain as expected_gain,
         hidden_failure as hidden_failure,
+        neighbor_configs as neighbor_configs,
         origin_of as origin_of,
         provenance_attribute as provenance_attribute,
         provenance_of as provenance_of,

@@ -398,10 +398,10 @@ _NAVIGATING: Final = frozenset(
         names.CAST,
         names.INCLUDE,
         names.SELECT,
-        "transform.get_consumers_of_result",
+        names.GET_CONSUMERS,
+        names.GET_PARENT,
+        names.GET_PRODUCER,
         "transform.get_defining_op",
-        "transform.get_parent_op",
-        "transform.get_producer_of_operand",
     }
 )
 """Ops that may give a matcher ops other than the matched one, and read no attribute of them."""

@@ -51,9 +51,14 @@ class Revision:
         self._fresh = FreshNames(symbols(self._module))
 
     def configures_with(self, position: int) -> frozenset[str]:
-        """Return the attributes that an entry sets if their values can be replaced; empty otherwise."""
+        """Return the attributes that an entry sets if their values can be replaced; empty otherwise.
+
+        Those of neighbors of its root op go with its configuration, and none is replaced.
+        """
         matcher, action = self._anatomy.pairs[position]
         annotations = self._anatomy.table.annotations(action) or ()
+        if neighbor_annotations(self._anatomy.table, action):
+            return frozenset()
         if not all(self._constant(matcher, action, annotation) for annotation in annotations):
             return frozenset()
         return frozenset(annotation.name for annotation in annotations)
@@ -239,14 +244,45 @@ CONFIGURATIONS: Final[frozenset[str]] = frozenset(
 """The attributes that make an annotation a configuration."""
 
 
+def neighbor_annotations(table: SequenceTable, action: str) -> tuple[Annotation, ...]:
+    """Return the annotations by which an action sets lowering configs of ops beside the one with the `compilation_info`.
+
+    The compiler uses them, since the function has a pipeline then.
+    """
+    annotations = table.annotations(action) or ()
+    roots = {one.operand for one in annotations if one.name == names.COMPILATION_INFO}
+    return tuple(
+        one
+        for one in annotations
+        if roots and one.operand not in roots and one.name == names.LOWERING_CONFIG
+    )
+
+
+def neighbor_configs(spec: Spec, entry: Entry) -> dict[int, mlir.Attribute]:
+    """Return the lowering configs that an entry sets on neighbors of its root op, as far as they are constants.
+
+    They are by the position at which the matcher yields the op.
+    """
+    table = spec.anatomy.table
+    configs: dict[int, mlir.Attribute] = {}
+    for annotation in neighbor_annotations(table, entry.action):
+        value: mlir.Attribute | int | None = annotation.value
+        if isinstance(value, int):
+            value = table.yielded(entry.matcher, value)
+        if isinstance(value, mlir.Attribute):
+            configs[annotation.operand] = value
+    return configs
+
+
 def configured_arguments(table: SequenceTable, action: str) -> dict[int, frozenset[str]]:
     """Return the names of the configuring attributes that an action sets, by the number of the annotated argument.
 
-    The result is empty for an action that does anything other than annotate.
+    The result is empty for an action that does anything other than annotate. It is without neighbors of a root op.
     """
     sets: dict[int, set[str]] = {}
+    beside = neighbor_annotations(table, action)
     for annotation in table.annotations(action) or ():
-        if annotation.name in CONFIGURATIONS:
+        if annotation.name in CONFIGURATIONS and annotation not in beside:
             sets.setdefault(annotation.operand, set()).add(annotation.name)
     return {argument: frozenset(sets[argument]) for argument in sorted(sets)}
 
@@ -340,14 +376,18 @@ def rewriting_words(table: SequenceTable, action: str) -> str:
 def settings_of(
     spec: Spec, entry: Entry, attributes: frozenset[str] = CONFIGURATIONS
 ) -> dict[str, mlir.Attribute] | None:
-    """Return the values that an entry sets for the given attributes, by name; None if a value is computed."""
+    """Return the values that an entry sets for the given attributes, by name; None if a value is computed.
+
+    Those of neighbors of its root op are left out.
+    """
     table = spec.anatomy.table
     annotations = table.annotations(entry.action)
     if annotations is None:
         return None
     settings: dict[str, mlir.Attribute] = {}
+    beside = neighbor_annotations(table, entry.action)
     for annotation in annotations:
-        if annotation.name in attributes:
+        if annotation.name in attributes and annotation not in beside:
             value: mlir.Attribute | int | None = annotation.value
             if isinstance(value, int):
                 value = table.yielded(entry.matcher, value)

@@ -42,7 +42,7 @@ from tuninglink.mlir import (
     place_of,
 )
 from tuninglink.rules import Rule
-from tuninglink.specs import CONFIGURATIONS, Spec, is_bound_for, settings_of
+from tuninglink.specs import CONFIGURATIONS, Spec, is_bound_for, neighbor_configs, settings_of
 from tuninglink.specs.verification.entry_checks import RequiredOp, required_op
 from tuninglink.specs.verification.faults import (
     LEVELS,
@@ -116,7 +116,11 @@ def check_configurations(
         # A microkernel needs no knobs.
         ukernel = str(settings.get(names.UKERNEL))
         needless = Rule.MISSING_KNOB if ukernel.startswith(_PREFIXES[names.UKERNEL]) else None
-        for name, value in settings.items():
+        ops = [(name, value, required) for name, value in settings.items()]
+        for yielded, config in neighbor_configs(spec, entry).items():
+            handle = [*body(matcher)][-1].operands[yielded] if matcher is not None else None
+            ops.append((names.LOWERING_CONFIG, config, required_op(matcher, handle)))
+        for name, value, required in ops:
             key = (name, value, is_for_target, required)  # many entries share a constant
             if key not in faults_by_key:
                 faults_by_key[key] = (

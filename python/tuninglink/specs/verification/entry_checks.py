@@ -32,6 +32,7 @@ from tuninglink.specs import (
     FAILURES_SUPPRESS,
     Anatomy,
     Annotation,
+    Handle,
     SequenceTable,
     argument_attributes,
     check_bindings,
@@ -478,9 +479,11 @@ class RequiredOp:
     products: tuple[tuple[str, RequiredOp], ...] = ()
 
 
-def required_op(matcher: mlir.Operation | None) -> RequiredOp | None:
-    """Return the requirements of a matcher on its op, None if its loops are unknown."""
+def required_op(matcher: mlir.Operation | None, handle: Handle | None = None) -> RequiredOp | None:
+    """Return the requirements of a matcher on its op, or on that of a handle in it; None if its loops are unknown."""
     for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
+        if handle is not None and handle not in list(operation.operands):
+            continue
         if operation.name in _OUTPUTS:
             maps = affine_maps(operation.attributes.get("indexing_maps"))
             if not maps:
