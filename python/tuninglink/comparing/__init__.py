@@ -19,8 +19,8 @@ from tuninglink.plain_data import INFINITE, plain, written
 from tuninglink.specs import (
     PROVENANCE,
     ReplaceEntry,
+    configuration_lines,
     load_spec,
-    neighbor_configs,
     provenance_of,
     rewriting_words,
     settings_of,
@@ -262,14 +262,6 @@ def to_html(comparison: Comparison) -> str:
     return render_page(__name__, "comparison.html", plain(comparison))
 
 
-def _lines(spec: Spec, entry: Entry, settings: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the configuration of an entry, a line for each attribute; those of neighbors of its root op come last."""
-    lines = [f"{name} = {value}" for name, value in settings.items()]
-    beside = neighbor_configs(spec, entry).values()
-    lines += [f"lowering_config of neighbor {n} = {value}" for n, value in enumerate(beside, 1)]
-    return tuple(lines)
-
-
 def compare_specs(old: Spec, new: Spec) -> Comparison:
     """Return the changes of the entries of two specs in one context, and of the order of replace entries.
 
@@ -298,7 +290,7 @@ def compare_specs(old: Spec, new: Spec) -> Comparison:
                 state, lines = "rewrites", (words,)
             elif (settings := settings_of(spec, entry)) is not None:
                 state = "configures" if settings else "configures nothing"
-                lines = _lines(spec, entry, settings)
+                lines = configuration_lines(spec, entry)
             matcher = readers[kind].read(entry.matcher)
             conditions = matcher.predicates if matcher.stop is None else entry.matcher
             side = Side(state, time, configuration=lines)
@@ -436,8 +428,7 @@ def compare_frozen(spec: Spec, paths: tuple[str, str], report: Object) -> Compar
     items, lost, fallen = [], [], []
     for entry in spec.entries:
         record: Any = provenance_of(table, entry.matcher)
-        settings = {} if rewriting_words(table, entry.action) else settings_of(spec, entry) or {}
-        lines = _lines(spec, entry, settings)
+        lines = () if rewriting_words(table, entry.action) else configuration_lines(spec, entry)
         what = str(record.get("operation", f"@{entry.matcher}"))
         dispatches = configured.get(entry.matcher, [])
         reasons = [

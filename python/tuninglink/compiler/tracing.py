@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from iree.compiler import ir as mlir
@@ -278,27 +278,19 @@ class TaggedSpec:
         # The configuring annotations are those in the sequences that the entry points run.
         paths = (entry_point.path for entry_point in scope.entry_points)
         sequences = dict.fromkeys(run for _, run in table.closure(*paths, with_matchers=True))
-        annotations = [
-            annotation
-            for sequence in sequences
-            for annotation in filter(configures, collect(sequence, names.ANNOTATE))
-        ]
+        every = chain.from_iterable(collect(sequence, names.ANNOTATE) for sequence in sequences)
+        annotations = [*filter(configures, every)]
         sets: dict[Handle, set[str]] = {}
         for annotation in annotations:
             name = mlir.StringAttr(annotation.attributes["name"]).value
             sets.setdefault(annotation.operands[0], set()).add(name)
         # The lowering config of a neighbor is traced at the root op of the same action.
-        with_root = {
-            annotation.block
-            for annotation in annotations
-            if names.COMPILATION_INFO in sets[annotation.operands[0]]
-        }
+        roots = {op.block for op in annotations if names.COMPILATION_INFO in sets[op.operands[0]]}
         for annotation in annotations:
             handle = annotation.operands[0]
-            if sets[handle] == {names.LOWERING_CONFIG} and annotation.block in with_root:
-                continue
+            is_neighbor = sets[handle] == {names.LOWERING_CONFIG} and annotation.block in roots
             origin = scope.origin_of(users.get(annotation, []))
-            if origin is not None:
+            if origin is not None and not is_neighbor:
                 with mlir.InsertionPoint(annotation):
                     self._add_tag(handle, replace(origin, sets=frozenset(sets[handle])))
         for action, entries in entries_of_action.items():

@@ -143,6 +143,8 @@ class Reading:
                 raise NotUnderstoodError(f"it is longer than {_MAX_OPS} operations")
             try:
                 reader = READERS.get(name)
+                if name in (names.GET_PRODUCER, names.GET_CONSUMERS):
+                    raise NotUnderstoodError("it also requires other ops around the matched one")
                 if reader is None:
                     raise NotUnderstoodError(f"'{name}' is not understood")
                 reader(self, op)
@@ -412,10 +414,6 @@ def _dag(reading: Reading, op: mlir.Operation) -> None:
     reading.define(op, reading.unknown(op, dag))
 
 
-def _beside(_reading: Reading, _op: mlir.Operation) -> None:
-    raise NotUnderstoodError("it also requires other ops around the matched one")
-
-
 READERS: Final[Mapping[str, OpReader]] = {
     names.INCLUDE: Reading.include,
     names.PARAM_CONSTANT: lambda _reading, _op: None,  # read on use
@@ -424,17 +422,12 @@ READERS: Final[Mapping[str, OpReader]] = {
     names.MATCH_REGIONS: _read_property,
     names.GET_OPERAND: _read_property,
     names.GET_RESULT: _read_property,
-    names.MATCH_CONTRACTION: _structured,
-    names.MATCH_CONVOLUTION: _structured,
-    names.MATCH_ATTENTION: _structured,
-    names.MATCH_ONLINE_ATTENTION: _structured,
+    **dict.fromkeys(STRUCTURED_MATCHERS, _structured),
     names.MATCH_DIMS_EQUAL: _read_sizes,
     names.MATCH_DIM_MULTIPLE: _read_sizes,
     names.MATCH_DIM_BOUNDS: _read_sizes,
     names.MATCH_TYPE: _read_sizes,
     names.MATCH_DAG: _dag,
-    names.GET_PRODUCER: _beside,
-    names.GET_CONSUMERS: _beside,
 }
 """The readers of matcher ops, by name."""
 

@@ -443,9 +443,8 @@ def _misspelt(message: str, at_error: str, text: str) -> tuple[str, list[str]]:
     if match := _UNRESOLVED.search(message):
         return match[1], _SEQUENCE.findall(text)
     if match := _UNKNOWN_OP.match(message):
-        return match[1], [
-            op for op in map(str, vars(names).values()) if op.startswith("transform.")
-        ]
+        ops = (op for op in map(str, vars(names).values()) if op.startswith("transform."))
+        return match[1], [*ops]
     candidates: list[str] = []
     if match := _NO_CASE.match(message):
         candidates = match[1].split(", ")
@@ -459,9 +458,7 @@ def _misspelt(message: str, at_error: str, text: str) -> tuple[str, list[str]]:
 def _foreign_pipeline(family: str, word: str, suggestion: str) -> str:
     """Return the remedy for a pipeline of another family of targets; empty if no other family has the pipeline."""
     families: dict[str, str] = {}
-    for other in _FAMILIES:
-        if other == family:
-            continue
+    for other in (name for name in _FAMILIES if name != family):
         try:
             mlir.Attribute.parse(f"#{other}<{word}>", mlir.Context())
         except mlir.MLIRError as failure:

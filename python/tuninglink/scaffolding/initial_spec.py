@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -27,18 +27,18 @@ from tuninglink.compiler import (
     read_request,
 )
 from tuninglink.emission import (
-    BY_TYPES,
-    FORMS,
-    NoMatcherError,
+    ALSO,
+    EntryForm,
+    Failure,
     SpecEntry,
-    dag_fails,
-    matcher_key,
-    types_determine_maps,
+    accepted,
+    forms_for,
+    used_part,
+    with_comments,
     write_spec,
 )
-from tuninglink.errors import CompileError, Diagnostic, SpecError, counted, escaped, printable
+from tuninglink.errors import CompileError, Diagnostic, counted, escaped, printable
 from tuninglink.iree import (
-    RANGES,
     GivenSizes,
     Target,
     containers,
@@ -47,11 +47,9 @@ from tuninglink.iree import (
 from tuninglink.mlir import (
     DiagnosticSink,
     FreshNames,
-    collect,
     error,
     names,
     note,
-    place_of,
     symbol_name,
     symbols,
     thread_context,
@@ -68,17 +66,14 @@ from tuninglink.specs import (
     PREDICTED,
     PROVENANCE,
     Revision,
-    Spec,
     SpecSource,
     expected_gain,
-    is_any_op,
     link_nothing,
     link_specs,
     load_spec,
     provenance_attribute,
     provenance_of,
     settings_of,
-    signature,
 )
 
 
@@ -107,32 +102,16 @@ def commented(
     about_knobs: Callable[[StartingPoint], Iterable[str]],
 ) -> str:
     """Return a spec of a program with a heading, and with comments on its entries and their knobs."""
-    # Without aliases, which would be shared, each entry can be edited separately.
-    text = str(mlir.Module.parse(text, thread_context()).operation.get_asm(use_local_scope=True))
-    module = mlir.Module.parse(text, thread_context())
-    above: dict[int, list[str]] = {1: [*(f"// {line}" for line in heading), ""]}
-    for sequence in collect(module.operation, names.NAMED_SEQUENCE):
-        point = entries.get(symbol_name(sequence) or "")
-        if point is not None:
-            called = "called once" if point.calls == 1 else f"{point.calls:,} calls"
-            cost, count = point.cost, len(point.dispatches)
-            if cost.flops is not None and cost.bytes is not None:
-                called += f"; {cost.flops:,} operations and {cost.bytes:,} bytes a call"
-            more = f" and {count - 1:,} more" if count > 1 else ""
-            about = [point.words, f"{point.dispatches[0]}{more}: {called}"]
-            if sum(map(is_any_op, signature(sequence).results)) > 1:
-                around = point.neighborhoods[point.dispatches[0]].neighbors
-                about += [f"also configures {one}" for one in around if one.lowering_config]
-            constant = collect(sequence, names.PARAM_CONSTANT)[0]
-            knobs = about_knobs(point)
-            for part, comments, indent in ((sequence, about, "  "), (constant, knobs, "    ")):
-                place = place_of(part.location)
-                assert place is not None  # it was parsed from text
-                above[place.line] = [f"{indent}// {comment}" for comment in comments]
-    lines: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        lines += [*above.get(number, ()), line]
-    return "\n".join(lines) + "\n"
+    comments = {}
+    for matcher, point in entries.items():
+        called = "called once" if point.calls == 1 else f"{point.calls:,} calls"
+        cost, count = point.cost, len(point.dispatches)
+        if cost.flops is not None and cost.bytes is not None:
+            called += f"; {cost.flops:,} operations and {cost.bytes:,} bytes a call"
+        more = f" and {count - 1:,} more" if count > 1 else ""
+        about = [point.words, f"{point.dispatches[0]}{more}: {called}"]
+        comments[matcher] = about, about_knobs(point)
+    return with_comments(text, heading, comments)
 
 
 def _heading(program: str, entries: Mapping[str, StartingPoint]) -> list[str]:
@@ -168,28 +147,7 @@ def _about_knobs(registry: ProviderRegistry | None, point: StartingPoint) -> Ite
 
 # --- Initial specs: entries for the dispatches of a program, with the compiler's own configurations
 
-
-class _Form(NamedTuple):
-    """The form of the matcher of an entry, and whether the entry also configures the neighbors of the root op."""
-
-    matcher: str
-    is_wide: bool = False
-
-
-class _Failure(NamedTuple):
-    """The reason why an entry does not have the intended effect.
-
-    Attributes:
-        is_code: whether it configures the root op, and the code differs.
-        by: the matcher that matches the root op instead.
-    """
-
-    reason: str
-    is_code: bool = False
-    by: str = ""
-
-
-_Chosen = Sequence[tuple[StartingPoint, _Form]]
+_Chosen = Sequence[tuple[StartingPoint, EntryForm]]
 """The dispatches of the entries, each with the form of its entry."""
 
 _Written = Callable[[_Chosen], tuple[str, dict[str, StartingPoint]]]
@@ -449,7 +407,7 @@ class _SpecWriter:
         kept = [
             part
             for position, spec in enumerate(given)
-            if (part := _used_part(spec, used.get(position, {}), reader, about)) is not None
+            if (part := used_part(spec, used.get(position, {}), reader.record, about)) is not None
         ]
         points = []
         for point in reader.points:
@@ -475,8 +433,13 @@ class _SpecWriter:
                     "source": default.get(point.dispatches[0], "the compiler's choice"),
                     **about,
                     **reader.record(point.dispatches, point.words),
+                    **(
+                        {ALSO: [str(one) for one in point.around if one.lowering_config]}
+                        if form.is_wide
+                        else {}
+                    ),
                 }
-                for point, _ in chosen
+                for point, form in chosen
             ]
             text, entries = _spec(chosen, taken, provenances)
             own = [load_spec(text.encode())] if chosen or not kept else []
@@ -529,119 +492,62 @@ class _SpecWriter:
 
         Entries that change code may configure the neighbors of the root op, too, if they are `is_wide`.
         """
-        forms: dict[int, Iterator[_Form]] = {}
-        reasons: dict[int, str] = {}
-        chosen: list[tuple[StartingPoint, _Form]] = []
-        all_left_out = list(left_out)
+        chosen, others = accepted(
+            points,
+            lambda point: forms_for(point.workload, by_types=is_wide),
+            lambda chosen: self._failures(chosen, written),
+            self._reader.parts if is_wide else lambda _: (),
+            lambda point: point.neighborhoods[point.dispatches[0]],
+        )
+        return chosen, [
+            *left_out,
+            *(LeftOut(point.dispatches, point.words, reason) for point, reason in others),
+        ]
 
-        def choose(point: StartingPoint, form: _Form | None) -> None:
-            if form is not None:
-                chosen.append((point, form))
-            else:
-                reason = reasons[id(point)]
-                all_left_out.append(LeftOut(point.dispatches, point.words, reason))
-
-        for point in points:
-            forms_left, reasons[id(point)] = _forms(point, is_wide=is_wide)
-            forms[id(point)] = iter([_Form(matcher) for matcher in forms_left])
-            choose(point, next(forms[id(point)], None))
-        split: list[StartingPoint] = []
-        ranks = {id(point): rank for rank, point in enumerate(points)}
-        # Try the next form of each matcher that failed, until the compiler accepts all entries.
-        while True:
-            text, entries = written(chosen)
-            failures = self._failures(chosen, text, entries, written)
-            if not failures:
-                return chosen, all_left_out
-            failed = {id(entries[matcher]): failure for matcher, failure in failures.items()}
-            before, chosen = chosen, []
-            for point, form in before:
-                failure = failed.get(id(point))
-                if failure is None:
-                    choose(point, form)
-                    continue
-                if any(point is part for part in split):
-                    choose(point, next(forms[id(point)], None))
-                    continue
-                reasons[id(point)] = failure.reason
-                if not (is_wide and failure.is_code):
-                    choose(point, next(forms[id(point)], None))
-                    continue
-                for part in self._reader.parts(point):
-                    split.append(part)
-                    ranks[id(part)] = ranks[id(point)]
-                    around = part.neighborhoods[part.dispatches[0]]
-                    matchers = _forms(part, is_wide=True)[0]
-                    wide = [_Form(matcher, is_wide=True) for matcher in matchers]
-                    plain = [_Form(matcher) for matcher in matchers]
-                    reasons[id(part)] = failure.reason
-                    if around.problem:
-                        change = f"the entry changes the code of {part.dispatches[0]}"
-                        more = f"as the compiler also configures other ops, and {around.problem}"
-                        reasons[id(part)] = f"{change}, {more}"
-                    forms[id(part)] = iter([*([] if around.problem else wide), *plain])
-                    choose(part, next(forms[id(part)], None))
-            # Entries for one root op: that with most neighbors comes first.
-            chosen.sort(key=lambda choice: (ranks[id(choice[0])], -_neighbor_count(choice)))
-
-    def _failures(
-        self,
-        chosen: _Chosen,
-        text: str,
-        entries: Mapping[str, StartingPoint],
-        written: _Written,
-    ) -> dict[str, _Failure]:
-        """Return the failures of entries without the intended effect.
+    def _failures(self, chosen: _Chosen, written: _Written) -> dict[int, Failure]:
+        """Return the failures of entries without the intended effect, by position.
 
         If the compiler fails, entries are checked one by one.
         """
         if not chosen:
             return {}
+        text, entries = written(chosen)
         try:
             compiled = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, text)
-            # The compiler also configures ops around the root op, which may not change the code.
-            tuned = _dispatch_texts(compiled.output)
-            suspected = [name for name, text in tuned.items() if text != self._plain[name]]
-            executables = list(dict.fromkeys(map(executable_name, suspected)))
-            module = mlir.Module.parse(self._sources, thread_context()).operation
-            differing = self._differing(module, executables, text) if executables else ()
-            changed = {name for name in suspected if executable_name(name) in differing}
-            # The first reason of each entry.
-            reasons: dict[str, _Failure] = {}
-            winners = {item.dispatch: item.entry.matcher for item in compiled.applied if item.entry}
-            for matcher, point in entries.items():
-                effects = {
-                    item.dispatch: item
-                    for item in compiled.applied
-                    if item.entry and item.entry.matcher == matcher
-                }
-                for name in point.dispatches:
-                    if name not in effects:
-                        reason = f"its matcher does not match the root op of {name}"
-                        reasons.setdefault(matcher, _Failure(reason, by=winners.get(name, "")))
-                    elif not effects[name].is_own:
-                        reason = f"the compiler changes the configuration in {name}"
-                        reasons.setdefault(matcher, _Failure(reason))
-                for name in effects:
-                    if name in changed:
-                        reason = f"the entry changes the code of {name}, as the compiler's configuration consists of more than the entry"
-                        reasons.setdefault(matcher, _Failure(reason, is_code=True))
-            # An entry may match what a failing entry has matched before it.
-            first = {
-                matcher: failure
-                for matcher, failure in reasons.items()
-                if failure.by not in reasons or failure.by == matcher
-            }
-            return first or reasons
         except CompileError as failure:
             if len(chosen) == 1:
-                return dict.fromkeys(entries, _Failure(failure.diagnostics[0].message))
-        failing = [
-            matcher
-            for matcher, choice in zip(entries, chosen, strict=True)
-            if self._failures([choice], *written([choice]), written)
+                return {0: Failure(failure.diagnostics[0].message)}
+            failing = [at for at in range(len(chosen)) if self._failures([chosen[at]], written)]
+            return dict.fromkeys(failing or range(len(chosen)), Failure(_FAILS))
+        # The compiler also configures ops around the root op, which may not change the code.
+        tuned = _dispatch_texts(compiled.output)
+        suspected = [name for name, text in tuned.items() if text != self._plain[name]]
+        executables = list(dict.fromkeys(map(executable_name, suspected)))
+        module = mlir.Module.parse(self._sources, thread_context()).operation
+        differing = self._differing(module, executables, text) if executables else ()
+        changed = {name for name in suspected if executable_name(name) in differing}
+        # The first reason of each entry.
+        numbers = {matcher: number for number, matcher in enumerate(entries)}
+        effects = [
+            (numbers.get(item.entry.matcher if item.entry else "", -1), item)
+            for item in compiled.applied
         ]
-        return dict.fromkeys(failing or entries, _Failure(_FAILS))
+        winners = {item.dispatch: number for number, item in effects}
+        failures: dict[int, Failure] = {}
+        for number, point in enumerate(entries.values()):
+            own = {item.dispatch: item for at, item in effects if at == number}
+            for name in point.dispatches:
+                if name not in own:
+                    reason = f"its matcher does not match the root op of {name}"
+                    failures.setdefault(number, Failure(reason, by=winners.get(name, -1)))
+                elif not own[name].is_own:
+                    reason = f"the compiler changes the configuration in {name}"
+                    failures.setdefault(number, Failure(reason))
+            for name in own:
+                if name in changed:
+                    reason = f"the entry changes the code of {name}, as the compiler's configuration consists of more than the entry"
+                    failures.setdefault(number, Failure(reason, is_code=True))
+        return failures
 
     def _run(self, program: bytes, last: Phase, spec: str = "") -> Compilation:
         """Compile a program at `executable-sources` up to a phase, with the given specs or with one as text."""
@@ -699,30 +605,6 @@ def _fits(subjects: Iterable[str], patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(subject, f"*{pattern}*") for subject in subjects for pattern in patterns)
 
 
-def _forms(point: StartingPoint, *, is_wide: bool = False) -> tuple[list[str], str]:
-    """Return the forms of matchers for the root op, the most robust first, and the reason why the last one fails.
-
-    A form that does not compare what ops compute is for entries that keep configurations only.
-    """
-    forms = []
-    reason = ""
-    root = point.workload.root
-    by_types = is_wide and dag_fails(root) and types_determine_maps(root)
-    for form in (*FORMS, BY_TYPES) if by_types else FORMS:
-        try:
-            matcher_key(point.workload, form)
-        except NoMatcherError as failure:
-            reason = str(failure)
-            continue
-        forms.append(form)
-    return forms, reason
-
-
-def _neighbor_count(choice: tuple[StartingPoint, _Form]) -> int:
-    point, form = choice
-    return len(point.neighborhoods[point.dispatches[0]].neighbors) if form.is_wide else 0
-
-
 def _spec(
     chosen: _Chosen,
     taken: Iterable[str] = (),
@@ -740,7 +622,7 @@ def _spec(
             point.workload,
             form.matcher,
             point.attributes,
-            neighbors=point.neighborhoods[point.dispatches[0]].neighbors if form.is_wide else (),
+            neighbors=point.around if form.is_wide else (),
         )
         for label, (point, form) in zip(labels, chosen, strict=True)
     ]
@@ -757,35 +639,10 @@ def _spec(
     return write_spec(_FROZEN if provenances else "start", entries), named
 
 
-def _used_part(
-    spec: Spec,
-    used: Mapping[str, Sequence[str]],
-    reader: ProgramReader,
-    about: Mapping[str, object],
-) -> Spec | None:
-    """Return a spec with only its used entries, by matcher, with the work of their dispatches; None if all is unused."""
-    has_ranges = any(RANGES in op.attributes for op in collect(spec.module, names.NAMED_SEQUENCE))
-    if not used and not has_ranges:
-        nothing = link_nothing([spec]).spec
-        return replace(nothing, replacing=spec.replacing) if spec.replacing else None
-    try:
-        revision = Revision(spec)
-    except SpecError:
-        return spec
-    pairs = spec.anatomy.pairs
-    kept = [at for at, (matcher, _) in enumerate(pairs) if matcher in used]
-    for at in kept:
-        matcher = pairs[at][0]
-        before = provenance_of(spec.anatomy.table, matcher)
-        revision.set_provenance(at, {**about, **before, **reader.record(used[matcher])})
-    # Without knowledge of the entry that configured a dispatch, all stay.
-    return revision.finish(range(len(pairs)) if has_ranges or "" in used else kept)
-
-
 def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry | None) -> str:
     """Return a spec with one entry, without verification by the compiler; empty if no matcher form fits the op."""
-    forms, _ = _forms(point)
+    forms, _ = forms_for(point.workload)
     if not forms:
         return ""
-    text, entries = _spec([(point, _Form(forms[0]))])
+    text, entries = _spec([(point, EntryForm(forms[0]))])
     return commented(text, entries, _heading(program, entries), partial(_about_knobs, registry))

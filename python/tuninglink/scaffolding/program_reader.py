@@ -11,7 +11,14 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.compiler import DispatchSources, materialize_encodings, prepare_dispatches
-from tuninglink.emission import Preparation
+from tuninglink.emission import (
+    Neighbor,
+    Neighborhood,
+    Preparation,
+    by_neighborhood,
+    lowering_configs,
+    neighborhood,
+)
 from tuninglink.iree import (
     Dispatch,
     DispatchCost,
@@ -30,7 +37,6 @@ from tuninglink.mlir import (
     thread_context,
 )
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.scaffolding.neighbors import Neighborhood, lowering_configs, neighborhood
 from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
 
 
@@ -61,6 +67,11 @@ class StartingPoint:
     configuration: Configuration
     attributes: Mapping[str, str]
     neighborhoods: Mapping[str, Neighborhood]
+
+    @property
+    def around(self) -> tuple[Neighbor, ...]:
+        """The neighbors of the root op in the first dispatch."""
+        return self.neighborhoods[self.dispatches[0]].neighbors
 
 
 @dataclass(frozen=True)
@@ -169,11 +180,8 @@ class ProgramReader:
         return sum(self._calls[name] for name in dispatches)
 
     def parts(self, point: StartingPoint) -> Iterator[StartingPoint]:
-        """Yield a problem for each neighborhood of the root op of a problem."""
-        parts: dict[Hashable, list[str]] = {}
-        for name in point.dispatches:
-            parts.setdefault(point.neighborhoods[name].key, []).append(name)
-        for names_ in map(tuple, parts.values()):
+        """Yield a problem for each neighborhood of the root op of a problem, that with most neighbors first."""
+        for names_ in by_neighborhood(point.neighborhoods, point.dispatches):
             label, calls = self._labels[names_[0]], self.calls_of(names_)
             yield replace(point, dispatches=names_, label=label, calls=calls)
 

@@ -395,13 +395,8 @@ def _consumes(operation: mlir.Operation) -> bool:
 
 _NAVIGATING: Final = frozenset(
     {
-        names.CAST,
-        names.INCLUDE,
-        names.SELECT,
-        names.GET_CONSUMERS,
-        names.GET_PARENT,
-        names.GET_PRODUCER,
-        "transform.get_defining_op",
+        *(names.CAST, names.INCLUDE, names.SELECT, "transform.get_defining_op"),
+        *(names.GET_CONSUMERS, names.GET_PARENT, names.GET_PRODUCER),
     }
 )
 """Ops that may give a matcher ops other than the matched one, and read no attribute of them."""

@@ -154,8 +154,18 @@ class Project:
         """The specs as command-line arguments, with their hashes if they are locked."""
         locked = self._locked  # A lock that nobody may rely on is an error even without specs.
         if locked is None:
-            unlocked = tuple(map(self._argument, self.specs))
-            self._check_without_kernels(unlocked)
+            # A spec without a hash, of a project that was found, holds no kernels; a URL is checked when it is read.
+            unlocked, quiet = tuple(map(self._argument, self.specs)), DiagnosticSink(lambda _: None)
+            for argument in unlocked if not self.is_named else ():
+                if (
+                    argument.sha256
+                    or argument.source.startswith(LIBRARY)
+                    or is_url(argument.source)
+                ):
+                    continue
+                for file in argument.files(quiet):
+                    if names.TRANSFORM_MAIN.encode() in file.content:
+                        replace(file, is_unproven=True).load(thread_context(), diagnostics=quiet)
             return tuple(map(str, unlocked))
         words: list[str] = []
         self._check_proven(self.specs, locked, self.path.name)
@@ -173,16 +183,6 @@ class Project:
                 source = _moved(name, self.path.parent, Path())
                 words.append(str(replace(argument, source=source, sha256=sha256)))
         return tuple(words)
-
-    def _check_without_kernels(self, arguments: Sequence[SpecArgument]) -> None:
-        """Check that no spec without a hash of a project that was found holds kernels; a URL is checked when it is read."""
-        quiet = DiagnosticSink(lambda _: None)
-        for argument in arguments if not self.is_named else ():
-            if argument.sha256 or is_url(argument.source) or argument.source.startswith(LIBRARY):
-                continue
-            for file in argument.files(quiet):
-                if names.TRANSFORM_MAIN.encode() in file.content:
-                    replace(file, is_unproven=True).load(thread_context(), diagnostics=quiet)
 
     def check_has_specs(self) -> None:
         """Check that there is something to lock."""

@@ -51,15 +51,12 @@ class Revision:
         self._fresh = FreshNames(symbols(self._module))
 
     def configures_with(self, position: int) -> frozenset[str]:
-        """Return the attributes that an entry sets if their values can be replaced; empty otherwise.
-
-        Those of neighbors of its root op go with its configuration, and none is replaced.
-        """
+        """Return the attributes that an entry sets if their values can be replaced; empty otherwise, as with neighbors."""
         matcher, action = self._anatomy.pairs[position]
         annotations = self._anatomy.table.annotations(action) or ()
-        if neighbor_annotations(self._anatomy.table, action):
-            return frozenset()
-        if not all(self._constant(matcher, action, annotation) for annotation in annotations):
+        if configured_arguments(self._anatomy.table, action, neighbors=True) or not all(
+            self._constant(matcher, action, annotation) for annotation in annotations
+        ):
             return frozenset()
         return frozenset(annotation.name for annotation in annotations)
 
@@ -244,47 +241,24 @@ CONFIGURATIONS: Final[frozenset[str]] = frozenset(
 """The attributes that make an annotation a configuration."""
 
 
-def neighbor_annotations(table: SequenceTable, action: str) -> tuple[Annotation, ...]:
-    """Return the annotations by which an action sets lowering configs of ops beside the one with the `compilation_info`.
-
-    The compiler uses them, since the function has a pipeline then.
-    """
-    annotations = table.annotations(action) or ()
-    roots = {one.operand for one in annotations if one.name == names.COMPILATION_INFO}
-    return tuple(
-        one
-        for one in annotations
-        if roots and one.operand not in roots and one.name == names.LOWERING_CONFIG
-    )
-
-
-def neighbor_configs(spec: Spec, entry: Entry) -> dict[int, mlir.Attribute]:
-    """Return the lowering configs that an entry sets on neighbors of its root op, as far as they are constants.
-
-    They are by the position at which the matcher yields the op.
-    """
-    table = spec.anatomy.table
-    configs: dict[int, mlir.Attribute] = {}
-    for annotation in neighbor_annotations(table, entry.action):
-        value: mlir.Attribute | int | None = annotation.value
-        if isinstance(value, int):
-            value = table.yielded(entry.matcher, value)
-        if isinstance(value, mlir.Attribute):
-            configs[annotation.operand] = value
-    return configs
-
-
-def configured_arguments(table: SequenceTable, action: str) -> dict[int, frozenset[str]]:
+def configured_arguments(
+    table: SequenceTable, action: str, *, neighbors: bool = False
+) -> dict[int, frozenset[str]]:
     """Return the names of the configuring attributes that an action sets, by the number of the annotated argument.
 
-    The result is empty for an action that does anything other than annotate. It is without neighbors of a root op.
+    The result is empty for an action that does anything other than annotate. It has either the `neighbors`, which get a
+    lowering config beside an op with a `compilation_info`, or the other arguments.
     """
     sets: dict[int, set[str]] = {}
-    beside = neighbor_annotations(table, action)
     for annotation in table.annotations(action) or ():
-        if annotation.name in CONFIGURATIONS and annotation not in beside:
+        if annotation.name in CONFIGURATIONS:
             sets.setdefault(annotation.operand, set()).add(annotation.name)
-    return {argument: frozenset(sets[argument]) for argument in sorted(sets)}
+    has_root = any(names.COMPILATION_INFO in attributes for attributes in sets.values())
+    return {
+        argument: frozenset(attributes)
+        for argument, attributes in sorted(sets.items())
+        if (has_root and attributes == {names.LOWERING_CONFIG}) is neighbors
+    }
 
 
 IN_ONE: Final = (
@@ -354,6 +328,16 @@ def unrolled_loops(table: SequenceTable, action: str) -> tuple[int, ...]:
     return copies if is_whole and isinstance(tiling.operands[0], mlir.BlockArgument) else ()
 
 
+def configuration_lines(spec: Spec, entry: Entry) -> tuple[str, ...]:
+    """Return the configuration that an entry sets, a line for each attribute, also of neighbors."""
+    beside = configured_arguments(spec.anatomy.table, entry.action, neighbors=True)
+    return tuple(
+        f"{name}{f' of neighbor {number}' if number else ''} = {value}"
+        for number, neighbor in enumerate([None, *beside])
+        for name, value in (settings_of(spec, entry, neighbor=neighbor) or {}).items()
+    )
+
+
 def hidden_failure(table: SequenceTable, entry_point: mlir.Operation) -> mlir.Operation | None:
     """Return the first op whose failure makes an entry point fail, which a chain suppresses; None without one.
 
@@ -374,20 +358,24 @@ def rewriting_words(table: SequenceTable, action: str) -> str:
 
 
 def settings_of(
-    spec: Spec, entry: Entry, attributes: frozenset[str] = CONFIGURATIONS
+    spec: Spec,
+    entry: Entry,
+    attributes: frozenset[str] = CONFIGURATIONS,
+    neighbor: int | None = None,
 ) -> dict[str, mlir.Attribute] | None:
     """Return the values that an entry sets for the given attributes, by name; None if a value is computed.
 
-    Those of neighbors of its root op are left out.
+    They are those of a neighbor, by the argument of the action, or else all but those of neighbors.
     """
     table = spec.anatomy.table
+    beside = configured_arguments(table, entry.action, neighbors=True)
     annotations = table.annotations(entry.action)
     if annotations is None:
         return None
     settings: dict[str, mlir.Attribute] = {}
-    beside = neighbor_annotations(table, entry.action)
     for annotation in annotations:
-        if annotation.name in attributes and annotation not in beside:
+        at = annotation.operand
+        if annotation.name in attributes and neighbor == (at if at in beside else None):
             value: mlir.Attribute | int | None = annotation.value
             if isinstance(value, int):
                 value = table.yielded(entry.matcher, value)

@@ -75,26 +75,12 @@ class Annotation:
 
 _BLIND = frozenset(
     {
-        names.ANNOTATE,
-        names.GET_OPERAND,
-        names.GET_RESULT,
-        names.MATCH_ATTENTION,
-        names.MATCH_CONTRACTION,
-        names.MATCH_CONVOLUTION,
-        names.MATCH_DIM_BOUNDS,
-        names.MATCH_DIM_MULTIPLE,
-        names.MATCH_DIMS_EQUAL,
-        names.MATCH_ONLINE_ATTENTION,
-        names.MATCH_OPERATION_NAME,
-        names.MATCH_PARAMETER,
-        names.MATCH_TYPE,
-        names.MERGE_HANDLES,
-        names.NUM_ASSOCIATIONS,
-        names.PARAM_CONSTANT,
-        names.PRINT,
-        names.YIELD,
-        "transform.get_type",
-        "transform.match.operation_empty",
+        *(names.MATCH_ATTENTION, names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION),
+        *(names.MATCH_DIM_BOUNDS, names.MATCH_DIM_MULTIPLE, names.MATCH_DIMS_EQUAL),
+        *(names.MATCH_ONLINE_ATTENTION, names.MATCH_OPERATION_NAME, names.MATCH_PARAMETER),
+        *(names.MATCH_TYPE, "transform.match.operation_empty", names.NUM_ASSOCIATIONS),
+        *(names.GET_OPERAND, names.GET_RESULT, "transform.get_type", names.MERGE_HANDLES),
+        *(names.ANNOTATE, names.PARAM_CONSTANT, names.PRINT, names.YIELD),
     }
 )
 """Ops that read no attribute that a spec can set, and return no handle to another op.

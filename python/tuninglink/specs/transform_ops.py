@@ -198,12 +198,8 @@ def _effects(operation: mlir.Operation) -> list[mlir.MemoryEffectInstance] | Non
 
 
 _INFALLIBLE: Final = _READING | {
-    names.ANNOTATE,
-    names.COLLECT_MATCHING,
-    names.CREATE_SERIALIZED_MODULE,
-    names.FOREACH_MATCH,
-    names.IMPORT_SYMBOL,
-    names.RUN_REGISTERED,
+    *(names.ANNOTATE, names.COLLECT_MATCHING, names.CREATE_SERIALIZED_MODULE),
+    *(names.FOREACH_MATCH, names.IMPORT_SYMBOL, names.RUN_REGISTERED),
 }
 """Ops that fail only where a sequence that they run does, or with an error that nothing suppresses.
 
@@ -234,13 +230,8 @@ def fails(operation: mlir.Operation) -> bool:
 
 _DECIDED_BY_CONTENT: Final = frozenset(
     {
-        names.INCLUDE,
-        names.FOREACH_MATCH,
-        names.COLLECT_MATCHING,
-        names.SEQUENCE,
-        names.FOREACH,
-        names.MATCH_STRUCTURED,
-        names.PRINT,
+        *(names.INCLUDE, names.FOREACH_MATCH, names.COLLECT_MATCHING, names.SEQUENCE),
+        *(names.FOREACH, names.MATCH_STRUCTURED, names.PRINT),
     }
 )
 """Ops that declare more effects on the payload than they have: their bodies decide, and a print writes elsewhere."""

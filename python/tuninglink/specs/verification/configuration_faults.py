@@ -34,7 +34,7 @@ from tuninglink.iree import (
 )
 from tuninglink.mlir import (
     DiagnosticSink,
-    body,
+    collect,
     entries_of,
     is_dialect_attribute,
     names,
@@ -42,7 +42,7 @@ from tuninglink.mlir import (
     place_of,
 )
 from tuninglink.rules import Rule
-from tuninglink.specs import CONFIGURATIONS, Spec, is_bound_for, neighbor_configs, settings_of
+from tuninglink.specs import CONFIGURATIONS, Spec, configured_arguments, is_bound_for, settings_of
 from tuninglink.specs.verification.entry_checks import RequiredOp, required_op
 from tuninglink.specs.verification.faults import (
     LEVELS,
@@ -116,11 +116,11 @@ def check_configurations(
         # A microkernel needs no knobs.
         ukernel = str(settings.get(names.UKERNEL))
         needless = Rule.MISSING_KNOB if ukernel.startswith(_PREFIXES[names.UKERNEL]) else None
-        ops = [(name, value, required) for name, value in settings.items()]
-        for yielded, config in neighbor_configs(spec, entry).items():
-            handle = [*body(matcher)][-1].operands[yielded] if matcher is not None else None
-            ops.append((names.LOWERING_CONFIG, config, required_op(matcher, handle)))
-        for name, value, required in ops:
+        values = [(name, value, required) for name, value in settings.items()]
+        for at in configured_arguments(table, entry.action, neighbors=True):
+            own, op = settings_of(spec, entry, neighbor=at) or {}, required_op(matcher, at)
+            values += [(name, value, op) for name, value in own.items()]
+        for name, value, required in values:
             key = (name, value, is_for_target, required)  # many entries share a constant
             if key not in faults_by_key:
                 faults_by_key[key] = (
@@ -132,8 +132,7 @@ def check_configurations(
                     continue
                 reported.add((value, finding.message))
                 # The constant in the matcher that holds the configuration.
-                operations = [] if matcher is None else body(matcher)
-                constants = (op for op in operations if op.name == names.PARAM_CONSTANT)
+                constants = collect(matcher, names.PARAM_CONSTANT) if matcher else []
                 holders = (op for op in constants if op.attributes["value"] == value)
                 operation = next(holders, matcher)
                 _report(finding, f"entry '{entry.matcher}': ", operation, places, diagnostics)
@@ -591,13 +590,10 @@ def _of_wrong_loops(
         ]
         loop = next((loop for loop, size in enumerate(sizes) if size != right[loop]), None)
         if loop is not None:
+            fault, remedy = f"loop {loop} is parallel", "'workgroup' tiles parallel loops"
             if takes_parallel:
-                fault, remedy = (
-                    f"ignored for loop {loop}, a reduction",
-                    "'reduction' tiles reductions",
-                )
-            else:
-                fault, remedy = f"loop {loop} is parallel", "'workgroup' tiles parallel loops"
+                fault = f"ignored for loop {loop}, a reduction"
+                remedy = "'reduction' tiles reductions"
             advice = f"{remedy}; write {right}" if any(right) else remedy
             yield Fault(f"'{name}' is {sizes}, and {fault}", advice, rule=Rule.LOOP_COUNT)
             return

@@ -32,7 +32,6 @@ from tuninglink.specs import (
     FAILURES_SUPPRESS,
     Anatomy,
     Annotation,
-    Handle,
     SequenceTable,
     argument_attributes,
     check_bindings,
@@ -221,10 +220,8 @@ class EntryChecks:
         is_number = isinstance(value, mlir.IntegerAttr | mlir.BoolAttr)
         if not isinstance(kind, self._parameter) or (is_number and value.type == kind.type):
             return
-        notes = []
-        if entry:
-            action = entry.action_code.sequence
-            notes = [note(f"action '@{entry.action}' takes it as '{kind}'", action)]
+        text = f"action '@{entry.action}' takes it as '{kind}'" if entry else ""
+        notes = [note(text, entry.action_code.sequence)] if entry else []
         if self._is_new(constant, str(kind)):
             self._diagnostics.error(
                 f"the constant does not fit '{kind}', which fails the compilation where this "
@@ -236,9 +233,7 @@ class EntryChecks:
 
     def _check_annotations(self, entry: ReachedEntry, annotations: tuple[Annotation, ...]) -> None:
         action = entry.action_code.sequence
-        configuring = [
-            annotation for annotation in annotations if annotation.name in self._understood
-        ]
+        configuring = [one for one in annotations if one.name in self._understood]
         siblings = body(action.parent.operation) if action.parent is not None else ()
         has_ranges = not configuring and any(RANGES in op.attributes for op in siblings)
         if not configuring and not has_ranges and self._is_new(action, ""):
@@ -479,11 +474,13 @@ class RequiredOp:
     products: tuple[tuple[str, RequiredOp], ...] = ()
 
 
-def required_op(matcher: mlir.Operation | None, handle: Handle | None = None) -> RequiredOp | None:
-    """Return the requirements of a matcher on its op, or on that of a handle in it; None if its loops are unknown."""
-    for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
-        if handle is not None and handle not in list(operation.operands):
-            continue
+def required_op(matcher: mlir.Operation | None, at: int | None = None) -> RequiredOp | None:
+    """Return the requirements of a matcher on its op, or on the op that it yields at a position; None if unknown."""
+    operations = [*body(matcher)] if matcher is not None and matcher.regions[0].blocks else []
+    if at is not None and operations:
+        handle = operations[-1].operands[at]
+        operations = [operation for operation in operations if handle in list(operation.operands)]
+    for operation in operations:
         if operation.name in _OUTPUTS:
             maps = affine_maps(operation.attributes.get("indexing_maps"))
             if not maps:
