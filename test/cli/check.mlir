@@ -11,7 +11,7 @@
 // TABLE-NEXT: yes yes - NO again_256x128x512 tensor<256x512xf16>
 // TABLE-NEXT: yes yes - {{yes|\?}} {{.*}} large_matmuls
 // TABLE-NEXT: ? ? - ? anything_computed
-// TABLE-DAG:  not decided: matches itself: line {{[0-9]+}}: 'transform.get_producer_of_operand' is not understood
+// TABLE-DAG:  not decided: matches itself: line {{[0-9]+}}: it also requires other ops around the matched one
 // TABLE-DAG:  overlap: line {{[0-9]+}}: 'large_matmuls' matches a contraction of f16 x f16 x f32 with m = 256, n = 128, k = 512, which 'matmul_256x128x512' (line {{[0-9]+}}) takes first
 
 // WRONG:      check.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'uneven_tiles' has an invalid configuration: dimension 0 must be divisible by workgroup[0], or fit into it (320 % 96 == 0)
