@@ -1,9 +1,10 @@
-"""The code of attentions with and without forms: a row for each target, size and mask.
+"""The code of attentions and products with and without forms: a row for each target, size, and mask or type of sums.
 
     python benchmarks/form_code.py --jobs 2
 
 Problems are those of PyTorch's export in f16: 48 heads in one batch loop, a scale in f32, and no mask, or one into which
-the frontend has broadcast the model's own. For the default and each form, the number of matrix instructions in the
+the frontend has broadcast the model's own; and products of 1,028 rows with sums in f32, or in their own type as JAX's
+export writes them. For the default and each form, the number of matrix instructions in the
 assembly (`mma.sync`, `v_mfma`, `v_wmma`) is printed, or `-` where the compiler fails. Needs no device. The exit code
 is 1 if a form does not compile, or a first form has no such instruction.
 """
@@ -21,10 +22,10 @@ from pathlib import Path
 from typing import Final
 
 from tuninglink.compiler import executable_target
-from tuninglink.forms import PaddedAttention, forms_of
+from tuninglink.forms import PaddedAttention, PaddedContraction, forms_of
 from tuninglink.iree import Target
 from tuninglink.mlir import thread_context
-from tuninglink.replacing import Attention, NoFormError, comparison
+from tuninglink.replacing import MATMUL, Attention, Contraction, NoFormError, comparison
 
 TARGETS: Final = {
     "sm_80": ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
@@ -36,7 +37,8 @@ HEADS: Final = (64, 72, 80, 96)
 _HEAD_COUNT: Final = 48
 _INTRINSIC: Final = re.compile(r"\b(?:w?mma\.(?:mma\.)?sync|v_(?:mfma|wmma|smfmac))")
 _FUNCTION: Final = re.compile(
-    r"^(?:\.visible |\.entry |\t?\.globl\s+|\s)*(plain|form)_dispatch_\d+_attention", re.MULTILINE
+    r"^(?:\.visible |\.entry |\t?\.globl\s+|\s)*(plain|form)_dispatch_\d+_(?:attention|matmul)",
+    re.MULTILINE,
 )
 
 
@@ -56,7 +58,13 @@ def problem_of(length: int, head: int, mask: str) -> Attention:
     return Attention(operands, ("f16", "f16", "f16", "f32", *types, "f16"), "amnkj", sizes)
 
 
-def code_of(form: PaddedAttention, flags: tuple[str, ...]) -> Code:
+def product_of(element: str, sums: str) -> Contraction:
+    """Return a product of 1,028 rows and weights in rows, as frontends write it."""
+    types = (element, element, sums)
+    return Contraction(("mk", "nk", "mn"), types, "mnk", (1028, 1024, 4096), MATMUL)
+
+
+def code_of(form: PaddedAttention | PaddedContraction, flags: tuple[str, ...]) -> Code:
     """Compile a form and its op, and count the matrix instructions of both."""
     with tempfile.TemporaryDirectory() as scratch:
         program = Path(scratch) / "program.mlir"
@@ -91,16 +99,27 @@ def main() -> int:
     parser.add_argument("--lengths", nargs="*", type=int, default=LENGTHS)
     parser.add_argument("--heads", nargs="*", type=int, default=HEADS)
     parser.add_argument("--masks", nargs="*", default=["", "f16", "i1"], metavar="TYPE")
+    parser.add_argument(
+        "--products",
+        nargs="*",
+        type=lambda text: tuple(text.split(":")),
+        default=[("f16", "f32"), ("f16", "f16"), ("bf16", "bf16")],
+        metavar="TYPE:TYPE",
+        help="the types of factors and sums",
+    )
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     print("| target | attention | default | forms |\n| --- | --- | --- | --- |", flush=True)
     is_wrong = False
-    cases = [
+    cases: list[tuple[str, Attention | Contraction]] = [
         (target, problem_of(length, head, mask))
         for target in arguments.targets
         for mask in arguments.masks
         for head in arguments.heads
         for length in arguments.lengths
+    ]
+    cases += [
+        (target, product_of(*types)) for target in arguments.targets for types in arguments.products
     ]
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for target, problem in cases:
@@ -110,7 +129,7 @@ def main() -> int:
                 forms = [
                     form
                     for form in forms_of(problem, described)
-                    if isinstance(form, PaddedAttention)
+                    if isinstance(form, PaddedAttention | PaddedContraction)
                 ]
             except NoFormError as failure:
                 print(f"| {target} | {problem} | | {failure} |", flush=True)
@@ -119,13 +138,14 @@ def main() -> int:
             codes = [*pool.map(lambda form, flags=flags: code_of(form, flags), forms)]
             is_wrong |= any(code.form is None for code in codes) or not codes[0].form
             shown = (
-                " ".join(f"{at}{size}" for at, size in form.sizes)
-                + f": {'-' if code.form is None else code.form}{'' if form.is_default else ' (tuned only)'}"
+                (" ".join(f"{at}{size}" for at, size in form.sizes) or str(form))
+                + f": {'-' if code.form is None else code.form}"
+                + " (tuned only)" * (isinstance(form, PaddedAttention) and not form.is_default)
                 for form, code in zip(forms, codes, strict=True)
             )
             plain = codes[0].plain
             print(
-                f"| {target} | {problem} | {'-' if plain is None else plain} | {'; '.join(shown)} |",
+                f"| {target} | {problem} {problem.types[-1]} | {'-' if plain is None else plain} | {'; '.join(shown)} |",
                 flush=True,
             )
     return int(is_wrong)
