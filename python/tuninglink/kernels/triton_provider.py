@@ -1,4 +1,4 @@
-"""Kernels of Triton: products and attention, whose source is generated for a problem, and compiled without a GPU."""
+"""Kernels of Triton: products, convolutions and attention, whose source is generated for a problem, and compiled without a GPU."""
 
 from __future__ import annotations
 
