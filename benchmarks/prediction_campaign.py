@@ -466,7 +466,9 @@ def keep_outputs(measurer: Measurer, benchmark: Benchmark, default: Benchmark) -
 def compare_kept(
     _: Measurer, benchmark: Benchmark, default: Benchmark, reduction: int
 ) -> Failure | None:
-    """Compare the kept outputs of a benchmark with those of its default."""
+    """Compare the kept outputs of a benchmark with those of its default, which may have equal code."""
+    if benchmark == default:
+        return None
     return difference(benchmark.layout, _kept.pop(benchmark), _kept[default], reduction)
 
 

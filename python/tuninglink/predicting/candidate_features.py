@@ -224,10 +224,83 @@ def schedule_features(problem: SearchProblem, candidate: Candidate) -> dict[str,
         if tiles is not None:
             is_peeled = bool(candidate.knobs.get(LOOP_PEELING))
             result |= _nest_features(problem, tiles) | _masks(problem, tiles, is_peeled=is_peeled)
+            if any(name.startswith(WORKGROUP_SIZE) for name in candidate.knobs):
+                result |= _access_features(problem, candidate.knobs, tiles[0])
     return result
 
 
 _Tiles: TypeAlias = tuple[list[int], list[int], list[int]]
+
+
+def _access_features(
+    problem: SearchProblem, knobs: Mapping[str, int], tile: list[int]
+) -> dict[str, float]:
+    """Return how the threads of a warp access the operands, and what each of them does."""
+    # 1. The elements of a thread and the threads along each loop; the last loop has neighboring threads.
+    sizes = [size or 1 for size in problem.sizes]
+    order = range(len(sizes) - 1, -1, -1)
+    along = [knobs.get(f"{WORKGROUP_SIZE}[{place}]", 0) for place in range(len(sizes))]
+    own, threads = [1] * len(sizes), [1] * len(sizes)
+    for place, loop in enumerate(order):
+        lanes = knobs.get(f"{_LANE_BASIS}[{loop}]", 0) * knobs.get(f"{SUBGROUP_BASIS}[{loop}]", 1)
+        steps = (knobs.get(f"{level}[{loop}]", 0) for level in (REDUCTION_LEVEL, PARTIAL_REDUCTION))
+        step = max(steps)
+        part = min(step, sizes[loop]) if step else tile[loop]
+        if along[0]:
+            threads[loop] = min(along[place] or 1, part)
+            own[loop] = -(-part // threads[loop])
+        elif lanes:
+            threads[loop], own[loop] = lanes, max(1, knobs.get(f"thread[{loop}]", 1))
+        else:
+            own[loop] = max(1, min(knobs.get(f"thread[{loop}]", 0) or (part if step else 1), part))
+            threads[loop] = 1 if step else -(-part // own[loop])
+    lanes, left = [1] * len(sizes), _WARP
+    for loop in order:
+        lanes[loop] = min(threads[loop], left)
+        left = max(1, left // lanes[loop])
+    # 2. What a warp reads and writes at once: vectors of a thread, runs of neighboring threads, and the number of runs.
+    output = {loop for loop in problem.operand_loops[-1] if loop is not None}
+    result = {}
+    loads = 0.0
+    operands = [*enumerate(problem.operand_loops[: _MOST_OPERANDS - 1])]
+    operands += [(_MOST_OPERANDS, problem.operand_loops[-1])]
+    widths = _widths(problem)
+    for number, loops in operands:
+        width = widths[-1 if number == _MOST_OPERANDS else number]
+        used = {loop for loop in loops if loop is not None}
+        last = loops[-1] if loops else None
+        vector = min(_WIDEST, own[last] * width) if last is not None else width
+        run = lanes[last] * own[last] * width if last is not None else width
+        runs = math.prod(lanes[loop] for loop in used - {last})
+        elements = math.prod(own[loop] for loop in used)
+        loads += elements * width / vector
+        name = "result" if number == _MOST_OPERANDS else str(number)
+        result[f"warp vector {name}"] = math.log2(vector)
+        result[f"warp run {name}"] = math.log2(run)
+        result[f"warp runs {name}"] = math.log2(runs)
+        covered = math.ceil(run / _SECTOR) * _SECTOR / run
+        result[f"warp waste {name}"] = math.log2(covered)
+    elements = math.prod(own[loop] for loop in output)
+    return result | {
+        "warp lanes": math.log2(math.prod(lanes)),
+        "warp reduced": math.log2(
+            math.prod(lanes[e] for e in range(len(lanes)) if e not in output)
+        ),
+        "thread results": math.log2(elements),
+        "thread steps": math.log2(math.prod(own) / elements),
+        "thread accesses": logarithm(loads),
+        "threads in use": math.log2(math.prod(threads)),
+        "threads in all": math.log2(
+            math.prod(-(-size // part) for size, part in zip(sizes, tile, strict=True))
+        )
+        + math.log2(math.prod(threads)),
+    }
+
+
+_LANE_BASIS: Final = "lane_basis"
+_WIDEST: Final = 16.0
+_SECTOR: Final = 32.0
+"""The bytes of the widest access of a thread, and of what a GPU reads from memory at least."""
 
 
 def _masks(problem: SearchProblem, tiles: _Tiles, *, is_peeled: bool) -> dict[str, float]:
@@ -273,7 +346,7 @@ def _tiles(problem: SearchProblem, knobs: Mapping[str, int]) -> _Tiles | None:
     for loop, size in enumerate(problem.sizes):
         left = size or 1
         for sizes, levels in (
-            (outer, ("distribution", "workgroup")),
+            (outer, ("distribution", "workgroup", "tile_sizes")),
             (block, ("cache_parallel", "cache_reduction", "reduction", "partial_reduction")),
             (
                 inner,
