@@ -242,15 +242,15 @@ def _access_features(
     along = [knobs.get(f"{WORKGROUP_SIZE}[{place}]", 0) for place in range(len(sizes))]
     own, threads = [1] * len(sizes), [1] * len(sizes)
     for place, loop in enumerate(order):
-        lanes = knobs.get(f"{_LANE_BASIS}[{loop}]", 0) * knobs.get(f"{SUBGROUP_BASIS}[{loop}]", 1)
+        basis = knobs.get(f"{_LANE_BASIS}[{loop}]", 0) * knobs.get(f"{SUBGROUP_BASIS}[{loop}]", 1)
         steps = (knobs.get(f"{level}[{loop}]", 0) for level in (REDUCTION_LEVEL, PARTIAL_REDUCTION))
         step = max(steps)
         part = min(step, sizes[loop]) if step else tile[loop]
         if along[0]:
             threads[loop] = min(along[place] or 1, part)
             own[loop] = -(-part // threads[loop])
-        elif lanes:
-            threads[loop], own[loop] = lanes, max(1, knobs.get(f"thread[{loop}]", 1))
+        elif basis:
+            threads[loop], own[loop] = basis, max(1, knobs.get(f"thread[{loop}]", 1))
         else:
             own[loop] = max(1, min(knobs.get(f"thread[{loop}]", 0) or (part if step else 1), part))
             threads[loop] = 1 if step else -(-part // own[loop])
@@ -271,7 +271,7 @@ def _access_features(
         last = loops[-1] if loops else None
         vector = min(_WIDEST, own[last] * width) if last is not None else width
         run = lanes[last] * own[last] * width if last is not None else width
-        runs = math.prod(lanes[loop] for loop in used - {last})
+        runs = math.prod(lanes[loop] for loop in used if loop != last)
         elements = math.prod(own[loop] for loop in used)
         loads += elements * width / vector
         name = "result" if number == _MOST_OPERANDS else str(number)
