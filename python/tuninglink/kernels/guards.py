@@ -63,9 +63,8 @@ def guard_fault(outputs: Sequence[np.ndarray[Any, Any]]) -> str:
 def _guarded(value: Value) -> Value:
     """Build a tensor with one dimension, whose first elements are those of a value; return a number itself."""
     kind = value.type
-    if not isinstance(kind, mlir.RankedTensorType) or not isinstance(
-        kind.element_type, mlir.FloatType
-    ):
+    is_tensor = isinstance(kind, mlir.RankedTensorType) and kind.rank > 0
+    if not is_tensor or not isinstance(kind.element_type, mlir.FloatType):
         return value
     size = prod(kind.shape)
     wide = mlir.RankedTensorType.get([size + _GUARD], kind.element_type)

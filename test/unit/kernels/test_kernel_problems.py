@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -27,6 +28,7 @@ from tuninglink.kernels import (
     KernelProblem,
     ProductProblem,
     ScaledAttention,
+    guarded_program,
     kernel_problem,
     problems_of,
 )
@@ -256,6 +258,33 @@ def test_the_function_calls_the_kernel_with_its_launch() -> None:
     assert [int(at.owner.attributes["value"].value) for at in grid] == [1, 2, 1]
     scratch = replace(KERNEL, scratch=256)
     assert "tensor<640xi8>" in spec([KernelCall(ProductProblem(contraction(17, 8, 24)), scratch)])
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        product_program(17, 24, 40, ALL),
+        linear_program(3, 17, 24, 40),
+        convolution_program((2, 5, 8, 9), (24, 5, 3, 3), bias=True),
+        attention_program(ATTENTION.with_mask("mj", "i1")),
+    ],
+)
+def test_guards_are_after_operands_and_the_result(program: str) -> None:
+    problem = read(program)
+    text = guarded_program(KernelCall(problem, replace(KERNEL, scratch=256)), 2)
+    module = mlir.Module.parse(text, thread_context()).operation
+    guarded, plain = collect(module, names.DISPATCH_EXTERN)
+    kinds = [mlir.RankedTensorType(value.type) for value in plain.operands]
+    kinds.append(mlir.RankedTensorType(plain.results[0].type))
+    wide = [mlir.RankedTensorType(value.type) for value in guarded.operands]
+    assert wide[-1] == guarded.results[0].type
+    for own, other in zip(kinds, wide, strict=True):
+        has_guard = own.rank > 0 and str(own.element_type) != "i1"
+        elements = math.prod(own.shape) + 4096 if has_guard else math.prod(own.shape)
+        assert math.prod(other.shape) == elements
+    # The result of the first call is in the buffer of its last operand.
+    tied = [int(at.value) for at in mlir.ArrayAttr(guarded.attributes["tied_operands"])]
+    assert tied == [len(guarded.operands) - 1, -1]
 
 
 def test_each_spelling_imports_the_executable_that_its_function_calls() -> None:
