@@ -56,7 +56,7 @@ LIMITS: Final = {
     "pinning": (518, 27),
     "scaffolding": (918, 31),
     "runner": (724, 28),
-    "kernels": (2136, 110),
+    "kernels": (2135, 110),
     "predicting": (1490, 50),
     "emission": (1039, 38),
     "doctor": (244, 9),
