@@ -77,8 +77,8 @@ def test_what_the_compiler_refuses_costs_the_candidate(
     assert "vector" in failure.message
     assert isinstance(compiler.submit(task.template, task.spaces.default, 60.0).result(), Benchmark)
 
-    reproducers = Reproducers(tmp_path / "failures", FLAGS)
-    path = reproducers.keep_candidate(task, candidate, failure, "local-sync")
+    reproducers = Reproducers(tmp_path / "failures", FLAGS, "local-sync")
+    path = reproducers.keep_candidate(task, candidate, failure)
     assert path is not None
     text = path.read_text()
     assert failure.message.splitlines()[0] in text

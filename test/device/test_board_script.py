@@ -90,11 +90,11 @@ class Board:
         )
         return script.write()
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, repetitions: str = "2") -> subprocess.CompletedProcess[str]:
         environment = {
             **os.environ,
             "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}",
-            "REPETITIONS": "2",
+            "REPETITIONS": repetitions,
             "MIN_TIME": "2x",
         }
         command = [SHELL, str(self.folder / self.name), *words]
@@ -109,6 +109,14 @@ def board(tmp_path: Path) -> Board:
     folder = tmp_path / "it's a board"
     folder.mkdir()
     return Board(folder)
+
+
+@pytest.mark.parametrize("repetitions", ["x", "0", "-1", "1.5", "3 4"])
+def test_repetitions_are_a_number_from_1(board: Board, repetitions: str) -> None:
+    board.write(NUMBER, "", HOST_CPU, "1.0")
+    result = board.run("run", repetitions=repetitions)
+    message = f"error: REPETITIONS is '{repetitions}': expected a number from 1\n"
+    assert (result.returncode, result.stdout, result.stderr) == (2, "", message)
 
 
 def test_a_script_compares_outputs_and_times(board: Board) -> None:

@@ -44,7 +44,7 @@ def test_a_crash_is_reproduced(tmp_path: Path) -> None:
         failure = device.outputs(Benchmark(compiled.image, task.function, task.layout))
     assert isinstance(failure, Failure)
     assert failure.kind is FailureKind.CRASH
-    path = Reproducers(tmp_path, OVERFLOWING_FLAGS).keep_dispatch(task, failure, "local-sync")
+    path = Reproducers(tmp_path, OVERFLOWING_FLAGS, "local-sync").keep_dispatch(task, failure)
     done = reproduce(path)
     assert done.returncode == 1
     assert "benchmark.mlir: iree-run-module ended with" in done.stderr
@@ -61,7 +61,7 @@ def test_a_reproducer_computes_what_was_recorded(element: str, tmp_path: Path) -
         outputs = device.outputs(Benchmark(compiled.image, task.function, task.layout))
     assert isinstance(outputs, Outputs)
     failure = Failure(FailureKind.WRONG, 'element "\\0"')
-    path = Reproducers(tmp_path, HOST.flags).keep_dispatch(task, failure, "local-sync")
+    path = Reproducers(tmp_path, HOST.flags, "local-sync").keep_dispatch(task, failure)
     done = reproduce(path)
     # The result is right: the reference agrees, and nothing fails.
     assert done.returncode == 0, done.stderr
@@ -76,9 +76,9 @@ def test_a_reproducer_computes_what_was_recorded(element: str, tmp_path: Path) -
 def test_a_candidate_without_an_end_is_reproduced(tmp_path: Path) -> None:
     task = prepared(matmul(8, 256, 512), "host-cpu")
     (candidate,) = task.spaces.sample(1, 0)
-    reproducers = Reproducers(tmp_path, HOST.flags)
+    reproducers = Reproducers(tmp_path, HOST.flags, "local-sync")
     failure = Failure(FailureKind.TIMEOUT, "no answer")
-    path = reproducers.keep_candidate(task, candidate, failure, "local-sync")
+    path = reproducers.keep_candidate(task, candidate, failure)
     assert reproduce(path).returncode == 0
     done = reproduce(path, "--seconds", "0")
     assert done.returncode == 1
@@ -88,9 +88,9 @@ def test_a_candidate_without_an_end_is_reproduced(tmp_path: Path) -> None:
 def test_failures_of_the_machine_have_no_reproducer(tmp_path: Path) -> None:
     task = prepared(matmul(8, 256, 512), "host-cpu")
     failure = Failure(FailureKind.CRASH, "it was killed", is_external=True)
-    reproducers = Reproducers(tmp_path / "failures", HOST.flags)
-    assert not reproducers.keep_candidate(task, task.spaces.default, failure, "local-sync")
-    assert not reproducers.keep_dispatch(task.task, failure, "local-sync")
+    reproducers = Reproducers(tmp_path / "failures", HOST.flags, "local-sync")
+    assert not reproducers.keep_candidate(task, task.spaces.default, failure)
+    assert not reproducers.keep_dispatch(task.task, failure)
     assert not (tmp_path / "failures").exists()
 
 

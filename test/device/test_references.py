@@ -272,7 +272,7 @@ func.func @main(%q: {HEADS}, %k: {HEADS}, %v: {HEADS}) -> {HEADS} {{
     judgement = references.judge(task, outputs)
     assert judgement.correctness is Correctness.WRONG
     assert "against llvm-cpu for a generic processor" in judgement.reason
-    path = Reproducers(tmp_path, CPU).keep_wrong(task, judgement, "local-sync")
+    path = Reproducers(tmp_path, CPU, "local-sync").keep_wrong(task, judgement)
     assert path is not None
     # The expected result is that of the program without its configuration.
     assert "compilation_info" in (path / "dispatch.mlir").read_text()
@@ -286,7 +286,7 @@ def test_a_reproducer_runs_with_the_stock_tools(references: References, tmp_path
     outputs = outputs_of(reference_of(references, task), task)
     judgement = references.judge(task, wrong(outputs, np.float32))
     flags = [*CPU, "--iree-llvmcpu-distribution-size=8"]
-    path = Reproducers(tmp_path, flags).keep_wrong(task, judgement, "local-sync")
+    path = Reproducers(tmp_path, flags, "local-sync").keep_wrong(task, judgement)
     assert path is not None
     assert "output 0: relative error" in run_script(path)
     # The script draws the inputs that the benchmark has, so that what it expects is what was recorded.

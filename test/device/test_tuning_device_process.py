@@ -178,6 +178,17 @@ def test_a_read_beyond_an_operand_is_found_also_times_zero(device: DeviceProcess
     assert message.endswith("it may read beyond an operand, where there are NaNs")
 
 
+def test_a_reference_that_reads_beyond_an_operand_differs_from_itself_alone(
+    device: DeviceProcess,
+) -> None:
+    """What is there is multiplied by zero."""
+    reading, right = benchmark(READ_BEYOND), benchmark(DOUBLE)
+    assert device.compare(right, reading) is None
+    message = failure(device.compare(reading, reading), FailureKind.WRONG)
+    assert message.startswith("binding 1: 1 of 64 elements differ, most at [7, 7]: nan")
+    assert device.compare(right, right) is None
+
+
 def test_a_module_that_is_none_costs_itself(device: DeviceProcess) -> None:
     failure(device.measure(Benchmark(b"no module", "f", LAYOUT)), FailureKind.LOAD)
     missing = Benchmark(benchmark(DOUBLE).image, "missing", LAYOUT)

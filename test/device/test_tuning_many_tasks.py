@@ -15,9 +15,17 @@ from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, tune
 from tuning_programs import dispatched
 
 from tuninglink.devices import DeviceDescription
+from tuninglink.programs import Failure, FailureKind
 from tuninglink.tuning import ProgramGuard
 from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.deciding import DEFAULT_SECONDS, Account, Budget, Ledger, TuningSettings
+from tuninglink.tuning.deciding import (
+    DEFAULT_SECONDS,
+    Account,
+    Budget,
+    Ledger,
+    TaskOutcome,
+    TuningSettings,
+)
 from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.scheduling import (
     DefaultQueue,
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tuninglink.errors import Diagnostic
     from tuninglink.programs import Benchmark
     from tuninglink.tuning.candidates import PreparedTask
     from tuninglink.tuning.deciding import TrialResult
@@ -111,6 +120,39 @@ def test_all_heavy_tasks_get_candidates_before_one_gets_many(
             break
     assert len(tried) == len(result.tasks) == 3
     assert min(tried.values()) >= 2
+
+
+@dataclass
+class ReadingDevices(RecordedDevices):
+    """A device on which defaults read beyond an operand, where NaNs are."""
+
+    def compare(self, benchmark: Benchmark, reference: Benchmark, *_: object) -> Failure | None:
+        is_default = benchmark.image == reference.image
+        return Failure(FailureKind.WRONG, "binding 2: nan") if is_default else None
+
+
+@dataclass
+class Warnings(Listener):
+    """Keeps warnings."""
+
+    messages: list[str] = field(default_factory=list)
+
+    def noticed(self, diagnostic: Diagnostic) -> None:
+        self.messages.append(diagnostic.message)
+
+
+def test_without_a_reference_a_default_that_reads_beyond_an_operand_is_named(
+    tmp_path: Path, compiler: CandidateCompiler
+) -> None:
+    program, listener = tmp_path / "program.mlir", Warnings()
+    program.write_text(THREE_MATMULS)
+    settings = TuningSettings(trials=1, search="random", runs_model=False, checks_defaults=False)
+    result = tune(program, None, ReadingDevices(), compiler, settings=settings, listener=listener)
+    assert {task.verdict for task in result.tasks} == {TaskOutcome.WON}
+    assert sorted(listener.messages) == sorted(
+        f"{task.task.name}: the compiler's own choice is wrong: binding 2: nan"
+        for task in result.tasks
+    )
 
 
 @pytest.mark.parametrize(("seconds", "most"), [(math.inf, DEFAULT_SECONDS), (600.0, 0.04)])

@@ -215,9 +215,8 @@ def _verified(
     options: VerifyOptions,
 ) -> Verification:
     """Verify dispatches and the whole program, and write a line for each result as it arrives."""
-    reproducers = (
-        Reproducers(options.failures, options.flags, options.seed) if options.failures else None
-    )
+    folder = options.failures
+    reproducers = Reproducers(folder, options.flags, uri, options.seed) if folder else None
 
     def tell(line: str) -> None:
         if not is_quiet():
@@ -234,11 +233,11 @@ def _verified(
             return
         # Write the program of a dispatch that fails or gives a wrong result.
         if verdict.failure is None and not spec:
-            place = reproducers.keep_wrong(verdict.task, judgement, uri)
+            place = reproducers.keep_wrong(verdict.task, judgement)
         else:
             failure = verdict.failure or Failure(FailureKind.WRONG, judgement.reason)
             specs = [load_spec(spec.encode())] if spec else []
-            place = reproducers.keep_dispatch(verdict.task, failure, uri, specs)
+            place = reproducers.keep_dispatch(verdict.task, failure, specs)
         tell(f"  see {place}")
 
     with CandidateCompiler(options.flags, options.jobs) as compiler:

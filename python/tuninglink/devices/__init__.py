@@ -50,7 +50,6 @@ with lazy_imports(globals()):
         Device as Device,
         DeviceProcess as DeviceProcess,
         DeviceSet as DeviceSet,
-        Job as Job,
         Measurement as Measurement,
         Request as Request,
         scale_of as scale_of,

@@ -84,11 +84,8 @@ def _machine_of(tools: str) -> str:
             header = file.read(20)
     except OSError:
         return ""
-    return (
-        _MACHINES.get(struct.unpack_from("<H", header, 18)[0], "")
-        if header[:4] == b"\x7fELF"
-        else ""
-    )
+    number = struct.unpack_from("<H", header, 18)[0] if header[:4] == b"\x7fELF" else 0
+    return _MACHINES.get(number, "")
 
 
 def what_stays(board: Board) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tuninglink.devices.device import SYNCHRONOUS_DRIVER
 from tuninglink.devices.measurement import SAMPLE_SECONDS
-from tuninglink.devices.numerics import buffer_length, initial_bytes
+from tuninglink.devices.numerics import CANARY, Bytes, buffer_length, initial_bytes
 from tuninglink.devices.running import MeasurementError, program_arguments
 from tuninglink.devices.times import DeviceReading
 from tuninglink.programs import BufferLayout, CompiledProgram, FailureKind, element_type
@@ -62,11 +62,13 @@ def sampling(repeats: int) -> tuple[str, ...]:
     )
 
 
-def buffer_file(layout: BufferLayout, contents: Sequence[Sequence[Any]], sets: int) -> BoardFile:
+def buffer_file(
+    layout: BufferLayout, contents: Sequence[Sequence[Any]], sets: int, guard: Bytes = CANARY
+) -> BoardFile:
     """Return the buffer of a benchmark as a file that the board assembles: a period of each pattern travels there."""
 
     def literal(low: int, high: int) -> tuple[BoardFile, int]:
-        return BoardFile(initial_bytes(layout, contents, low, high).tobytes()), high - low
+        return BoardFile(initial_bytes(layout, contents, low, high, guard).tobytes()), high - low
 
     if any(len(parts) > 1 for parts in contents):
         one, _ = literal(0, layout.stride)
@@ -80,8 +82,8 @@ def buffer_file(layout: BufferLayout, contents: Sequence[Sequence[Any]], sets: i
                 at += pattern.length
         pieces.append(literal(at, layout.stride))
         one = BoardFile(pieces=tuple(pieces))
-    guard = literal(layout.stride, buffer_length(layout))
-    return BoardFile(pieces=((one, sets * layout.stride), guard))
+    end = literal(layout.stride, buffer_length(layout))
+    return BoardFile(pieces=((one, sets * layout.stride), end))
 
 
 @dataclass(frozen=True)

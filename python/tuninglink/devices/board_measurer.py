@@ -45,7 +45,7 @@ from tuninglink.devices.measurement import (
     OutputComparison,
     weighted_mean,
 )
-from tuninglink.devices.numerics import Outputs, buffer_length, find_violation, outputs_of, patterns
+from tuninglink.devices.numerics import CANARY, Bytes, Pattern, buffer_length
 from tuninglink.devices.running import CallOutputs, MeasurementError
 from tuninglink.devices.times import Caches, DeviceReading, Rounds, Settings, Timing
 from tuninglink.programs import Benchmark, BufferLayout, CompiledProgram, FailureKind, SizedFunction
@@ -86,17 +86,15 @@ class BoardMeasurer(OutputComparison):
     """
 
     def __init__(self, board: Board, driver: str, settings: Settings) -> None:
-        super().__init__()
+        super().__init__(settings)
         self._board = board
         self._driver = driver
-        self._settings = settings
         self._seconds = 60.0
         # The same for all candidates, also where later sessions find less space.
         space = board.state.number("space")
         self._most_sets_bytes = _MOST_SETS_BYTES
         if space is not None:
             self._most_sets_bytes = min(_MOST_SETS_BYTES, space * 1024 // _SPACE_PART)
-        self._patterns = lru_cache(KEPT)(partial(patterns, seed=settings.seed))
         self._buffer = lru_cache(KEPT)(self._new_buffer)
         self._results: dict[tuple[str, int], list[str]] = {}
         # Of each layout, the iterations of a sample, and the least time of one so far in microseconds.
@@ -150,11 +148,7 @@ class BoardMeasurer(OutputComparison):
     def _once(
         self, benchmark: Benchmark, functions: Sequence[SizedFunction]
     ) -> tuple[list[float], int, tuple[DeviceReading, ...]]:
-        """Run a part of a batch of each function twice.
-
-        Returns:
-            The microseconds of an iteration of each, the iterations of the first, and the state of the board.
-        """
+        """Run a part of a batch of each function twice; return the times of iterations, the first batch and the readings."""
         batches = [
             max(self._sets(function.layout), self._batch(function.layout) // _PARTS)
             for function in functions
@@ -262,14 +256,13 @@ class BoardMeasurer(OutputComparison):
         ]
         return weighted_mean(samples, weights)
 
-    def outputs(self, benchmark: Benchmark, *, is_perturbed: bool = False) -> Outputs:
-        """Return the outputs of one iteration of a benchmark; see `Measurer.outputs`."""
+    def run_once(
+        self, benchmark: Benchmark, contents: Sequence[Sequence[Pattern]], guard: Bytes
+    ) -> Bytes:
+        """See `OutputComparison`."""
         layout = benchmark.layout
-        contents = self._patterns(layout)
-        buffer = self._buffer(layout, 1)
-        if is_perturbed:
-            contents = patterns(layout, self._settings.seed, perturbed=True)
-            buffer = buffer_file(layout, contents, 1)
+        is_usual = contents is self._patterns(layout) and guard is CANARY
+        buffer = self._buffer(layout, 1) if is_usual else buffer_file(layout, contents, 1, guard)
         module = BoardFile(benchmark.image)
         arguments = (
             *self._module(module, benchmark.function),
@@ -281,7 +274,7 @@ class BoardMeasurer(OutputComparison):
         after = np.frombuffer(result.files.get("buffer.bin", b""), np.uint8)
         if len(after) != buffer_length(layout):
             raise MeasurementError(FailureKind.RUN, f"'{RUN}' wrote {len(after)} bytes")
-        return Outputs(outputs_of(layout, after), find_violation(layout, contents, after))
+        return after
 
     def program_outputs(self, program: CompiledProgram) -> CallOutputs:
         """Run a program once from its initial state; see `Measurer.program_outputs`."""
@@ -381,18 +374,15 @@ class BoardMeasurer(OutputComparison):
             case Caches.PROGRAM:
                 return max(1, min(layout.program_sets, layout.variants * most))
         sizes = self._board.state.all("cache")
-        cache_bytes = max((_cache_bytes(text) for text in sizes), default=0) or _CACHE_BYTES
+        known = (size for size in sizes if size[-1:] in _BYTES and size[:-1].isdecimal())
+        largest = max((int(size[:-1]) * _BYTES[size[-1]] for size in known), default=0)
+        cache_bytes = largest or _CACHE_BYTES
         copies = COLD_FACTOR * cache_bytes // layout.stride + 1
         return layout.variants * max(2, min(copies, most))
 
 
 def _key(benchmark: Benchmark) -> bytes:
     return blake2b(benchmark.image, digest_size=16).digest() + benchmark.function.encode()
-
-
-def _cache_bytes(text: str) -> int:
-    unit = _BYTES.get(text[-1:], 0)
-    return int(text[:-1]) * unit if unit and text[:-1].isdecimal() else 0
 
 
 def _functions(benchmark: Benchmark) -> tuple[SizedFunction, ...]:

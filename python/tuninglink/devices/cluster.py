@@ -187,13 +187,7 @@ def versions() -> Versions:
 
 @dataclass(frozen=True)
 class Opened:
-    """A pool or a device that a tuner opens on workers, the same on all of them.
-
-    Attributes:
-        session: the tuner.
-        versions: the versions of the tuner's software.
-        arguments: the initializer of the processes and its arguments; or those of `DeviceProcess`.
-    """
+    """A pool or a device that a tuner opens on workers, with the initializer and its arguments or with those of a device."""
 
     session: str
     versions: Versions

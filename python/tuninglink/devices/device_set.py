@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from operator import attrgetter
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from tuninglink.devices.device import (
     DeviceDescription,
@@ -28,9 +28,6 @@ from tuninglink.iree import WORKER_STACK_BYTES
 from tuninglink.mlir import error
 from tuninglink.programs import Benchmark, CompiledProgram, Failure, FailureKind
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
-
-if TYPE_CHECKING:
-    Job: TypeAlias = "Future[Measurement | Failure]"
 
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
 
@@ -405,7 +402,7 @@ class DeviceSet(ExitStack):
         self._defaults.setdefault((device, hash(default)), []).append(timing.least)
         return None
 
-    def submit(self, benchmark: Benchmark, best: BestTime) -> Job:
+    def submit(self, benchmark: Benchmark, best: BestTime) -> Future[Measurement | Failure]:
         """Return a future of the time of a candidate, or of its failure, on the next device that is free.
 
         Its default was measured before. `best` is the least time of the task; see `screen`.

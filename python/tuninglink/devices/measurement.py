@@ -29,7 +29,11 @@ from tuninglink.devices.device import (
     shared_cache_bytes,
 )
 from tuninglink.devices.numerics import (
+    CANARY,
+    ZEROS,
+    Bytes,
     Outputs,
+    Pattern,
     buffer_length,
     difference,
     find_violation,
@@ -123,25 +127,36 @@ class DispatchTrace:
 
 
 class OutputComparison(ABC):
-    """Compares the outputs of benchmarks on a device."""
+    """Runs benchmarks once on a device and compares their outputs, given the settings of measurements."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._patterns = lru_cache(_KEPT_PATTERNS)(partial(patterns, seed=settings.seed))
         self._expected: dict[Benchmark, Outputs] = {}
 
     @abstractmethod
-    def outputs(self, benchmark: Benchmark, *, is_perturbed: bool = False) -> Outputs:
+    def run_once(
+        self, benchmark: Benchmark, contents: Sequence[Sequence[Pattern]], guard: Bytes
+    ) -> Bytes:
+        """Return the buffer of one set after an iteration of a benchmark on it, given what it and its guards held."""
+
+    def outputs(
+        self, benchmark: Benchmark, *, is_perturbed: bool = False, guard: Bytes = CANARY
+    ) -> Outputs:
         """Return the outputs of one iteration of a benchmark on fresh inputs, possibly moved by about one rounding."""
+        layout = benchmark.layout
+        contents = self._patterns(layout)
+        if is_perturbed:
+            contents = patterns(layout, self._settings.seed, perturbed=True)
+        after = self.run_once(benchmark, contents, guard)
+        violation = find_violation(layout, contents, after) if guard is CANARY else None
+        return Outputs(outputs_of(layout, after), violation)
 
     def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
-        """Compare the outputs of two benchmarks on the same inputs.
+        """Return the difference of the outputs of a benchmark and a reference on the same inputs, and its place, or None.
 
-        Args:
-            benchmark: the benchmark that is checked.
-            reference: the benchmark whose results are right.
-            reduction: the number of products in an element of an output.
-
-        Returns:
-            None if they agree; else the difference and its place.
+        An element of an output is a sum of `reduction` products. NaNs are around the operands of the benchmark only: a
+        reference that reads beyond an operand differs from itself.
         """
         for function in benchmark.sized:
             failure = self.compare(benchmark.at(function), reference.at(function), reduction)
@@ -154,7 +169,7 @@ class OutputComparison(ABC):
         if expected is None:
             if any(other.image != reference.image for other in tuple(self._expected)):
                 self._expected.clear()
-            expected = self._expected[reference] = self.outputs(reference)
+            expected = self._expected[reference] = self.outputs(reference, guard=ZEROS)
         # From here on, another thread may compare with another reference.
         return difference(benchmark.layout, self.outputs(benchmark), expected, reduction)
 
@@ -174,17 +189,15 @@ class Measurer(OutputComparison):
     def __init__(
         self, uri: str, cores: Sequence[int] = (), settings: Settings | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(settings or Settings())
         self.description = describe(uri, cores)
         self._uri = uri
-        self._settings = settings or Settings()
         self._device = open_device(self.description.uri, cores)
         self._sensors = sensors_of(uri)
         thread = worker_thread() if driver_of(uri) == SYNCHRONOUS_DRIVER else None
         self._loader = Loader(self._device, thread=thread)
         self._programs = Loader(self._device, _MOST_PROGRAMS, thread)
         # Data that benchmarks or programs share
-        self._patterns = lru_cache(_KEPT_PATTERNS)(partial(patterns, seed=self._settings.seed))
         self._parameters: dict[tuple[rt.VmInstance, ParameterSource], rt.VmModule] = {}
         self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
         self._repetitions: dict[tuple[SizedFunction, ...], Repetition] = {}
@@ -388,17 +401,15 @@ class Measurer(OutputComparison):
         loaded = self._load_program(program, Loader(self._device, 1, sink=sink))
         return loaded.outputs().arrays, traces
 
-    def outputs(self, benchmark: Benchmark, *, is_perturbed: bool = False) -> Outputs:
-        """Return the outputs of one iteration of a benchmark on fresh inputs, possibly moved by about one rounding."""
+    def run_once(
+        self, benchmark: Benchmark, contents: Sequence[Sequence[Pattern]], guard: Bytes
+    ) -> Bytes:
+        """See `OutputComparison`."""
         layout = benchmark.layout
-        contents = self._patterns(layout)
-        if is_perturbed:
-            contents = patterns(layout, self._settings.seed, perturbed=True)
-        buffer = place_inputs(self._device, layout, contents)
+        buffer = place_inputs(self._device, layout, contents, guard=guard)
         function = self._loader.load(benchmark.image, benchmark.function)
         function.run((buffer, 1, layout.stride, 1))
-        after = bytes_on_host(self._device, buffer)[: buffer_length(layout)]
-        return Outputs(outputs_of(layout, after), find_violation(layout, contents, after))
+        return bytes_on_host(self._device, buffer)[: buffer_length(layout)]
 
 
 # --- Sampling of loaded programs: the size of batches, and means over sizes

@@ -258,6 +258,9 @@ CANARY: Final = np.frombuffer(b"\x9a\x7f\xf5\xff", np.uint8)
 """The content of guards. Four different bytes reveal a write that is shifted by one to three bytes. They are a NaN in any type
 of 16 bits and more, which reveals a read beyond an operand, also if that is multiplied by zero, as in padded reductions."""
 
+ZEROS: Final = np.zeros_like(CANARY)
+"""The content of guards that reveal nothing."""
+
 _PERIOD: Final = 1_048_583
 """The number of elements that are drawn, and repeated: a prime, so that no two rows or columns of a large binding are alike."""
 
@@ -319,11 +322,15 @@ def patterns(layout: BufferLayout, seed: int, *, perturbed: bool = False) -> lis
 
 
 def initial_bytes(
-    layout: BufferLayout, contents: Sequence[Sequence[Pattern]], low: int, high: int
+    layout: BufferLayout,
+    contents: Sequence[Sequence[Pattern]],
+    low: int,
+    high: int,
+    guard: Bytes = CANARY,
 ) -> Bytes:
-    """Return a range of the buffer of one set, with the given patterns in its bindings and canaries in its guards."""
-    phase = low % len(CANARY)
-    words = np.full(-(-(phase + high - low) // len(CANARY)), CANARY.view(np.uint32)[0], np.uint32)
+    """Return a range of the buffer of one set, with the given patterns in its bindings, and what its guards hold."""
+    phase = low % len(guard)
+    words = np.full(-(-(phase + high - low) // len(guard)), guard.view(np.uint32)[0], np.uint32)
     block = words.view(np.uint8)[phase : phase + high - low]
     for binding, parts in zip(layout.bindings, contents, strict=True):
         for part in parts:

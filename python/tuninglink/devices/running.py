@@ -20,7 +20,7 @@ import iree.runtime as rt
 import numpy as np
 from numpy.typing import NDArray
 
-from tuninglink.devices.numerics import CANARY, Pattern, buffer_length, random_bytes
+from tuninglink.devices.numerics import CANARY, Bytes, Pattern, buffer_length, random_bytes
 from tuninglink.files import temporary_directory
 from tuninglink.iree import WORKER_STACK_BYTES
 from tuninglink.programs import (
@@ -223,12 +223,13 @@ def place_inputs(
     layout: BufferLayout,
     contents: Sequence[Sequence[Pattern]],
     sets: int = 1,
+    guard: Bytes = CANARY,
 ) -> rt.HalBuffer:
     """Return a new buffer of a device with the sets of a benchmark, whose bindings hold the given patterns.
 
     One period of each pattern travels to the device, which repeats them: buffers may have gigabytes.
     """
-    length = -(-buffer_length(layout, sets) // len(CANARY)) * len(CANARY)
+    length = -(-buffer_length(layout, sets) // len(guard)) * len(guard)
     levels = [
         [
             (binding.offset + part.start, part.length, part.content[: part.length])
@@ -240,7 +241,7 @@ def place_inputs(
         for chosen in (slice(1), slice(1, None))
     ]
     periods = [content for level in levels for _, _, content in level]
-    staged = to_device(device, np.concatenate([CANARY, *periods]))
+    staged = to_device(device, np.concatenate([guard, *periods]))
     with _reporting(FailureKind.RUN, _CANNOT_ALLOCATE.format(length)):
         buffer = device.allocator.allocate_buffer(
             memory_type=int(rt.MemoryType.DEVICE_LOCAL),
@@ -249,7 +250,7 @@ def place_inputs(
         )
     # Copies of a step are independent of each other; each copy doubles what is there.
     steps: list[list[tuple[rt.HalBuffer, int, int, int]]] = []
-    at = len(CANARY)
+    at = len(guard)
     for level in levels:
         step = []
         for offset, _, content in level:
@@ -266,7 +267,7 @@ def place_inputs(
         for number, step in enumerate([[], *steps]):
             command = rt.HalCommandBuffer(device)
             if not number:
-                command.fill(buffer, CANARY, 0, length)
+                command.fill(buffer, guard, 0, length)
             for source, source_offset, offset, size in step:
                 command.copy(source, buffer, source_offset, offset, size)
             command.end()

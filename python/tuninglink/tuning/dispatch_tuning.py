@@ -269,9 +269,6 @@ def open_context(
     with ExitStack() as opened:
         database = Database(options.database, warn=listener.noticed)
         opened.enter_context(database)
-        reproducers = None
-        if options.failures:
-            reproducers = Reproducers(options.failures, flags, settings.seed)
         with timeline.stage(Stage.DEVICES):
             devices, compiler = (
                 machines.result() if machines else _open_machines(options, uris, opened)
@@ -281,7 +278,10 @@ def open_context(
             text for device in devices.descriptions for text in device.warnings
         ):
             listener.noticed(Diagnostic(Severity.WARNING, text))
-        journal = Journal(database, devices.first.description, settings, flags)
+        description, reproducers = devices.first.description, None
+        if options.failures:
+            reproducers = Reproducers(options.failures, flags, description.uri, settings.seed)
+        journal = Journal(database, description, settings, flags)
         references = None
         if settings.checks_defaults and not options.cluster:
             references = opened.enter_context(References.within(settings.seconds, settings.seed))

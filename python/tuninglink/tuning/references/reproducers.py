@@ -52,17 +52,19 @@ class Reproducers:
     Attributes:
         directory: the directory, which is created.
         flags: the flags of the compiler.
+        device: the URI of the device.
         seed: the seed of the inputs of benchmarks.
     """
 
     directory: str | os.PathLike[str]
     flags: Sequence[str]
+    device: str
     seed: int = 0
 
     def keep_candidate(
-        self, prepared: TunableTask, candidate: Candidate, failure: Failure, device: str
+        self, prepared: TunableTask, candidate: Candidate, failure: Failure
     ) -> Path | None:
-        """Write the program of a candidate that fails on a device, and return its file, or its directory if it runs.
+        """Write the program of a candidate that fails on the device, and return its file, or its directory if it runs.
 
         None means that the machine is the cause, or that the candidate is merely slower.
         """
@@ -73,10 +75,10 @@ class Reproducers:
         apply_candidate(module, candidate)
         failure = replace(failure, message=f"{failure.message}\n\n{candidate}")
         phase, suffix = Phase.EXECUTABLE_CONFIGURATIONS, candidate.key[:12]
-        return self._write(prepared.task, module, phase, failure, suffix=suffix, device=device)
+        return self._write(prepared.task, module, phase, failure, suffix)
 
     def keep_dispatch(
-        self, task: TuningTask, failure: Failure, device: str, specs: Sequence[Spec] = ()
+        self, task: TuningTask, failure: Failure, specs: Sequence[Spec] = ()
     ) -> Path | None:
         """Write the program of a dispatch that fails as the compiler or specs configure it; see `keep_candidate`."""
         if failure.is_external:
@@ -86,9 +88,9 @@ class Reproducers:
             content = apply_specs(task.source, self.flags, specs).output
             phase, suffix = Phase.EXECUTABLE_CONFIGURATIONS, "spec"
         module = mlir.Module.parse(content, thread_context()).operation
-        return self._write(task, module, phase, failure, suffix=suffix, device=device)
+        return self._write(task, module, phase, failure, suffix)
 
-    def keep_wrong(self, task: TuningTask, judgement: OutputVerdict, device: str) -> Path | None:
+    def keep_wrong(self, task: TuningTask, judgement: OutputVerdict) -> Path | None:
         """Write a dispatch whose default is wrong, with a script that shows it with the stock tools; return the directory.
 
         The dispatch is a function on tensors, or else a benchmark on a buffer.
@@ -96,7 +98,7 @@ class Reproducers:
         try:
             text, inputs, outputs = _tensor_function(task.source, task.layout)
         except UnsupportedOperationError:
-            return self.keep_dispatch(task, Failure(FailureKind.WRONG, judgement.reason), device)
+            return self.keep_dispatch(task, Failure(FailureKind.WRONG, judgement.reason))
         module = mlir.Module.parse(text, thread_context())
         programs = {"dispatch.mlir": text}
         if strip_configurations(module.operation):
@@ -119,7 +121,7 @@ class Reproducers:
             inputs=json.dumps(tensors),
             samples=json.dumps([astuple(sample) for sample in judgement.samples]),
             outputs=outputs,
-            device=device,
+            device=self.device,
         )
 
     def _write_folder(
@@ -138,14 +140,7 @@ class Reproducers:
         return path
 
     def _write(
-        self,
-        task: TuningTask,
-        module: mlir.Operation,
-        phase: Phase,
-        failure: Failure,
-        *,
-        suffix: str,
-        device: str,
+        self, task: TuningTask, module: mlir.Operation, phase: Phase, failure: Failure, suffix: str
     ) -> Path:
         """Write a program with the command that does not compile it, or with a script that runs it and fails."""
         name = f"{task.label}-{failure.kind.value}-{suffix}"
@@ -166,6 +161,7 @@ class Reproducers:
             retarget(reference, target)
             programs["reference.mlir"] = _runnable(reference)
             compilations["reference.mlir"] = (Phase.EXECUTABLE_SOURCES.value, list(target.flags))
+        device = self.device
         if failure.kind is FailureKind.CRASH and device == SYNCHRONOUS_DRIVER:
             device = THREADED_DRIVER  # whose workers have the stack that the code was measured with
         rows = _binding_rows(task.layout)

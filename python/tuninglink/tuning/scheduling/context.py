@@ -8,13 +8,16 @@ from functools import cached_property
 from typing import Final
 
 from tuninglink.devices import DeviceSet, Stage, Timeline
-from tuninglink.programs import Benchmark, Failure
+from tuninglink.errors import Diagnostic, Severity
+from tuninglink.mlir import note
+from tuninglink.programs import WRONG_RESULTS, Benchmark, Failure
 from tuninglink.tuning.candidates import Candidate, CandidateCompiler, TunableTask
 from tuninglink.tuning.database import Journal, RelatedTrials
 from tuninglink.tuning.deciding import (
     Budget,
     DefaultJudgements,
     JudgedOutputs,
+    Numerics,
     RaceRules,
     TrialResult,
     TuningSettings,
@@ -95,31 +98,32 @@ class TuningContext:
         Raises:
             DeviceError: the device is lost.
         """
-        judgement = None
+        judgement, first, reduction = None, self.devices.first, prepared.spaces.problem.reduction
+        if self.references is None and self.settings.numerics is not Numerics.BITWISE:
+            # Without a reference, NaNs around its operands may show that it is wrong.
+            fault = first.compare(default, default, reduction)
+            if fault is not None and fault.kind in WRONG_RESULTS:
+                message = (
+                    f"{prepared.task.name}: the compiler's own choice is wrong: {fault.message}"
+                )
+                remedy = note("candidates are compared with its result without NaNs there")
+                self.listener.noticed(Diagnostic(Severity.WARNING, message, notes=(remedy,)))
         if self.judgements and has_reference:
             with self.timeline.stage(Stage.REFERENCE):
                 judgement = self.judgements.judge(prepared.task, default)
             self.announce_wrong_defaults()
-        return JudgedOutputs(
-            self.devices.first,
-            default,
-            prepared.spaces.problem.reduction,
-            prepared.task,
-            self.references if has_reference else None,
-            judgement,
-            self.settings.numerics,
-        )
+        references = self.references if has_reference else None
+        compared = default, reduction, prepared.task, references, judgement
+        return JudgedOutputs(first, *compared, self.settings.numerics)
 
     def announce_wrong_defaults(self) -> None:
         """Report newly discovered wrong defaults, and store their reproducers."""
         for task, judgement in self.judgements.take_news() if self.judgements else ():
             self.listener.default_is_wrong(task, judgement)
             if self.reproducers:
-                uri = self.devices.first.description.uri
-                self.reproducers.keep_wrong(task, judgement, uri)
+                self.reproducers.keep_wrong(task, judgement)
 
     def keep_failure(self, prepared: TunableTask, candidate: Candidate, failure: Failure) -> None:
         """Store a reproducer of a failing candidate if reproducers are enabled."""
         if self.reproducers:
-            uri = self.devices.first.description.uri
-            self.reproducers.keep_candidate(prepared, candidate, failure, uri)
+            self.reproducers.keep_candidate(prepared, candidate, failure)

@@ -235,8 +235,7 @@ class DefaultQueue:
                 return
         if isinstance(measured, Failure):
             if context.reproducers:
-                uri = context.devices.first.description.uri
-                context.reproducers.keep_dispatch(task, measured, uri)
+                context.reproducers.keep_dispatch(task, measured)
             if judgements is None or measured.kind is FailureKind.LOAD:
                 self._failure = self._failure or measured
                 reason = f"the compiler's own choice fails: {measured.message}"
@@ -252,9 +251,8 @@ class DefaultQueue:
     def shares(self) -> dict[str, float]:
         """Return the share of each measured task in the time of all tasks, by key."""
         times = self._times()
-        total = sum(times.values())
-        keys = [default.task.key for default in self.measured]
-        return {key: times[key] / total if total else 0.0 for key in keys}
+        total = sum(times.values()) or 1.0
+        return {default.task.key: times[default.task.key] / total for default in self.measured}
 
     def _times(self) -> dict[str, float]:
         """Return the time of all calls of each task, by key.

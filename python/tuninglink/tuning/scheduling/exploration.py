@@ -226,8 +226,7 @@ class Exploration:
         return self._overlaps or not self._compiling
 
     @property
-    def _has_results(self) -> bool:
-        """Whether there are results that are not yet processed, or measurements that will have some."""
+    def _has_results(self) -> bool:  # or will have some
         with self._lock:
             return self._measuring > 0 or not self._events.empty()
 

@@ -526,7 +526,6 @@ def turn_trials(progress: Progress) -> float:
 
 
 def _window(progress: Progress) -> int:
-    """Return the number of trials that count as recent, at least those of a turn."""
     return max(TURN_TRIALS, math.ceil(_RECENT * progress.trials))
 
 
