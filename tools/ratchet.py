@@ -42,8 +42,8 @@ LIMITS: Final = {
     "programs": (2101, 81),
     "explaining": (1805, 75),
     "tuning.candidates": (1247, 59),
-    "devices": (4195, 205),
-    "tuning.references": (1862, 93),
+    "devices": (4193, 205),
+    "tuning.references": (1858, 93),
     "tuning.search": (661, 43),
     "tuning.deciding": (3315, 160),
     "tuning.database": (1988, 85),
@@ -60,7 +60,7 @@ LIMITS: Final = {
     "predicting": (1490, 50),
     "emission": (1039, 38),
     "doctor": (244, 9),
-    "cli": (5515, 199),
+    "cli": (5514, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
