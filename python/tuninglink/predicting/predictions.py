@@ -355,20 +355,43 @@ class Scored:
 def climb(spaces: CandidateSpaces, model: GainModel) -> list[Scored]:
     """Return candidates reached from the compiler's choice, those first whose gain has the largest lower bound.
 
-    A move changes all tiles of one loop, or another knob. Each round scores moves from the best candidates so far. The
-    draws and neighbors that the tuner uses come from searches, which take longer than a prediction may.
+    On a GPU, where spaces are pipelines and intrinsics, the best of a few draws from each of three is another start.
+    More draws, and the neighbors that the tuner uses, take longer than a prediction may.
     """
-    default = spaces.default
-    constraints = spaces.spaces[default.space].constraints
+    default, ranked = spaces.default, []
+    starts: dict[int, Candidate] = {}
+    if any(name.startswith(WORKGROUP_SIZE) for name in default.knobs):
+        drawn = spaces.sample(_DRAWN_ON_GPU, 0)
+        gains = model.gains(spaces.problem, default, drawn)
+        scored = map(Scored, drawn, gains.expected.tolist(), gains.lower.tolist())
+        for one in sorted(scored, key=lambda one: one.rank):
+            if len(starts) < _STARTS and one.candidate.space not in starts:
+                starts[one.candidate.space] = one.candidate
+                ranked.append(one)
+    for start in (default, *starts.values()):
+        ranked += _climb_from(start, spaces, model)
+    return sorted(ranked, key=lambda one: one.rank)
+
+
+_DRAWN_ON_GPU: Final = 24
+_STARTS: Final = 3
+
+
+def _climb_from(origin: Candidate, spaces: CandidateSpaces, model: GainModel) -> list[Scored]:
+    """Return candidates reached from one of a space.
+
+    A move changes all tiles of one loop, or another knob. Each round scores moves from the best candidates so far.
+    """
+    constraints = spaces.spaces[origin.space].constraints
     knobs = {knob.name: knob for knob in constraints.knobs}
-    start = {name: default.knobs[name] for name in knobs}
-    options = {name: value for name, value in default.knobs.items() if name not in knobs}
+    start = {name: origin.knobs[name] for name in knobs}
+    options = {name: value for name, value in origin.knobs.items() if name not in knobs}
     broken = constraints.broken_heuristics(start)
 
     def accepts(move: Mapping[str, int]) -> bool:
         return constraints.accepts({**start, **move}, _CHECKING, without=broken)
 
-    # 1. The valid moves from the compiler's choice.
+    # 1. The valid moves from it.
     moves = [move for move in _moves(spaces.problem, knobs, start) if accepts(move)]
     if any(name.startswith(WORKGROUP_SIZE) for name in knobs):
         # Threads follow the tiles that they share.
@@ -403,8 +426,8 @@ def climb(spaces: CandidateSpaces, model: GainModel) -> list[Scored]:
                 break
             if key not in scored and key not in fresh and changed != start and accepts(changed):
                 text = str(key)
-                fresh[key] = replace(default, knobs={**changed, **options}, configuration=text)
-        gains = model.gains(spaces.problem, default, [*fresh.values()])
+                fresh[key] = replace(origin, knobs={**changed, **options}, configuration=text)
+        gains = model.gains(spaces.problem, spaces.default, [*fresh.values()])
         values = map(Scored, fresh.values(), gains.expected.tolist(), gains.lower.tolist())
         scored |= zip(fresh, values, strict=True)
         ranked = sorted(scored.values(), key=lambda one: one.rank)
