@@ -57,7 +57,7 @@ LIMITS: Final = {
     "scaffolding": (918, 31),
     "runner": (724, 28),
     "kernels": (2135, 110),
-    "predicting": (1490, 50),
+    "predicting": (1513, 51),
     "emission": (1039, 38),
     "doctor": (244, 9),
     "cli": (5514, 199),
