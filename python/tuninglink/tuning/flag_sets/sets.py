@@ -421,7 +421,8 @@ class SetCompiler(ExitStack):
     ) -> CompiledSource | str:
         flags = (*self._options.flags, *flag_set.flags)
         # The first sets are the most promising ones, and are compiled first.
-        rank = min(1, len(earlier)) if flag_set.forms else len(earlier)
+        earlier_forms = [other for other, _ in earlier if other.forms]
+        rank = 1 + len(earlier_forms) if flag_set.forms else len(earlier)
         niceness = min(_MOST_NICENESS, _NICENESS + _NICER * rank) if earlier else 0
         is_default = flag_set.is_default and not spec
         pool = Pool(1, prepare_worker, (flags, True))
@@ -547,12 +548,11 @@ def _specs_of_forms(
     forms = promising_forms(problems, target)
     products = [own for problem, own in forms.items() if isinstance(problem, Contraction)]
     others = [own for problem, own in forms.items() if not isinstance(problem, Contraction)]
-    numbers = [(number, group) for number in range(_MOST_FORMS) for group in (others, products)]
+    numbers = [(at, group) for at in range(_MOST_FORMS) for group in (others, products) if group]
     choices: list[tuple[list[Form], tuple[str, ...]]] = []
     for number, group in numbers[: _MOST_FORMS + _MOST_FORMS_OF_PRODUCTS]:
         first = [own[0] for own in others] if group is products else []
-        if group:
-            choices.append((first + [own[min(number, len(own) - 1)] for own in group], ()))
+        choices.append((first + [own[min(number, len(own) - 1)] for own in group], ()))
     if target.backend == "llvm-cpu":
         fast = (_IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3")
         choices = [(first, flags) for first, _ in choices[:1] for flags in ((_TILING, *fast), fast)]
