@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ from places import ROOT
 
 import tuninglink
 from tuninglink.cli.page_output import render
-from tuninglink.compiler import ExplanationFormat, SpecChoice
+from tuninglink.compiler import ExplanationFormat, SpecChoice, compilation as compilations
 from tuninglink.compiler.application import Application
+from tuninglink.compiler.compilation import configured_executables
 from tuninglink.compiler.targets import compile_flags
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.compiler import Compilation
+    from tuninglink.compiler.session import Session
 
 MATMUL = ROOT / "examples" / "matmul_128x768x768.mlir"
 LIBRARY = "library:predicted"
@@ -272,6 +275,39 @@ def test_failures_are_reasons_and_not_cached(cache: Path) -> None:
         for answer in predictions.predictions(broken).values():
             assert answer.reason.startswith("it cannot be predicted: ")
     assert not cache.exists()
+
+
+def spoil(cache: Path) -> None:
+    """Let the prediction for a product be a configuration that the compiler accepts, and has no code for."""
+    (file,) = cache.iterdir()
+    answer = json.loads(file.read_bytes())
+    (text,) = answer["attributes"].values()
+    tiles = "vector_common_parallel = [128, 768, 0], vector_reduction = [0, 0, 16]"
+    spoiled = re.sub(r"vector_common_parallel = .*?, vector_reduction = \[.*?\]", tiles, text)
+    spoiled = re.sub(r"distribution = \[.*?\]", "distribution = [128, 768, 0]", spoiled)
+    assert spoiled != text
+    file.write_text(json.dumps({**answer, "attributes": {"compilation_info": spoiled}}))
+
+
+@pytest.mark.usefixtures("certain")
+def test_a_failing_prediction_is_left_out_and_not_made_again(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled()
+    spoil(cache)
+    calls: list[bytes] = []
+
+    def counted(session: Session, program: bytes) -> bytes:
+        calls.append(program)
+        return configured_executables(session, program)
+
+    monkeypatch.setattr(compilations, "configured_executables", counted)
+    compilation, said = compiled()
+    (warning,) = said
+    assert "is skipped in @matmul_dispatch_0" in warning
+    assert compilation.applied == ()
+    assert compilation.output == compiled(specs=())[0].output
+    assert len(calls) == 1
 
 
 @pytest.mark.usefixtures("certain")

@@ -342,7 +342,7 @@ class Compiler:
         self._options = options
         self._step = step
         self._observer = observer
-        self._specs = specs
+        self._makes_specs = any(spec.maker for spec in specs.given)
         has_specs = bool(specs.given) or specs.library is not None
         self._reaches_dispatches = (
             (has_specs or observer is not None)
@@ -359,10 +359,6 @@ class Compiler:
         self._errors: list[Diagnostic] = []
         for diagnostic in warnings:
             self._report(diagnostic)
-
-    @property
-    def _makes_specs(self) -> bool:
-        return any(spec.maker for spec in self._specs.given)
 
     @property
     def specs(self) -> Sequence[Spec]:
@@ -404,8 +400,7 @@ class Compiler:
                 findings = application.findings(options.flags, reason, why, is_explained=explained)
             for diagnostic in findings:
                 self._report(diagnostic)
-            applied = tuple(application.applied)
-            replaced = tuple(application.replaced)
+            applied, replaced = tuple(application.applied), tuple(application.replaced)
             return Compilation(output.content(), applied, tuple(self._diagnostics), replaced)
 
     def _compile_part(self, session: Session, source: NativeHandle, output: Output) -> None:
@@ -431,9 +426,11 @@ class Compiler:
             application.replaced[:] = replaced_before
             if self._observer:
                 self._observer.forget()
-            self._compile_program(session, source, output)
+            self._compile_program(session, source, output, is_again=True)
 
-    def _compile_program(self, session: Session, source: NativeHandle, output: Output) -> None:
+    def _compile_program(
+        self, session: Session, source: NativeHandle, output: Output, *, is_again: bool = False
+    ) -> None:
         """Run the phases up to the last one. Stop where specs are embedded, and again where they have taken effect."""
         options, application = self._options, self._application
         here, last = options.compile_from, options.compile_to
@@ -459,7 +456,7 @@ class Compiler:
                         executor.submit(application.prepare)
                         invocation.advance(here, here := Phase.EXECUTABLE_SOURCES)
                 materialize_encodings(invocation.module)
-                if self._makes_specs:
+                if self._makes_specs and not is_again:
                     self._step("making specs")
                     application.make_specs(
                         invocation.module, partial(configured_executables, session)
