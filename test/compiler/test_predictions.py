@@ -311,6 +311,19 @@ def test_a_failing_prediction_is_left_out_and_not_made_again(
 
 
 @pytest.mark.usefixtures("certain")
+def test_a_failing_prediction_is_left_out_of_a_written_spec(cache: Path) -> None:
+    compiled()
+    spoil(cache)
+    program = MATMUL.read_bytes() + TURNED.encode()
+    written = tuninglink.init_spec(program, target="znver4", predict=True)
+    (left,) = written.left_out
+    assert left.dispatches == ("@matmul_dispatch_0::@embedded_elf_x86_64",)
+    assert left.reason.startswith("it does not compile with its prediction: ")
+    (applied,) = compiled(program, specs=written.text.encode())[0].applied
+    assert "turned" in applied.dispatch
+
+
+@pytest.mark.usefixtures("certain")
 def test_variants_of_an_executable_fail_together() -> None:
     (applied,) = compiled()[0].applied
     written = tuninglink.init_spec(MATMUL, target="znver4").text.encode()

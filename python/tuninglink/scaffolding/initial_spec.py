@@ -38,12 +38,7 @@ from tuninglink.emission import (
     write_spec,
 )
 from tuninglink.errors import CompileError, Diagnostic, counted, escaped, printable
-from tuninglink.iree import (
-    GivenSizes,
-    Target,
-    containers,
-    find_dispatches,
-)
+from tuninglink.iree import GivenSizes, Target, containers, find_dispatches
 from tuninglink.mlir import (
     DiagnosticSink,
     FreshNames,
@@ -303,9 +298,8 @@ class _SpecWriter:
         text, named = _spec(entries)
         # Add comments to the text.
         knobs = partial(_about_knobs, self._registry)
-        return InitSpec(
-            commented(text, named, _heading(program, named), knobs), named, tuple(left_out)
-        )
+        text = commented(text, named, _heading(program, named), knobs)
+        return InitSpec(text, named, tuple(left_out))
 
     def _selected(
         self, program: str, dispatches: Sequence[str], top: int | None
@@ -345,8 +339,12 @@ class _SpecWriter:
         text = MAKERS[PREDICTED](self._sources, lambda _: configured, self._report)
         spec = load_spec(text.encode())
         table = spec.anatomy.table
-        applied = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, text).applied
-        effective = {item.entry.matcher for item in applied if item.entry and item.is_own}
+        effective, failure = self._effective(text)
+        failing: dict[str, str] = {}
+        for position, entry in enumerate(spec.entries if failure else ()):
+            alone = Revision(spec).finish([position]).text()
+            own, failing[entry.matcher] = self._effective(alone)
+            effective |= own
         of_dispatch = {name: point for point in points for name in point.dispatches}
         entries: dict[str, StartingPoint] = {}
         gains: dict[str, str] = {}
@@ -357,12 +355,12 @@ class _SpecWriter:
             if point is None:
                 continue
             if entry.matcher not in effective:
-                reason = "the entry of the prediction does not take effect"
+                reason = failing.get(entry.matcher) or "its prediction does not take effect"
                 left_out.append(LeftOut(point.dispatches, point.words, reason))
                 continue
             settings = settings_of(spec, entry, _SETTINGS) or {}
             entries[entry.matcher] = replace(point, configuration=configuration_from(settings))
-            gains[point.dispatches[0]] = expected_gain(provenance)
+            gains[point.dispatches[0]] = f"Expected: {expected_gain(provenance)}."
             kept.append(position)
         # 2. The selected dispatches without a prediction.
         reasons: Any = provenance_of(table).get(NOT_PREDICTED, {})
@@ -372,18 +370,29 @@ class _SpecWriter:
         if not kept:
             return InitSpec("", {}, tuple(left_out))
         # 3. The text, with the expected gain and the knobs of each entry.
-
-        def about(point: StartingPoint) -> Iterator[str]:
-            yield f"Expected: {gains[point.dispatches[0]]}."
-            yield from _about_knobs(self._registry, point)
-
         targets = ", ".join(sorted({point.target for point in entries.values()}))
         heading = [
             f"Configurations of '{escaped(program)}' for {targets} that a model expects to be faster than the compiler's,",
             "written by `tuninglink init --predict`. Nothing was measured: `tuninglink retune` measures the entries.",
         ]
-        text = commented(Revision(spec).finish(kept).text(), entries, heading, about)
+        text = commented(
+            *(Revision(spec).finish(kept).text(), entries, heading),
+            lambda point: (gains[point.dispatches[0]], *_about_knobs(self._registry, point)),
+        )
         return InitSpec(text, entries, tuple(left_out))
+
+    def _effective(self, text: str) -> tuple[set[str], str]:
+        """Return the matchers of the entries that configure an op; none with the reason if there is no code with them."""
+        try:
+            applied = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, text).applied
+            module = mlir.Module.parse(self._sources, thread_context()).operation
+            executables = list(dict.fromkeys(executable_name(item.dispatch) for item in applied))
+            part = to_bytecode(DispatchSources(module).program(executables).operation)
+            self._run(part, Phase.EXECUTABLE_TARGETS, text)
+        except CompileError as failure:
+            reason = failure.diagnostics[0].message
+            return set(), f"it does not compile with its prediction: {reason}"
+        return {item.entry.matcher for item in applied if item.entry and item.is_own}, ""
 
     def freeze(self, program: str, own_flags: Sequence[str]) -> InitSpec:
         """Write a spec that configures all dispatches as they are configured without it, as far as entries can."""
@@ -606,9 +615,7 @@ def _fits(subjects: Iterable[str], patterns: Sequence[str]) -> bool:
 
 
 def _spec(
-    chosen: _Chosen,
-    taken: Iterable[str] = (),
-    provenances: Sequence[Mapping[str, object]] = (),
+    chosen: _Chosen, taken: Iterable[str] = (), provenances: Sequence[Mapping[str, object]] = ()
 ) -> tuple[str, dict[str, StartingPoint]]:
     """Return a spec, and its entries by the symbol of the matcher, none of which is taken.
 
@@ -627,13 +634,10 @@ def _spec(
         for label, (point, form) in zip(labels, chosen, strict=True)
     ]
     if provenances:
+        targets = [Target.parse(point.target) if point.target else None for point, _ in chosen]
         entries = [
-            replace(
-                entry,
-                provenance=provenance,
-                target=Target.parse(point.target) if point.target else None,
-            )
-            for entry, provenance, (point, _) in zip(entries, provenances, chosen, strict=True)
+            replace(entry, provenance=provenance, target=target)
+            for entry, provenance, target in zip(entries, provenances, targets, strict=True)
         ]
     named = {f"match_{label}": point for label, (point, _) in zip(labels, chosen, strict=True)}
     return write_spec(_FROZEN if provenances else "start", entries), named

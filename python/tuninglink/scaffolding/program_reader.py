@@ -31,11 +31,7 @@ from tuninglink.iree import (
     find_root_ops,
 )
 from tuninglink.matching import OpInfo
-from tuninglink.mlir import (
-    names,
-    symbol_name,
-    thread_context,
-)
+from tuninglink.mlir import names, symbol_name, thread_context
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
 
