@@ -32,7 +32,7 @@ LIMITS: Final = {
     "spaces.spirv": (841, 35),
     "specs.verification": (1793, 49),
     "comparing": (584, 19),
-    "compiler": (3153, 126),
+    "compiler": (3150, 125),
     "payloads": (2078, 90),
     "spaces": (1939, 87),
     "checking": (1628, 56),
