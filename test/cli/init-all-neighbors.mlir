@@ -22,10 +22,12 @@
 // SPEC: transform.include @only_consumer_of_result_0 failures(propagate) (%arg0)
 // SPEC: linalg.generic
 // SPEC: arith.addf
-// SPEC: transform.match.operation_name %{{.*}} ["iree_tensor_ext.dispatch.tensor.store"]
+// SPEC: transform.match.operation_name %{{.*}} ["iree_tensor_ext.dispatch.tensor.store", "iree_codegen.store_to_buffer"]
 // SPEC: @relu_dispatch_0::@embedded_elf_arm_64
 // SPEC: transform.match.operation_name %{{.*}} ["linalg.generic"]
 // SPEC: transform.iree.match.cast_compatible_type %{{.*}} = tensor<37x53xf32>
+// SPEC: transform.include @has_maps_{{[0-9a-f]+}} failures(propagate)
+// SPEC: transform.structured.match attributes {indexing_maps = {{.*}}, iterator_types = [
 
 // The code stays the same, also with the stock compiler and on RISC-V.
 // RUN: iree-compile %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-triple=aarch64-unknown-unknown-eabi-elf --iree-llvmcpu-target-cpu=cortex-a76 -o %t/plain.vmfb

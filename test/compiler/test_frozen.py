@@ -134,6 +134,15 @@ def test_an_entry_with_neighbors_matches_no_other_surroundings(name: str) -> Non
     assert kept.output == compiled(others, "cortex-a76").output
 
 
+def test_the_maps_of_an_op_that_no_dag_matches_are_compared() -> None:
+    square = product("math.fma %a, %b, %zero").replace("37x", "53x")
+    frozen = freeze(square, "cortex-a76")
+    assert frozen.left_out == ()
+    assert len(compiled(square, "cortex-a76", frozen.text).applied) == 1
+    other = square.replace("(m, n) -> (n)", "(m, n) -> (m)")
+    assert compiled(other, "cortex-a76", frozen.text).applied == ()
+
+
 @pytest.mark.parametrize("target", ["cortex-a76", "llvm-cpu", "cuda", "hip"])
 def test_entries_keep_all_choices_of_a_transformer(target: str) -> None:
     source = (EXAMPLES / "transformer.mlir").read_text()

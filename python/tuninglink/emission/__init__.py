@@ -14,7 +14,7 @@ from tuninglink.emission.op_matchers import (
     ANY_OP,
     ANY_PARAMETER,
     ANY_VALUE,
-    BY_TYPES as BY_TYPES,
+    BY_SIGNATURE as BY_SIGNATURE,
     FORMS as FORMS,
     MATCHERS,
     Neighbor as Neighbor,
@@ -23,12 +23,12 @@ from tuninglink.emission.op_matchers import (
     add_sequence,
     by_neighborhood as by_neighborhood,
     dag_fails,
+    has_signature,
     integer,
     lowering_configs as lowering_configs,
     match_neighbors,
     matcher_key as matcher_key,
     neighborhood as neighborhood,
-    types_determine_maps,
 )
 from tuninglink.errors import SpecError
 from tuninglink.iree import (
@@ -83,16 +83,16 @@ class EntryForm(NamedTuple):
     is_wide: bool = False
 
 
-def forms_for(dispatch: Workload, *, by_types: bool = False) -> tuple[list[str], str]:
+def forms_for(dispatch: Workload, *, by_signature: bool = False) -> tuple[list[str], str]:
     """Return the forms of matchers for the root op, the most robust first, and the reason why the last one fails.
 
-    `BY_TYPES`, which does not compare what ops compute, is for entries that keep configurations only.
+    `BY_SIGNATURE`, which does not compare what ops compute, is for entries that keep configurations only.
     """
     forms = []
     reason = ""
     root = dispatch.root
-    is_last = by_types and dag_fails(root) and types_determine_maps(root)
-    for form in (*FORMS, BY_TYPES) if is_last else FORMS:
+    is_last = by_signature and dag_fails(root) and has_signature(root)
+    for form in (*FORMS, BY_SIGNATURE) if is_last else FORMS:
         try:
             matcher_key(dispatch, form)
         except NoMatcherError as failure:
@@ -117,21 +117,23 @@ class Failure(NamedTuple):
 
 @dataclass
 class _Trial(Generic[Problem]):
-    """A problem with the forms that were not tried, and why the last one fails; parts of a problem have its rank."""
+    """A problem with the forms that were not tried, and why the last one fails; parts of a problem have its rank.
+
+    For a part, `part` is the reason why no entry configures its neighborhood, empty if one may.
+    """
 
     problem: Problem
     forms: Iterator[EntryForm]
     reason: str
     rank: int
-    is_part: bool = False
+    part: str | None = None
 
 
 def accepted(
     problems: Sequence[Problem],
     forms: Callable[[Problem], tuple[list[str], str]],
     failures: Callable[[Sequence[tuple[Problem, EntryForm]]], Mapping[int, Failure]],
-    parts: Callable[[Problem], Iterable[Problem]],
-    neighbors: Callable[[Problem], Neighborhood],
+    parts: Callable[[Problem], Iterable[tuple[Problem, str]]],
 ) -> tuple[list[tuple[Problem, EntryForm]], list[tuple[Problem, str]]]:
     """Return the problems for which a form of entries works, each with the first such form, and the others with the reason.
 
@@ -139,8 +141,8 @@ def accepted(
         problems: the problems, in the order of their entries.
         forms: returns the forms of matchers for a problem, as `forms_for` does.
         failures: returns the failures of entries that are tried together, by position.
-        parts: returns the parts of a problem with one neighborhood each, or nothing if entries configure root ops only.
-        neighbors: returns the neighborhood of a part.
+        parts: returns the parts of a problem with one neighborhood each, and the reason why no entry configures that, or
+            nothing if entries configure root ops only.
     """
     others: list[tuple[Problem, str]] = []
     trials: list[tuple[_Trial[Problem], EntryForm]] = []
@@ -172,20 +174,18 @@ def accepted(
                 trials.append((trial, form))
                 continue
             failure = failed[at]
-            if not (trial.is_part and neighbors(trial.problem).problem):
+            if not trial.part:
                 trial.reason = failure.reason
-            split = [*parts(trial.problem)] if failure.is_code and not trial.is_part else []
+            split = [*parts(trial.problem)] if failure.is_code and trial.part is None else []
             if not split:
                 advance(trial)
-            for part in split:
+            for part, problem_ in split:
                 # Without its neighbors, an entry is right for a part that no earlier entry is for.
-                around, (matchers, _) = neighbors(part), forms(part)
-                tried = [EntryForm(matcher) for matcher in matchers]
-                reason = f"its code depends on configurations of other ops, and {around.problem}"
-                if not around.problem:
-                    tried = [*(EntryForm(matcher, is_wide=True) for matcher in matchers), *tried]
-                    reason = ""
-                advance(_Trial(part, iter(tried), reason, trial.rank, is_part=True))
+                matchers, _ = forms(part)
+                tried = [EntryForm(matcher, is_wide=True) for matcher in matchers if not problem_]
+                tried += [EntryForm(matcher) for matcher in matchers]
+                reason = f"its code depends on configurations of other ops, and {problem_}"
+                advance(_Trial(part, iter(tried), reason, trial.rank, problem_))
         trials.sort(key=lambda item: (item[0].rank, not item[1].is_wide))
 
 
@@ -196,7 +196,7 @@ class SpecEntry:
     Attributes:
         label: the name of the matcher, after `match_`.
         dispatch: the dispatch whose root op the entry matches, as matchers see it, without a configuration.
-        form: the form of the matcher, one of `FORMS` or `BY_TYPES`.
+        form: the form of the matcher, one of `FORMS` or `BY_SIGNATURE`.
         configuration: the attributes that configure the operation, by name, as MLIR prints them. Without any, the
             compiler chooses. `names.UNROLLED_LOOPS` rewrites it instead.
         target: the target that the entry is bound to; None for any target.
@@ -367,7 +367,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
             for configuration in configurations
         ]
         # Last, as the readers of matchers do not follow them.
-        others = match_neighbors(module, operation, entry.neighbors)
+        others = match_neighbors(operation, entry.neighbors)
         yield_([operation, *parameters, *others])
     # The attributes of the sequence.
     sequence: Any = block.owner
@@ -507,8 +507,7 @@ def with_comments(
         matcher = symbol_name(sequence) or ""
         if matcher in comments:
             about, knobs = comments[matcher]
-            also = provenance_of(table, matcher).get(ALSO)
-            also = also if isinstance(also, list) else []
+            also: Any = provenance_of(table, matcher).get(ALSO, ())
             about = [*about, *(f"also configures {op}" for op in also)]
             constant = collect(sequence, names.PARAM_CONSTANT)[0]
             for part, lines, indent in ((sequence, about, "  "), (constant, knobs, "    ")):

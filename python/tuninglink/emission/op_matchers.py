@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -126,37 +127,63 @@ def integer(value: int) -> mlir.Attribute:
     return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
 
 
+_STORES: Final = ("iree_tensor_ext.dispatch.tensor.store", "iree_codegen.store_to_buffer")
+"""The ops that write a result of a dispatch, before and after the compiler chooses configurations."""
+
+
 def _match_name(root: mlir.Operation, operation: Value) -> None:
-    op_names = mlir.ArrayAttr.get([mlir.StringAttr.get(root.name)])
+    accepted = _STORES if root.name in _STORES else (root.name,)
+    op_names = mlir.ArrayAttr.get([mlir.StringAttr.get(name) for name in accepted])
     create(names.MATCH_OPERATION_NAME, [operation], [], op_names=op_names)
 
 
-def match_types(root: mlir.Operation, operation: Value, _ranges: Container[int]) -> None:
-    """Match ops with the same name and types, which determine the maps; the regions may compute anything.
+def match_signature(root: mlir.Operation, operation: Value, _ranges: Container[int]) -> None:
+    """Match ops with the same name, maps, iterators and types; the regions may compute anything.
 
     Raises:
-        NoMatcherError: the types do not determine the maps.
+        NoMatcherError: the op has no maps.
     """
-    if not types_determine_maps(root):
-        raise NoMatcherError("its types do not determine its maps")
+    if not has_signature(root):
+        raise NoMatcherError("it has no indexing maps")
     _match_name(root, operation)
     for number, operand in enumerate(root.operands):
         position = mlir.DenseI64ArrayAttr.get([number])
         (value,) = create(names.GET_OPERAND, [operation], [ANY_VALUE], raw_position_list=position)
         create(names.MATCH_TYPE, [value], [], target_type=mlir.TypeAttr.get(operand.type))
-    everything = {
-        "raw_position_list": mlir.DenseI64ArrayAttr.get([]),
-        "is_all": mlir.UnitAttr.get(),
-    }
-    (values,) = create(names.GET_OPERAND, [operation], [ANY_VALUE], **everything)
-    _match_count(values, len(root.operands))
+    # There is a map for each operand, so they also tell the number of operands.
+    attributes = mlir.DictAttr.get({name: root.attributes[name] for name in _SIGNATURE})
+    digest = hashlib.sha256(str(attributes).encode()).hexdigest()[:12]
+    step = names.STRUCTURED_MATCH, {"op_attrs": attributes}
+    _include_one(f"has_maps_{digest}", operation, step)
 
 
-def types_determine_maps(root: mlir.Operation) -> bool:
-    """Return whether an op has loops of different sizes, each of which is a dimension of a type where it is used."""
-    op = StructuredOp(root)
-    are_known = None not in op.sizes and len(set(op.sizes)) == len(op.sizes) > 0
-    return are_known and all(map_.is_projected_permutation for map_ in op.maps)
+def has_signature(root: mlir.Operation) -> bool:
+    """Return whether an op has indexing maps and iterators as attributes."""
+    return all(name in root.attributes for name in _SIGNATURE)
+
+
+_SIGNATURE: Final = ("indexing_maps", "iterator_types")
+
+
+def _include_one(
+    name: str, operation: Value, *steps: tuple[str, Mapping[str, mlir.Attribute]]
+) -> Value:
+    """Include a sequence, which is added if necessary, with ops that lead to exactly one op, and return that.
+
+    The compiler runs these ops only in sequences that matchers include. The name determines the steps: the compiler's
+    linker does not rename such an include where it renames the included sequence.
+    """
+    sequence: Any = mlir.InsertionPoint.current.block.owner
+    module = sequence.operation.parent.operation
+    if name not in symbols(module):
+        block = add_sequence(module, name, [ANY_OP], [ANY_OP])
+        handle = block.arguments[0]
+        with mlir.InsertionPoint(block):
+            for step, attributes in steps:
+                (handle,) = create(step, [handle], [ANY_OP], **attributes)
+            _match_count(handle, 1)
+            yield_([handle])
+    return include([name], [operation], [mlir.Type.parse(ANY_OP)], FAILURES_PROPAGATE)[0]
 
 
 def _match_count(handle: Value, number: int) -> None:
@@ -211,12 +238,14 @@ FORMS: Final[Mapping[str, Matcher]] = {
 }
 """The forms of matchers, the most robust first."""
 
-BY_TYPES: Final = "types"
-"""The form of matchers for ops whose regions use outer values; it does not compare what they compute."""
+BY_SIGNATURE: Final = "signature"
+"""The form of matchers by name, maps and types, for ops whose regions use outer values."""
 
 MATCHERS: Final[Mapping[str, Matcher]] = {
     **FORMS,
-    BY_TYPES: lambda dispatch, operation, ranges: match_types(dispatch.root, operation, ranges),
+    BY_SIGNATURE: lambda dispatch, operation, ranges: match_signature(
+        dispatch.root, operation, ranges
+    ),
 }
 
 
@@ -307,9 +336,7 @@ class Neighbor:
         return f"{self.op.name}, {' of '.join(steps)}"
 
 
-def match_neighbors(
-    module: mlir.Operation, root: Value, neighbors: Sequence[Neighbor]
-) -> list[Value]:
+def match_neighbors(root: Value, neighbors: Sequence[Neighbor]) -> list[Value]:
     """Match the neighbors of a root op, and return a handle to each that has a configuration, and the configuration.
 
     No step fails other than silently: the steps from an op are those of the op in the program, with these results.
@@ -323,40 +350,20 @@ def match_neighbors(
             step = {"operand_number": integer(number)}
             (handle,) = create(names.GET_PRODUCER, [handle], [ANY_OP], **step)
         else:
-            target = [_consumer_of_result(module, number)]
-            (handle,) = include(
-                target, [handle], [mlir.Type.parse(ANY_OP)], failures=FAILURES_PROPAGATE
-            )
+            # A consumer that uses the result several times is listed as often.
+            consumers = names.GET_CONSUMERS, {"result_number": integer(number)}
+            once = names.MERGE_HANDLES, {"deduplicate": mlir.UnitAttr.get()}
+            handle = _include_one(f"only_consumer_of_result_{number}", handle, consumers, once)
         if neighbor.is_end:
             _match_name(neighbor.op, handle)
         else:
-            (match_types if dag_fails(neighbor.op) else match_dag)(neighbor.op, handle, ())
+            (match_signature if dag_fails(neighbor.op) else match_dag)(neighbor.op, handle, ())
         handles[neighbor.path] = handle
         if neighbor.lowering_config:
-            value = mlir.Attribute.parse(neighbor.lowering_config, module.context)
+            value = mlir.Attribute.parse(neighbor.lowering_config, neighbor.op.context)
             configured.append(handle)
             configured += create(names.PARAM_CONSTANT, [], [ANY_PARAMETER], value=value)
     return configured
-
-
-def _consumer_of_result(module: mlir.Operation, number: int) -> str:
-    """Return the name of a sequence that yields the only consumer of a result of an op, which is added if necessary.
-
-    The compiler runs `get_consumers_of_result` only in sequences that matchers include. The name determines the body: the
-    compiler's linker does not rename such an include where it renames the included sequence.
-    """
-    name = f"only_consumer_of_result_{number}"
-    if name not in symbols(module):
-        block = add_sequence(module, name, [ANY_OP], [ANY_OP])
-        with mlir.InsertionPoint(block):
-            step = {"result_number": integer(number)}
-            (consumers,) = create(names.GET_CONSUMERS, [block.arguments[0]], [ANY_OP], **step)
-            # A consumer that uses the result several times is listed as often.
-            once = {"deduplicate": mlir.UnitAttr.get()}
-            (consumer,) = create(names.MERGE_HANDLES, [consumers], [ANY_OP], **once)
-            _match_count(consumer, 1)
-            yield_([consumer])
-    return name
 
 
 @dataclass(frozen=True)
@@ -380,7 +387,7 @@ class Neighborhood:
             module = mlir.Module.create().operation
             block = add_sequence(module, "match", [ANY_OP])
             with mlir.InsertionPoint(block):
-                match_neighbors(module, block.arguments[0], self.neighbors)
+                match_neighbors(block.arguments[0], self.neighbors)
                 yield_([])
             return to_text(module)
 
@@ -414,7 +421,9 @@ def neighborhood(
         operands = [("operand", number) for number in range(len(op.operands))]
         for step in (*operands, *(("result", number) for number in range(len(op.results)))):
             following = _follow(op, step)
-            if following is not None and following not in paths and _is_structured(following):
+            if following is None or following in paths:
+                continue
+            if following.name.startswith(("linalg.", "iree_linalg_ext.")):
                 paths[following] = (*paths[op], step)
                 waiting.append(following)
     # 2. The paths that are needed, with the ops on them.
@@ -431,15 +440,11 @@ def neighborhood(
     for path in sorted(needed, key=len):
         op, following = by_path[path], _follow(seen[path[:-1]], path[-1])
         if following is None or following.name != op.name or _types(following) != _types(op):
-            return Neighborhood(
-                problem="the backend rewrites them before or after it applies specs"
-            )
+            return Neighborhood(problem="the backend rewrites them after it applies specs")
         seen[path] = following
         neighbor = Neighbor(path, following, configs.get(op, ""))
-        if dag_fails(following) and not types_determine_maps(following):
-            return Neighborhood(
-                problem=f"no matcher fits {neighbor}: its regions use outer values, and its types do not determine its maps"
-            )
+        if dag_fails(following) and not has_signature(following):
+            return Neighborhood(problem=f"no matcher fits {neighbor}: its regions use outer values")
         neighbors.append(neighbor)
     # 4. The consumers of these ops, which have other consumers in other dispatches.
     inside = list(seen.values())
@@ -464,10 +469,6 @@ def _follow(op: mlir.Operation, step: tuple[str, int]) -> mlir.Operation | None:
         following = consumers.pop() if len(consumers) == 1 else None
     is_beside = following is not None and following.operation.block == op.block
     return following.operation if is_beside else None
-
-
-def _is_structured(op: mlir.Operation) -> bool:
-    return op.name.startswith(("linalg.", "iree_linalg_ext."))
 
 
 def _types(op: mlir.Operation) -> list[str]:

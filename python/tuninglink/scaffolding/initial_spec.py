@@ -503,10 +503,9 @@ class _SpecWriter:
         """
         chosen, others = accepted(
             points,
-            lambda point: forms_for(point.workload, by_types=is_wide),
+            lambda point: forms_for(point.workload, by_signature=is_wide),
             lambda chosen: self._failures(chosen, written),
             self._reader.parts if is_wide else lambda _: (),
-            lambda point: point.neighborhoods[point.dispatches[0]],
         )
         return chosen, [
             *left_out,

@@ -175,11 +175,12 @@ class ProgramReader:
         """Return the number of calls of dispatches in the program."""
         return sum(self._calls[name] for name in dispatches)
 
-    def parts(self, point: StartingPoint) -> Iterator[StartingPoint]:
-        """Yield a problem for each neighborhood of the root op of a problem, that with most neighbors first."""
+    def parts(self, point: StartingPoint) -> Iterator[tuple[StartingPoint, str]]:
+        """Yield a problem for each neighborhood of a root op, that with most neighbors first, and why no entry is for it."""
         for names_ in by_neighborhood(point.neighborhoods, point.dispatches):
             label, calls = self._labels[names_[0]], self.calls_of(names_)
-            yield replace(point, dispatches=names_, label=label, calls=calls)
+            part = replace(point, dispatches=names_, label=label, calls=calls)
+            yield part, point.neighborhoods[names_[0]].problem
 
     def record(self, dispatches: Sequence[str], words: str = "") -> dict[str, Any]:
         """Return the provenance of an entry for dispatches: their computation and the work of their calls, if known."""
