@@ -251,14 +251,7 @@ def open_context(
     listener: Listener,
     machines: Future[tuple[DeviceSet, CandidateCompiler]] | None = None,
 ) -> Iterator[TuningContext]:
-    """Open everything that tuning requires, for the duration of a block.
-
-    Args:
-        options: the options of the run.
-        uris: the URIs of the devices.
-        timeline: records the time of the stages.
-        listener: receives progress events.
-        machines: the devices and the compiler, if they are being opened already.
+    """Open everything that tuning requires, for the duration of a block; the machines may be being opened already.
 
     Raises:
         TuninglinkError: a device, the database or a directory cannot be opened.

@@ -58,9 +58,7 @@ class ProgramGuard:
     """Compares the whole program at the end of a run.
 
     Args:
-        program: the program.
         context: provides the compiler and the devices.
-        ledger: the time of the run.
         compiled: the program without a spec, if it is already compiled.
     """
 
@@ -106,11 +104,7 @@ class ProgramGuard:
         self._opened.close()
 
     def reserve(self, defaults: DefaultQueue) -> None:
-        """Reserve time for the comparison.
-
-        Args:
-            defaults: the defaults, some of them measured.
-        """
+        """Reserve time for the comparison, by the defaults, some of which are measured."""
         if not self._context.settings.runs_model:
             return
         self._defaults = defaults
@@ -184,13 +178,7 @@ class ProgramGuard:
         write: Callable[[Sequence[TaskResult]], str],
         failure: TuninglinkError | None,
     ) -> ModelVerdict:
-        """Run the whole program with and without the entries, unless an obstacle prevents it.
-
-        Args:
-            results: the results of the tasks.
-            write: writes the spec with the given results.
-            failure: the error that ended tuning early; None without one.
-        """
+        """Run the whole program with and without the entries, unless an obstacle, such as an early failure, prevents it."""
         listener = self._context.listener
         won = [result for result in results if result.verdict is TaskOutcome.WON]
         reason, calls = self._obstacle(failure), self._program.calls

@@ -118,12 +118,7 @@ _ERROR: Final = "ERROR OCCURRED"
 
 
 def record_profile(calls: ProgramCalls, image: bytes, uri: str) -> Profile:
-    """Run a program with the runtime's own tool, and return the times of its dispatches inside it.
-
-    Args:
-        calls: the functions to call, with their inputs.
-        image: the module, a VM FlatBuffer.
-        uri: the device.
+    """Call the functions of a module, a VM FlatBuffer, with the runtime's own tool; return the times of dispatches inside it.
 
     Raises:
         TuninglinkError: no function can be called, or the program does not run.
@@ -266,14 +261,9 @@ class ProgramMeasurement:
         step: Callable[[str], None],
         others: Iterable[MeasuredTimes] = (),
     ) -> Explanation:
-        """Return an explanation with measured times.
+        """Return an explanation with measured times, and for other dispatches those of others.
 
-        Args:
-            explanation: the explanation.
-            image: the whole program, compiled with the specs, for a device with profiles.
-            choice: the specs.
-            step: is called with each step.
-            others: times from other sources, for dispatches that have none here.
+        The image is the whole program, compiled with the specs, for a device with profiles. `step` is called with each step.
         """
         if not explanation.dispatches:
             return explanation

@@ -29,14 +29,7 @@ from tuninglink.programs import (
     reason_of,
 )
 from tuninglink.spaces import ProviderRegistry
-from tuninglink.specs import (
-    Applicability,
-    Entry,
-    Revision,
-    Spec,
-    provenance_of,
-    unrolled_loops,
-)
+from tuninglink.specs import Applicability, Entry, Revision, Spec, provenance_of, unrolled_loops
 from tuninglink.tuning.candidates import (
     BenchmarkTemplate,
     Candidate,
@@ -90,7 +83,6 @@ class EntryTask(TunableTask):
     """A task configured by an entry.
 
     Attributes:
-        source: the source of the problem.
         own: the configuration of the entry.
         single: a spec with the entry alone.
         is_exact: whether the entry applies to problems of these sizes only.
@@ -159,7 +151,6 @@ class EntryResult:
     """The result for an entry.
 
     Attributes:
-        position: its position in the spec.
         reason: the reason for the verdict; empty if the comparisons show it.
         before: its previous provenance.
         after: its provenance with the new measurements.
@@ -300,11 +291,7 @@ class Retuner:
     All entries are measured first; the rest of the budget goes into the search for better configurations.
 
     Attributes:
-        specs: the specs.
         flags: compiler flags; process-wide flags must already be set.
-        context: compares and searches.
-        budget: the time limit.
-        target: the target.
         model: a program on whose dispatches entries are also measured; None for none.
         improves: whether to search for better configurations.
         tell: receives the result of each entry as soon as it is decided.

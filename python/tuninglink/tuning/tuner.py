@@ -79,10 +79,8 @@ class Tuner:
     """Tunes a program.
 
     Attributes:
-        program: the program.
         flags: compiler flags; process-wide flags must already be set.
         context: compiles, measures and decides.
-        ledger: the time of the run.
         specs: specs whose configurations are candidates.
         set_flags: the flags chosen by the comparison of sets, for the provenance of entries.
         keep: receives the spec with all winners so far whenever there is a new one.
@@ -223,12 +221,9 @@ class Tuner:
             self.context.listener.noticed(Diagnostic(Severity.WARNING, message))
 
     def _spec(self, results: Sequence[TaskResult], provenance: Mapping[str, object] | None) -> str:
-        """Return the spec with the winners, as text.
+        """Return the spec with the winners, as text, with further provenance of the entries.
 
-        Args:
-            results: the results of the tasks.
-            provenance: further provenance of the entries. With None they have none at all, so that the spec does not change
-                while a winner stays.
+        With None they have none at all, so that the spec does not change while a winner stays.
         """
         device, entries = self.context.devices.first.description, []
         if provenance is not None and self.set_flags:

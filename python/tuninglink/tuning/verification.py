@@ -80,8 +80,6 @@ class VerifiedDispatch:
     """A verified dispatch.
 
     Attributes:
-        task: the dispatch.
-        judgement: the verdict on its result.
         failure: the reason for a missing result; None if it has one.
     """
 

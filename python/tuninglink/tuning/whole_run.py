@@ -148,12 +148,7 @@ def tune(
 def tune_program(
     options: TuneOptions, listener: Listener, keep: Callable[[Tuned], object] = lambda _: None
 ) -> Tuned:
-    """Tune a program.
-
-    Args:
-        options: the options, from `with_replaced_ops`.
-        listener: receives progress events.
-        keep: receives the best result so far before the final comparison of flags and specs.
+    """Tune a program with options from `with_replaced_ops`; `keep` gets the best result before the final comparison.
 
     Raises:
         TuninglinkError: the program cannot be tuned.

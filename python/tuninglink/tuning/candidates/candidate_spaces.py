@@ -59,7 +59,6 @@ class Candidate:
         configuration: the `#iree_codegen.compilation_info`, in MLIR syntax; the copies by loop if the op is
             rewritten and then configured by the compiler; a unique text if only the knobs were recorded.
         decomposition: the `decomposition_config` of an attention; empty for other ops.
-        origin: its origin.
         space: the number of its space; -1 if no space contains it.
     """
 
@@ -252,7 +251,6 @@ class CandidateSpaces:
     Args:
         dispatch: the dispatch, without a configuration.
         given: configurations from specs.
-        limits: the limits of the device.
         selection: the part of the spaces that candidates come from. Its options of code generation are set in all
             candidates.
 

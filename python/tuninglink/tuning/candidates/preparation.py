@@ -146,10 +146,7 @@ def prepare(
             registry = ProviderRegistry(lambda _: None, (), tuple)  # no spaces
     spaces = CandidateSpaces(workload, default, given, registry, limits, selection=selection)
     if rewriting is not None:
-        spaces.given = (
-            rewriting_candidate(spaces.default, rewriting.entry.copies),
-            *spaces.given,
-        )
+        spaces.given = (rewriting_candidate(spaces.default, rewriting.entry.copies), *spaces.given)
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
     replacing = {names.UKERNEL: "unit"} if configured.has_microkernel else {}

@@ -87,11 +87,7 @@ class Account(Enum):
     """Runs of the whole program with and without the spec."""
 
 
-_MOST: Final = {
-    Account.REFERENCE: 0.10,
-    Account.RANGES: 0.40,
-    Account.GUARD: 0.40,
-}
+_MOST: Final = {Account.REFERENCE: 0.10, Account.RANGES: 0.40, Account.GUARD: 0.40}
 """The largest fraction of a run that an account may reserve."""
 
 
@@ -105,7 +101,6 @@ class Ledger:
         trials: the limit on the candidates of a task; None for no limit.
 
     Attributes:
-        seconds: the duration of the run.
         whole: the budget of the whole run. Stopping it stops all others.
     """
 
@@ -180,13 +175,7 @@ driver compiled two programs of 141 dispatches in 5.9 s."""
 def task_race_seconds(
     default: Contestant, finalists: Sequence[Contestant], rules: RaceRules | None = None
 ) -> float:
-    """Return the price of a race, including loading and checks, without its pauses.
-
-    Args:
-        default: the compiler's choice.
-        finalists: the finalists, the best first.
-        rules: the rules of the race.
-    """
+    """Return the price of a race of finalists, best first, including loading and checks, without its pauses."""
     # Each finalist is loaded, its outputs are compared, and so are its times if there are several sizes.
     checks, sizes = _CHECK_SECONDS * len(finalists), len(default.benchmark.measured)
     for finalist in finalists if sizes > 1 else ():
@@ -196,12 +185,7 @@ def task_race_seconds(
 
 
 def least_race_seconds(measured: MeasuredTask, rules: RaceRules | None = None) -> float:
-    """Return the price of a race with one finalist of the assumed speedup.
-
-    Args:
-        measured: the compiler's choice.
-        rules: the rules of the race.
-    """
+    """Return the price of a race with one finalist of the assumed speedup."""
     default = Contestant(measured.benchmark, measured.default_us, stretch=measured.stretch)
     finalist = replace(default, microseconds=measured.default_us / _EXPECTED_SPEEDUP)
     return task_race_seconds(default, [finalist], rules)
@@ -212,25 +196,14 @@ START_SECONDS: Final = 3.0
 
 
 def least_seconds(ledger: Ledger, heaviest: MeasuredTask, rules: RaceRules) -> float:
-    """Return the least duration of a run: the spent time, one race of the heaviest task, and the whole program.
-
-    Args:
-        ledger: the time of the run, with the reservation for the whole program.
-        heaviest: the task with the largest share.
-        rules: the rules of its race.
-    """
+    """Return the least duration of a run: the spent time, one race of the heaviest task, and what the guard has reserved."""
     elapsed = time.monotonic() - ledger.whole.began
     race_seconds = START_SECONDS + least_race_seconds(heaviest, rules)
     return elapsed + race_seconds + ledger.reserved(Account.GUARD)
 
 
 def program_compile_seconds(compile_seconds: Sequence[float], jobs: int) -> float:
-    """Return the estimated time of compiling the whole program twice in parallel.
-
-    Args:
-        compile_seconds: the compilation times of the dispatches.
-        jobs: the number of parallel compilations.
-    """
+    """Return the estimated time of compiling the whole program twice, in parallel jobs, by the times of its dispatches."""
     total = sum(compile_seconds)
     longest = max(compile_seconds, default=0.0)
     return max(_LEAST_COMPILE_SECONDS, longest, 2 * total / max(1, jobs)) + _SERIAL * total

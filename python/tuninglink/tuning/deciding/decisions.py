@@ -58,10 +58,8 @@ class ConfidenceInterval:
     """An estimate of a speedup: the time of the default over the time of the candidate, above 1 if it is faster.
 
     Attributes:
-        low: the lower bound.
         median: the estimate: of dispatches the median of the ratios of the rounds, of whole programs the ratio of their
             times without other work on the machine.
-        high: the upper bound.
     """
 
     low: float = field(metadata=HIDDEN)
@@ -88,7 +86,6 @@ class Decision:
     """The decision on a candidate from blocks of rounds.
 
     Attributes:
-        outcome: the verdict.
         speedup: the speedup over all rounds.
         default_us: the time of the default without other work on the machine, in microseconds.
         tuned_us: that of the candidate: the default's over the speedup.
@@ -120,11 +117,9 @@ class FunctionComparison:
     """A function of the program, without and with the spec.
 
     Attributes:
-        name: its name.
         weight: the number of its calls.
         default_ms: the time of a call without the spec and without other work on the machine, in milliseconds.
         tuned_ms: the time with the spec.
-        speedup: the speedup with the spec.
     """
 
     name: str
@@ -142,9 +137,6 @@ class ModelComparison:
         default_ms: the time without the spec and without other work on the machine, in milliseconds: of all functions,
             weighted by their calls.
         tuned_ms: the time with the spec.
-        speedup: the speedup with the spec.
-        functions: the times by function.
-        notes: remarks on the comparison.
         noise: the speedup of the default against itself; None if it was not measured.
         failure: the failure or wrong result with the spec; empty if the program runs and is right.
         outputs: the errors of its outputs; None if it does not run.

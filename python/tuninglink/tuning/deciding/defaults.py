@@ -94,11 +94,7 @@ def measure_default(
 ) -> MeasuredTask | Failure:
     """Measure the compiler's choice for one task, with all of the program's time as its share.
 
-    Args:
-        task: the task.
-        compiled: its default.
-        devices: the devices.
-        seconds: the time for samples; a few are taken in any case.
+    Samples are taken for some seconds, and a few in any case.
 
     Raises:
         DeviceError: the device is lost.
@@ -148,8 +144,6 @@ class DefaultJudgements:
     """Judges the compiler's choice of each task once.
 
     Args:
-        device: runs them.
-        references: the references of tasks.
         in_background: whether `begin` starts work; off where the CPU itself is measured.
     """
 

@@ -115,11 +115,7 @@ def are_identical(actual: Arrays, expected: Arrays) -> bool:
 
 
 def tolerance_of(types: Iterable[np.dtype]) -> float:
-    """Return the largest relative error of a correct program's outputs.
-
-    Args:
-        types: the types of its computation; the narrowest floating-point type counts.
-    """
+    """Return the largest relative error of a correct program's outputs, by the narrowest floating-point type of some."""
     largest = _WIDE_TOLERANCE
     for dtype in types:
         if dtype.kind in "fV" and dtype.itemsize < _WIDE_BYTES:  # V for the types of ml_dtypes
@@ -283,7 +279,6 @@ class ProgramVariants:
 
     Attributes:
         calls: the calls that make up the time of the program.
-        device: runs it.
         judge: compares outputs with expected outputs.
         seed: the seed of orders and resamples.
         integers: the range of random integers among the inputs.
@@ -310,11 +305,7 @@ class ProgramVariants:
         return [f"function '{function.label}': {function.obstacle}" for function in skipped]
 
     def outputs(self, image: bytes, most_seconds: float) -> CollectedOutputs:
-        """Return the outputs of each function.
-
-        Args:
-            image: the code of the variant.
-            most_seconds: the time limit of a call.
+        """Return the outputs of each function of a variant, a call of which may take some seconds.
 
         Raises:
             CallError: a function fails.
@@ -334,12 +325,9 @@ class ProgramVariants:
     def compare_outputs(
         self, default: FunctionOutputs, tuned: FunctionOutputs | None, *, is_brief: bool = False
     ) -> OutputComparison:
-        """Return the errors of outputs.
+        """Return the errors of outputs of the default, and of another variant if there is one.
 
-        Args:
-            default: the outputs of the default.
-            tuned: those of another variant, if there is one.
-            is_brief: whether outputs that are those of the default are compared only with what the user expects.
+        If it is brief, outputs that are those of the default are compared only with what the user expects.
         """
         expectation = self._expectation
         if is_brief and not any(function.expected for function in self.functions):
@@ -368,14 +356,8 @@ class ProgramVariants:
     ) -> Iterator[None]:
         """Add batches of interleaved rounds to standings until no rival is left, or the time is over.
 
-        The caller drops rivals, or stops, after each batch.
-
-        Args:
-            standings: gets the times.
-            default: the code of the default.
-            running: the code of the rivals.
-            first: the number of rounds of the first batch.
-            end: the end, in seconds of `time.monotonic()`. The fewest rounds are run in any case.
+        The caller drops rivals, or stops, after each batch; `first` is the number of rounds of the first one. The fewest
+        rounds are run in any case, also after the end, in seconds of `time.monotonic()`.
 
         Raises:
             ModelRunError: the rounds fail.
@@ -430,8 +412,6 @@ class ModelRuns:
     """Runs a program with and without specs.
 
     Attributes:
-        compiler: compiles it.
-        device: runs it.
         seed: the seed of inputs and orders.
         seconds: the time limit for a comparison whose interval remains wide, unless the program is slow.
         deadline: the end of all comparisons, in seconds of `time.monotonic()`.
@@ -697,10 +677,7 @@ def judge_entries(
     fails with them. The other entries are compared with the program that has only the repairs. Entries
     with which the outputs of the program are rejected are dropped.
 
-    Args:
-        won: the results with entries.
-        runs: runs the program.
-        write: writes the spec with some of the entries.
+    `write` writes the spec with some of the entries.
     """
     comparisons: dict[tuple[str, str], ModelComparison] = {}
     failures: dict[int, str] = {}
@@ -782,13 +759,7 @@ def harmless(
     compare: Callable[[Sequence[Entry]], ModelComparison],
     is_harmed: Callable[[ModelComparison], bool] = lambda comparison: comparison.is_slower,
 ) -> list[Entry]:
-    """Return the entries that do not harm the program, by bisection.
-
-    Args:
-        entries: all entries.
-        compare: compares the program with the given entries and without any.
-        is_harmed: returns whether the program is harmed; by default, whether it is slower.
-    """
+    """Return the entries that do not harm the program, by bisection, where `compare` compares it with some and without any."""
     if not entries or not is_harmed(compare(entries)):
         return list(entries)
     if len(entries) == 1:

@@ -57,7 +57,6 @@ class Standings:
     Args:
         weights: the weights of the functions that are called in a round; a dispatch is one.
         copies: the number of copies of the default in a round. The default counts with the times of all.
-        seed: the seed of resamples.
     """
 
     def __init__(self, weights: Sequence[int] = (1,), *, copies: int = 1, seed: int = 0) -> None:
@@ -116,10 +115,6 @@ class Standings:
 
         A rival leaves if the upper bound of its speedup in the median round is below the lower bound of the leader's or
         below the least speedup, or if `keep` others are faster.
-
-        Args:
-            keep: the number of rivals that may stay.
-            least: the least speedup.
         """
         speedups = {}
         for rival, rounds in self._rounds.items():
@@ -130,11 +125,7 @@ class Standings:
         return [rival for rival in order if speedups[rival].high >= bar][:keep]
 
     def is_quiet(self, default_ms: float | None) -> bool:
-        """Return whether the machine was as quiet as before.
-
-        Args:
-            default_ms: the time of the default before; None if it was not measured.
-        """
+        """Return whether the machine was as quiet as when the default took some time; None if that is not known."""
         return default_ms is None or self.default_ms() <= _QUIET * default_ms
 
     def remaining(self, rivals: Sequence[int], eligible: Collection[int]) -> list[int]:
@@ -249,11 +240,9 @@ class Race:
     other work.
 
     Args:
-        device: runs the finalists.
         default: the compiler's choice.
         candidates: the candidates: those that always race, then the others, best first. They are drawn as needed.
         check: returns the failure of a candidate's outputs; None if they are right.
-        rules: the rules.
         timeline: records the time of the stages.
 
     Attributes:
@@ -489,7 +478,6 @@ class Contestant:
     """A participant of a race.
 
     Attributes:
-        benchmark: the benchmark.
         microseconds: its time in earlier measurements, which determines time limits and the numbers of rounds.
         always_races: whether it takes part at any speed.
         stretch: the time of a sample over that of the iterations in it, more than 1 for dynamic dispatches.
@@ -574,13 +562,7 @@ def groups(default: Contestant, contestants: Sequence[Contestant]) -> Iterator[l
 def race_seconds(
     default: Contestant, contestants: Sequence[Contestant], rules: RaceRules | None = None
 ) -> float:
-    """Return the price of a race: the time for all heats and one pass of blocks, without pauses.
-
-    Args:
-        default: the compiler's choice.
-        contestants: the finalists.
-        rules: the rules.
-    """
+    """Return the price of a race: the time for all heats and one pass of blocks, without pauses."""
     rules = rules or RaceRules()
     price = 0.0
 
@@ -613,13 +595,7 @@ _FAR: Final = 2.0
 def best_trials(
     trials: Sequence[TrialResult], default_us: float, *, at_any_speed: bool = False
 ) -> list[TrialResult]:
-    """Return the candidates that may win: those that always race, then the others, best first.
-
-    Args:
-        trials: all trials.
-        default_us: the time of the compiler's choice.
-        at_any_speed: whether slower candidates may win.
-    """
+    """Return the candidates that may win, also slower ones `at_any_speed`: those that always race, then others, best first."""
     near, far = (math.inf, math.inf) if at_any_speed else (_NEAR, _FAR)
     timed = sorted(
         (trial.microseconds, position, trial)

@@ -49,7 +49,6 @@ class TrialResult:
     """The result of one candidate.
 
     Attributes:
-        candidate: the candidate.
         microseconds: its time for an iteration, relative to the default on the device that measured it and scaled
             to the default's time; None if it failed.
         failure: the reason for its failure; None without one.
@@ -116,11 +115,8 @@ class TaskResult:
     """The result of a task.
 
     Attributes:
-        prepared: the task.
         share: its share of the time of all dispatches.
         default_us: the time of the compiler's choice, in microseconds.
-        trials: all trials, in order.
-        verdict: the outcome.
         winner: the fastest candidate; None if none is faster than the default.
         decision: the decision of the race; None without a finished race.
         ending: the reason for trying no more candidates; None if none were to be tried.
@@ -253,7 +249,6 @@ class TuningResult:
         model_note: the reason for not running it.
         outputs: the errors of the whole program's outputs; None if it was not run.
         began: the start of tuning, in seconds of `time.monotonic()`.
-        stages: the time of its stages.
         failure: the error that ended it early, such as a lost device; None without one.
         wrong_defaults: the numbers of dispatches with wrong defaults.
         image: the whole program compiled with the spec; None if it was not run.
@@ -309,10 +304,8 @@ class SizeComparison:
 
     Attributes:
         sizes: the sizes, in the syntax of the command line.
-        weight: the weight of the sizes.
         default_us: the median time of the default, in microseconds.
         tuned_us: the median time of the candidate, in microseconds.
-        speedup: the speedup of the candidate.
         range: the range of sizes with a separate configuration, such as `d0 = 2..22`; None where that for all sizes holds.
     """
 
@@ -337,7 +330,6 @@ class SizeChecks:
     """Compares candidates with the default at each of the sizes of a dynamic dispatch.
 
     Attributes:
-        device: runs them.
         default: the compiler's choice.
         seed: the seed of orders and resamples.
         check: returns the failure of a candidate's outputs, or None; it is called first.
@@ -401,13 +393,7 @@ class SizeChecks:
         count: int = SIZE_ROUNDS,
         seconds: float = SIZE_SECONDS,
     ) -> SizeComparison | Failure:
-        """Compare a candidate with the default at one of the sizes.
-
-        Args:
-            benchmark: the candidate.
-            function: the function for the sizes.
-            count: the number of rounds.
-            seconds: the time for them, unless they would be too few.
+        """Compare a candidate with the default at the sizes of a function, in a number of rounds, or in fewer if they are long.
 
         Raises:
             DeviceError: the device is lost.
@@ -427,8 +413,6 @@ class WinnerVerification:
     """Compiles a task with specs for its winners, and compares the binaries with the measured ones.
 
     Attributes:
-        prepared: the task.
-        compiler: compiles it.
         seconds: the time limit of a compilation.
     """
 

@@ -106,10 +106,7 @@ class TuningSettings:
         "wrong result.",
     )
     min_gain: float = option(
-        0.02,
-        read=read_fraction,
-        metavar="PART",
-        help="The least gain worth an entry. Default: 2%.",
+        0.02, read=read_fraction, metavar="PART", help="The least gain worth an entry. Default: 2%."
     )
     jobs: int | None = option(None, JOBS_FLAG)
     timeout: float = option(
@@ -259,7 +256,7 @@ class TuneOptions(MeasuringOptions):
     )
     kernels: bool = toggle(
         "Also try kernels: code for the device that the compiler does not generate, from Triton (extra 'kernels') and other "
-        "providers. The spec holds those that make the whole program faster, and a program with it runs them.",
+        "providers. The spec holds those that make the whole program faster, and a program with it runs them."
     )
     profile: str = option(
         "",

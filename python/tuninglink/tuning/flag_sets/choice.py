@@ -29,13 +29,7 @@ from tuninglink.devices import (
 from tuninglink.errors import Diagnostic, Severity
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir import error
-from tuninglink.programs import (
-    DispatchedProgram,
-    Failure,
-    Omission,
-    OutputVerdict,
-    TuningTask,
-)
+from tuninglink.programs import DispatchedProgram, Failure, Omission, OutputVerdict, TuningTask
 from tuninglink.tuning.candidates import Compiled, TunableTask
 from tuninglink.tuning.deciding import (
     Budget,
@@ -179,7 +173,6 @@ class TunedSet:
 
     Attributes:
         flag_set: the set; without flags, it stands for the user's flags.
-        spec: the spec, as text.
         entries: the number of problems with an entry; with 0, the set is compared without a spec.
         image: the program compiled with the spec under the set, if it is already compiled.
     """
@@ -220,12 +213,9 @@ class FlagChoice:
     """The comparison of sets of flags, which can be repeated with the tuned specs.
 
     Attributes:
-        options: the options.
         listener: receives progress events.
-        result: the result of the comparison.
         seconds: the remaining time.
         jobs: the program under the user's flags and under each set; empty if no sets were compared.
-        uri: the URI of the device.
         judge: the judge that compares outputs with the cached outputs of the reference.
         late: the sets that still compile, or that there was no time for, for the final comparison.
     """
@@ -343,10 +333,7 @@ class FlagChoice:
         self.listener.comparing_sets()
         results = [SetResult(pair.flag_set, entries=pair.entries) for pair in tuned]
         try:
-            with (
-                SetCompiler(self.options) as compiler,
-                _device(self.uri, self.options) as device,
-            ):
+            with SetCompiler(self.options) as compiler, _device(self.uri, self.options) as device:
                 jobs = []
                 for pair in tuned:
                     alone = self._program(pair.flag_set)
@@ -383,12 +370,8 @@ class FlagChoice:
 def choose_flags(options: TuneOptions, listener: Listener, deadline: float) -> Iterator[FlagChoice]:
     """Compare sets of flags. On a GPU, those that are not compiled in time compile on while the block runs.
 
-    Compilations and runs use separate processes, so the flags of this process can still be set.
-
-    Args:
-        options: the options.
-        listener: receives progress events.
-        deadline: the end of the run, in seconds of `time.monotonic()`.
+    Compilations and runs use separate processes, so the flags of this process can still be set. The deadline is the end of
+    the run, in seconds of `time.monotonic()`.
 
     Raises:
         TuninglinkError: the file with sets cannot be read, or the compiler does not accept the value of a flag.
@@ -569,11 +552,7 @@ def _loader(uri: str, options: TuneOptions, opened: ExitStack) -> Callable[[Job]
 
 
 def compile_alone(
-    jobs: Mapping[FlagSet, Job],
-    began: float,
-    seconds: float,
-    left: float,
-    forms: Sequence[FlagSet],
+    jobs: Mapping[FlagSet, Job], began: float, seconds: float, left: float, forms: Sequence[FlagSet]
 ) -> float:
     """Wait for the first sets, as a CPU runs nothing while it compiles, and return the seconds of their comparison."""
     wait(jobs.values(), max(0.0, began + _COMPILING * seconds - time.monotonic()))

@@ -43,7 +43,6 @@ class SetResult:
     """The result of one set of flags.
 
     Attributes:
-        flag_set: the set.
         milliseconds: the time of the program; None if it was not measured.
         speedup: the speedup over the user's flags; None if it was not measured.
         error: the relative error of the outputs; None likewise.
@@ -186,7 +185,6 @@ class FlagComparison:
     """Compares sets of flags, alone or with specs, with the user's flags.
 
     Attributes:
-        device: runs the programs.
         judge: compares outputs with expected outputs.
         settings: the least gain for selecting a set, and the seed of orders.
         deadline: the end of the comparison, in seconds of `time.monotonic()`.
@@ -280,12 +278,7 @@ class FlagComparison:
         """Compare sets of flags with the specs tuned under them.
 
         Each set was already shown to be faster, so that the fastest one is selected despite the noise of the default. A
-        spec is selected only if it is not slower than the fastest set alone.
-
-        Args:
-            default: the compilation with the user's flags.
-            results: the sets, each with the number of its entries.
-            jobs: their compilations.
+        spec is selected only if it is not slower than the fastest set alone. The results have the numbers of entries.
         """
         compiled, judged = compiled_by(default, self.deadline), list(results)
         reason = compiled if isinstance(compiled, str) else self._begin(compiled)

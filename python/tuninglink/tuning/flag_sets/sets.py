@@ -175,11 +175,7 @@ _SETS: Final = {"llvm-cpu": _CPU, "cuda": _GPU, "rocm": _ROCM}
 
 
 def flag_sets(
-    backend: str,
-    source: str,
-    flags: Sequence[str],
-    *,
-    program: str = "",
+    backend: str, source: str, flags: Sequence[str], *, program: str = ""
 ) -> list[FlagSet]:
     """Return the sets to try, most promising first.
 
@@ -211,10 +207,7 @@ def flag_sets(
             continue
         # Look for the word in the bytes of the program: text, bytecode or ONNX.
         if flag_set.word and has_content:
-            with (
-                path.open("rb") as file,
-                mmap(file.fileno(), 0, access=ACCESS_READ) as content,
-            ):
+            with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
                 if content.find(flag_set.word.encode()) < 0:
                     continue
         suitable.append(flag_set)
@@ -355,14 +348,9 @@ class SetCompiler(ExitStack):
             pool.close()
 
     def submit(self, flag_set: FlagSet, spec: str = "") -> Job:
-        """Compile the program under a set of flags.
+        """Compile the program under a set of flags, at first without any, and with a spec if that is not empty.
 
-        Args:
-            flag_set: the set; the first one is without flags.
-            spec: the spec to apply; empty for none.
-
-        Returns:
-            A future of the program, or of the reason for having none.
+        The result is a future of the program, or of the reason for having none.
         """
         earlier, formed = () if spec else tuple(self._formed), Future[FormedSource]()
         if not spec:
@@ -370,10 +358,9 @@ class SetCompiler(ExitStack):
         return self._threads.submit(self._compile, flag_set, spec, formed, earlier)
 
     def backends(self, seconds: float) -> tuple[str, ...] | None:
-        """Return the backends of the first program once its dispatches are formed; none if they cannot be formed.
+        """Return the backends of the first program once its dispatches are formed, or none if they cannot be formed.
 
-        Args:
-            seconds: the time limit, from which on the result is None.
+        The result is None after some seconds.
         """
         formed = _formed_in(self._formed[0][1], seconds)
         return None if formed is None else formed.backends

@@ -331,7 +331,6 @@ class Attention:
 
     Attributes:
         heads: the number of heads of the queries, of all sequences together.
-        queries: the length of the queries.
         keys: the length of the keys and values.
         features: the size of a query, a key and a value.
         mask: a mask that is an operand, or the one that hides keys behind a query's position.

@@ -267,7 +267,6 @@ class ReferenceTarget:
     """Code of llvm-cpu that is a reference for other targets, or for other code of llvm-cpu.
 
     Attributes:
-        cpu: the processor that the code is for.
         pipeline: the pipeline of all dispatches; empty for the compiler's choices.
         is_independent: whether the code differs from usual code for CPUs in more than the sizes of vectors and tiles.
     """

@@ -51,8 +51,6 @@ class Reproducers:
 
     Attributes:
         directory: the directory, which is created.
-        flags: the flags of the compiler.
-        device: the URI of the device.
         seed: the seed of the inputs of benchmarks.
     """
 

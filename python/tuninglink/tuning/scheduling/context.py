@@ -34,9 +34,6 @@ class TuningContext:
     """What the tasks of a run share.
 
     Attributes:
-        settings: the settings of the run.
-        compiler: builds candidates.
-        devices: run them.
         listener: receives progress events.
         journal: records results in the database; None for no record.
         reproducers: stores reproducers of failures; None for none.

@@ -19,14 +19,7 @@ from tuninglink.devices import Stage
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import DispatchCost, StructuredOp, cost_of
 from tuninglink.mlir import collect, error, note, thread_context
-from tuninglink.programs import (
-    Failure,
-    FailureKind,
-    FatalError,
-    Omission,
-    TuningTask,
-    reason_of,
-)
+from tuninglink.programs import Failure, FailureKind, FatalError, Omission, TuningTask, reason_of
 from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.deciding import DEFAULT_SECONDS, Budget, MeasuredTask, measure_default
 from tuninglink.tuning.scheduling.context import TuningContext
@@ -66,11 +59,7 @@ _DIALECTS: Final = ("linalg.", "iree_linalg_ext.")
 
 
 def estimated_work(task: TuningTask) -> float:
-    """Return the iterations of a task's loop nests in all its calls. It orders tasks; it does not predict time.
-
-    Args:
-        task: the task; a dynamic size counts as 1.
-    """
+    """Return the iterations of a task's loop nests in all calls, to order tasks. A dynamic size counts as 1."""
     module = mlir.Module.parse(task.source, thread_context()).operation
     nests = [StructuredOp(op) for op in collect(module) if op.name.startswith(_DIALECTS)]
     return task.calls * sum(math.prod(size or 1 for size in nest.sizes) for nest in nests)
@@ -101,7 +90,6 @@ class DefaultQueue:
 
     Args:
         context: what the tasks of the run share.
-        tasks: the tasks.
         omit: receives the tasks whose defaults fail.
 
     Attributes:
@@ -151,9 +139,7 @@ class DefaultQueue:
     def measure(self, budget: Budget, *, only_called: bool = False) -> None:
         """Measure and judge defaults, for a part of the time, and less if only light ones remain.
 
-        Args:
-            budget: the time of the tasks.
-            only_called: whether to postpone dispatches that only the initialization of the program calls.
+        Those that only the initialization of the program calls may be postponed: `only_called`.
 
         Raises:
             TuninglinkError: none of the program's dispatches runs on the devices.

@@ -38,8 +38,6 @@ class Exploration:
 
     Args:
         context: what the tasks of the run share.
-        prepared: the task.
-        search: chooses the candidates.
         default_us: the time of the compiler's choice.
         compile_seconds: the time limit for compiling a candidate.
         at_any_speed: whether slower candidates than the compiler's choice may win.
@@ -47,8 +45,6 @@ class Exploration:
         always_race: the keys of the candidates that race at any speed.
 
     Attributes:
-        search: the search.
-        trials: the trials, in order.
         progress: the progress of the best time.
         is_exhausted: whether the search has run out of candidates.
     """
@@ -103,10 +99,8 @@ class Exploration:
     ) -> None:
         """Try candidates until the budget is over, they run out, or the turn is over between two batches.
 
-        Args:
-            budget: the time of this turn, and the trials of all turns.
-            is_over: returns whether the turn is over.
-            meanwhile: does a piece of other work while devices are in use; returns whether there was any.
+        The budget has the time of this turn, and the trials of all turns. `meanwhile` does a piece of other work while
+        devices are in use, and returns whether there was any.
         """
         self._budget, self._since = budget, time.monotonic()
         try:

@@ -50,7 +50,6 @@ class Scheduler:
 
     Args:
         context: what the tasks of the run share.
-        ledger: the time of the run.
         prepare: prepares a task; raises an exception if it cannot be tuned.
         omit: receives the omitted tasks.
         keep: receives the results with all winners so far whenever there is a new one.
@@ -477,7 +476,6 @@ class Pace:
     Attributes:
         start_seconds: the time of a task before its first trial and for its race.
         first_saving: the fraction of its time that the first turn of a task saves.
-        trial_seconds: the time of a trial.
     """
 
     start_seconds: float = START_SECONDS
@@ -496,12 +494,8 @@ class Pace:
         """Return the microseconds that a program gains in each second of a task's next turn.
 
         Progress counts in trials, since the time of a trial may change by orders of magnitude: after a poor default,
-        slow candidates are measured in full until a better one is known.
-
-        Args:
-            calls: the calls of the task's dispatches in a run of the program.
-            progress: the progress of its best time.
-            potential: the fraction of its time that tuning may save.
+        slow candidates are measured in full until a better one is known. The potential is the fraction of the time of the
+        calls that tuning may save.
         """
         past, turn = progress.trials, turn_trials(progress)
         saved = potential * _PROMISE * progress.best_us
@@ -551,7 +545,6 @@ class TaskChoice:
     Attributes:
         seconds: the remaining time for turns.
         starts: the progress of each begun task, and the seconds before its first trial.
-        turn_seconds: the time of all turns.
         repairs: the time of each turn that searched for a right candidate.
     """
 

@@ -260,14 +260,7 @@ class TaskRun:
         is_over: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Try candidates for a turn.
-
-        Args:
-            budget: the time of this turn, and the trials of all turns.
-            count: the candidates of a first turn; None without a limit.
-            is_over: returns whether the turn is over.
-            meanwhile: does a piece of other work while devices are in use; returns whether there was any.
-        """
+        """Try candidates for a turn, a number of them in a first one; see `Exploration.run`."""
         count, is_repair = self._turn_trials(count), self.needs_repair
         if self.is_first_repair and self.measured.failure is None:
             # The search takes a default for right until then.
@@ -297,11 +290,8 @@ class TaskRun:
         Wrong candidates would lead the search astray: they are dropped until the best one is right. A right one that is
         clearly faster in a few interleaved rounds becomes the standing winner, which `decide` returns where there is no
         time for a race. Where the CPU is not the device, outputs are compared in the background, and the next call goes on.
-        A right one that replaces a wrong default stands at any speed.
-
-        Args:
-            budget: the time limit for starting another comparison.
-            is_last: whether the task gets no race, so that the comparison may take longer, and is awaited.
+        A right one that replaces a wrong default stands at any speed. The last comparison of a task that gets no race may
+        take longer, and is awaited.
 
         Raises:
             DeviceError: the device is lost.
@@ -701,13 +691,7 @@ def decided(result: TaskResult, best: TrialResult | None, decision: Decision) ->
 def tune_task(
     context: TuningContext, prepared: TunableTask, measured: MeasuredTask, budget: Budget
 ) -> TaskResult:
-    """Tune a task alone.
-
-    Args:
-        context: what the tasks of a run share.
-        prepared: the task.
-        measured: the compiler's choice.
-        budget: the time for trials and race.
+    """Tune a task alone, with a budget for trials and race.
 
     Raises:
         DeviceError: the device is lost.
