@@ -118,7 +118,7 @@ _ERROR: Final = "ERROR OCCURRED"
 
 
 def record_profile(calls: ProgramCalls, image: bytes, uri: str) -> Profile:
-    """Call the functions of a module, a VM FlatBuffer, with the runtime's own tool; return the times of dispatches inside it.
+    """Call the functions of a module, a VM FlatBuffer, with the runtime's own tool; return the times of its dispatches.
 
     Raises:
         TuninglinkError: no function can be called, or the program does not run.
@@ -263,7 +263,7 @@ class ProgramMeasurement:
     ) -> Explanation:
         """Return an explanation with measured times, and for other dispatches those of others.
 
-        The image is the whole program, compiled with the specs, for a device with profiles. `step` is called with each step.
+        The image is the whole program, compiled with the specs, for a device with profiles. `step` gets each step.
         """
         if not explanation.dispatches:
             return explanation

@@ -69,18 +69,18 @@ class TuningReport:
     format: Literal["tuninglink.tuning"] = field(default="tuninglink.tuning", init=False)
     version: Literal[1] = field(default=1, init=False)
     program: str
-    device: str
-    driver: str
-    compiler: str
-    date: str
-    seconds: float
-    stages: Mapping[Stage, UsedTime]
-    dispatches: tuple[ProblemReport, ...]
-    omissions: tuple[OmittedDispatch, ...]
-    model: ModelComparison | None
-    is_guarded: bool = field(metadata=named("guarded"))
-    notes: tuple[str, ...]
-    spec: str
+    device: str = ""
+    driver: str = ""
+    compiler: str = field(default_factory=lambda: metadata.version("iree-base-compiler"))
+    date: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    seconds: float = 0.0
+    stages: Mapping[Stage, UsedTime] = field(default_factory=dict)
+    dispatches: tuple[ProblemReport, ...] = ()
+    omissions: tuple[OmittedDispatch, ...] = ()
+    model: ModelComparison | None = None
+    is_guarded: bool = field(default=False, metadata=named("guarded"))
+    notes: tuple[str, ...] = ()
+    spec: str = ""
     flag_sets: tuple[SetResult, ...] = ()
     outputs: OutputComparison | None = None
     conditions: Conditions | None = None
@@ -116,8 +116,6 @@ def report_of(
         program=program,
         device=device.name,
         driver=" ".join(filter(None, (device.driver, device.driver_version))),
-        compiler=metadata.version("iree-base-compiler"),
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=result.seconds,
         stages=result.stages,
         dispatches=tuple(problem_report(task, result.began, peaks) for task in result.tasks),
@@ -141,25 +139,6 @@ def report_of(
         profile=profile,
         whole=result.model,
         noise=result.model.noise if result.model else None,
-    )
-
-
-def report_without_dispatches(program: str, reason: str) -> TuningReport:
-    """Return a report on a program none of whose dispatches can be tuned, such as one of kernels only."""
-    return TuningReport(
-        program=program,
-        device="",
-        driver="",
-        compiler=metadata.version("iree-base-compiler"),
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
-        seconds=0.0,
-        stages={},
-        dispatches=(),
-        omissions=(),
-        model=None,
-        is_guarded=False,
-        notes=(reason,),
-        spec="",
     )
 
 

@@ -63,7 +63,6 @@ from tuninglink.tuning.search import FIRST_CANDIDATES
 
 Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
 
-
 _RANGES: Final = 0.4
 """The fraction of the time reserved for ranges of sizes of dynamic dispatches."""
 
@@ -302,7 +301,6 @@ class Tuner:
         return selected
 
     def _prepare(self, task: TuningTask) -> PreparedTask:
-        """Prepare a task, unless it is already prepared."""
         if task.key not in self._prepared_tasks:
             self._prepared_tasks[task.key] = self._prepare_with(task, self.specs)
         return self._prepared_tasks[task.key]

@@ -39,7 +39,7 @@ from tuninglink.tuning.flag_sets import (
     choose_flags,
     obstacle,
 )
-from tuninglink.tuning.report import TuningReport, report_without_dispatches, with_flag_sets
+from tuninglink.tuning.report import TuningReport, with_flag_sets
 from tuninglink.tuning.search import search_named
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
@@ -199,9 +199,7 @@ def _tune_bases(
             failures.append(failure)
             if base.forms and isinstance(failure, NothingToTuneError):
                 # Perhaps all dispatches are kernels. The set was faster without entries for them.
-                reason = failure.diagnostics[0].message
-                report = report_without_dispatches(choice.options.title, reason)
-                tuned[base] = Tuned(write_spec("tuned", []), 0, report)
+                tuned[base] = _untuned(choice.options, failure.diagnostics[0].message)
             continue
         if outcome is not None:
             tuned[base] = outcome
@@ -290,10 +288,14 @@ def tune_in_process(
                 if failure.code == -signal.SIGALRM:
                     reason = f"the budget was over before {options.title} was compiled up to its dispatches"
                     listener.noticed(Diagnostic(Severity.WARNING, reason))
-                    report = report_without_dispatches(options.title, reason)
-                    return Tuned(write_spec("tuned", []), 0, report)
+                    return _untuned(options, reason)
                 crash = error(f"the compiler crashed: {failure.status}")
                 raise TuninglinkError(crash) from None
+
+
+def _untuned(options: TuneOptions, reason: str) -> Tuned:
+    """Return the result for a program none of whose dispatches were tuned."""
+    return Tuned(write_spec("tuned", []), 0, TuningReport(options.title, notes=(reason,)))
 
 
 def _tune_dispatches(tuning: DispatchTuning, deadline: float, reading: float) -> Tuned:

@@ -222,7 +222,6 @@ MOST_ACCUMULATORS: Final = 256
 Specifications per Compute Capability") or 512 (CDNA3 ISA, 3.6.4), so more than this is spilled; such candidates are
 slow and take longest to compile. The fastest in the recorded tables have up to 160."""
 
-
 _SEARCHING: Final[Limits] = Limits(seconds=2.0, steps=5000)
 """The limits of a search for the neighbors of one candidate."""
 

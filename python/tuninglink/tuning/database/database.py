@@ -433,7 +433,6 @@ class DatabaseError(FatalError):
 
 
 def database_error(message: str, remedy: str = "") -> DatabaseError:
-    """Return an error with one diagnostic."""
     return DatabaseError(error(message, notes=[note(remedy)] if remedy else []))
 
 
@@ -477,7 +476,6 @@ _WORDS: Final = {
         "restore a copy; `sqlite3 FILE .recover` saves what can be read",
     ),
 }
-
 
 APPLICATION_ID: Final = 0x54554E4C
 """`TUNL` in ASCII: marks the file as ours."""

@@ -59,6 +59,7 @@ class Heuristic:
         problems: the number of problems, counted once for each environment.
         candidates: the number of measured candidates.
         known_defaults: the number of problems for which the knobs of the compiler's choice are known.
+        regret_of_all: the regret of all candidates.
         regret_of_defaults: that of the compiler's choice; None where it was never measured.
         regret_elsewhere: that of lists learned from four fifths of the problems, on the others; None with one problem.
         steps: the conditions, in order.

@@ -196,7 +196,7 @@ START_SECONDS: Final = 3.0
 
 
 def least_seconds(ledger: Ledger, heaviest: MeasuredTask, rules: RaceRules) -> float:
-    """Return the least duration of a run: the spent time, one race of the heaviest task, and what the guard has reserved."""
+    """Return the least duration of a run: the spent time, a race of the heaviest task, and what the guard has reserved."""
     elapsed = time.monotonic() - ledger.whole.began
     race_seconds = START_SECONDS + least_race_seconds(heaviest, rules)
     return elapsed + race_seconds + ledger.reserved(Account.GUARD)

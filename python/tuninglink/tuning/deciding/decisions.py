@@ -117,6 +117,7 @@ class FunctionComparison:
     """A function of the program, without and with the spec.
 
     Attributes:
+        name: its name.
         weight: the number of its calls.
         default_ms: the time of a call without the spec and without other work on the machine, in milliseconds.
         tuned_ms: the time with the spec.
@@ -137,6 +138,7 @@ class ModelComparison:
         default_ms: the time without the spec and without other work on the machine, in milliseconds: of all functions,
             weighted by their calls.
         tuned_ms: the time with the spec.
+        functions: the times by function.
         noise: the speedup of the default against itself; None if it was not measured.
         failure: the failure or wrong result with the spec; empty if the program runs and is right.
         outputs: the errors of its outputs; None if it does not run.

@@ -135,7 +135,6 @@ _LEAST_KEPT_BYTES: Final = 1 << 30
 _KEPT_PART: Final = 16
 """The memory for the references of right defaults, which races need again: at least these bytes, or a sixteenth of all."""
 
-
 _OTHERS: Final = 3.0
 """The time that the device is left to others after a default was run in the background, in multiples of that run."""
 

@@ -46,7 +46,6 @@ Arrays = Sequence[NDArray[Any]]
 FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
 CollectedOutputs = dict[str, tuple[NDArray[Any], ...]]
 
-
 _WIDE_BYTES: Final = 4
 _WIDE_TOLERANCE: Final = 1e-4
 _ROUNDINGS: Final = 10
@@ -605,7 +604,6 @@ class ModelRuns:
         return variants.integers
 
     def _require(self, seconds: float) -> None:
-        """Check that enough time is left."""
         if seconds > max(_LEAST_SECONDS, self.deadline - time.monotonic()):
             reason = f"its runs take about {seconds:.0f} s, which the budget did not leave"
             raise ModelRunError(reason)
@@ -759,7 +757,7 @@ def harmless(
     compare: Callable[[Sequence[Entry]], ModelComparison],
     is_harmed: Callable[[ModelComparison], bool] = lambda comparison: comparison.is_slower,
 ) -> list[Entry]:
-    """Return the entries that do not harm the program, by bisection, where `compare` compares it with some and without any."""
+    """Return the entries that do not harm the program, by bisection; `compare` compares it with some and without any."""
     if not entries or not is_harmed(compare(entries)):
         return list(entries)
     if len(entries) == 1:

@@ -67,7 +67,6 @@ class Standings:
         self._rounds: dict[int, NDArray[np.float64]] = {}
 
     def __len__(self) -> int:
-        """Return the number of rounds."""
         return len(self._default)
 
     @property
@@ -455,13 +454,11 @@ _BLOCK_PART: Final = 0.03
 _GROUP_SECONDS: Final = 10.0
 """The time limit for the fewest rounds of a group; finalists that exceed it race in several groups."""
 
-
 CLEAR_ROUNDS: Final = 5
 """The rounds of a block that suffice for ratios far from the threshold."""
 
 _CLEAR: Final = 1.6
 """The speedup above which a candidate is expected to be clearly faster."""
-
 
 _BEYOND: Final = 8.0
 """The multiple of the slowest finalist's time above which the default is clearly slower."""
@@ -530,7 +527,6 @@ class RaceRules:
 
 
 def round_seconds(contestants: Sequence[Contestant]) -> float:
-    """Return the time of a round, in seconds."""
     return sum(contestant.sample_seconds for contestant in contestants)
 
 
@@ -595,7 +591,7 @@ _FAR: Final = 2.0
 def best_trials(
     trials: Sequence[TrialResult], default_us: float, *, at_any_speed: bool = False
 ) -> list[TrialResult]:
-    """Return the candidates that may win, also slower ones `at_any_speed`: those that always race, then others, best first."""
+    """Return the candidates that may win, at any speed if so: those that always race, then the others, best first."""
     near, far = (math.inf, math.inf) if at_any_speed else (_NEAR, _FAR)
     timed = sorted(
         (trial.microseconds, position, trial)

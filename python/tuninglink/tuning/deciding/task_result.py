@@ -304,6 +304,7 @@ class SizeComparison:
 
     Attributes:
         sizes: the sizes, in the syntax of the command line.
+        weight: the weight of the sizes.
         default_us: the median time of the default, in microseconds.
         tuned_us: the median time of the candidate, in microseconds.
         range: the range of sizes with a separate configuration, such as `d0 = 2..22`; None where that for all sizes holds.
@@ -393,7 +394,7 @@ class SizeChecks:
         count: int = SIZE_ROUNDS,
         seconds: float = SIZE_SECONDS,
     ) -> SizeComparison | Failure:
-        """Compare a candidate with the default at the sizes of a function, in a number of rounds, or in fewer if they are long.
+        """Compare a candidate with the default at the sizes of a function, in some rounds, or in fewer if they are long.
 
         Raises:
             DeviceError: the device is lost.

@@ -32,7 +32,6 @@ from tuninglink.tuning.references import ProgramReference
 
 Outputs = Mapping[str, tuple[NDArray[Any], ...]]
 
-
 NEAR: Final = 0.95
 """The speedup from which a set may be as fast: medians of a busy machine vary as much. EfficientNet-B0 on an H200 takes 1.09
 times as long with 25 replaced wrong defaults, so that a set which avoids them may cost as much."""

@@ -463,7 +463,6 @@ _opened = ExitStack()
 _formed: tuple[float, Invocation, Phase, SavedProgram, CompiledSource]
 """The program of this process: the start of its compilation, the compiler and its phase, the program, and what is known of it."""
 
-
 _CUDA: Final = "cuda"
 """The backend for which miscompilations are known."""
 

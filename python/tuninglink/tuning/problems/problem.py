@@ -50,12 +50,10 @@ def read_sizes(texts: Iterable[str], least: int = 1) -> tuple[int, ...] | None:
 
 
 def _sizes(*sizes: int | None) -> str:
-    """Return sizes as one word."""
     return "x".join(str(size) for size in sizes if size is not None)
 
 
 def _line(*words: str | Literal[False] | None) -> str:
-    """Return a line of the given words."""
     return " ".join(word for word in words if word)
 
 
@@ -92,7 +90,6 @@ class ScaledType(StrEnum):
 
 SCALED_BLOCK: Final = 32
 """The number of elements that share a scale, as in MXFP4 and MXFP8."""
-
 
 _AXES: Final = {1: "w", 2: "hw", 3: "dhw"}
 """The letters of an image's extents by their number: depth, rows and columns."""

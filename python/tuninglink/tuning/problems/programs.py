@@ -260,7 +260,6 @@ def _window_maps(
 
 
 def _shape(access: str, counts: Mapping[str, int], axes: str, extents: Sequence[int]) -> list[int]:
-    """Return the sizes of dimensions with the given letters."""
     sizes = {**counts, **dict(zip(axes, extents, strict=True))}
     return [sizes[letter] for letter in access]
 

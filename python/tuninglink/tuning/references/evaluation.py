@@ -220,11 +220,9 @@ class _Query:
     index: Sequence[Array]
 
     def elements(self, number: int, index: Sequence[Array]) -> Array:
-        """Return elements of an operand."""
         return self.evaluator.at(self.operation.operands[number], index)
 
     def shape(self, number: int) -> tuple[int, ...]:
-        """Return the sizes of an operand."""
         return static_shape(self.operation.operands[number])
 
     def integers(self, name: str) -> list[int]:
@@ -236,7 +234,6 @@ class _Query:
 
     @property
     def yielded(self) -> list[Value]:
-        """The results of the region."""
         return list(list(self.operation.regions[0].blocks[0].operations)[-1].operands)
 
 

@@ -57,7 +57,6 @@ from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedErr
 
 FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
 
-
 _AT_ONCE: Final = 2
 """The number of references computed in parallel."""
 

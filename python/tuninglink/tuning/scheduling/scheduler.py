@@ -515,7 +515,6 @@ class Pace:
 
 
 def turn_trials(progress: Progress) -> float:
-    """Return the number of trials in the next turn of a task."""
     return max(TURN_TRIALS, _RECENT / 2 * progress.trials)
 
 

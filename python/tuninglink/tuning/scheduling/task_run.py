@@ -447,7 +447,6 @@ class TaskRun:
 
     @property
     def _leads_clearly(self) -> bool:
-        """Whether the standing winner is faster than the default by far."""
         decision = self.standing.decision if self.standing is not None else None
         is_comparable = not (self.default_is_wrong or self.measured.failure)
         return is_comparable and decision is not None and decision.speedup.low > _CLEAR_LEAD
