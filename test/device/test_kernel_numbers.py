@@ -90,20 +90,20 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
     ("nn, descriptors", product(33, 40, 72), {**TILE, "t": 1}, ()),
     (
         "windows",
-        convolution((2, 5, 12, 11), (24, 5, 3, 3), bias=True),
+        convolution((2, 32, 12, 11), (24, 32, 3, 3), bias=True),
         {**TILE, "t": 0},
         (),
     ),
     (
         "windows apart",
-        convolution((1, 3, 15, 17), (8, 3, 2, 3), stride=2, dilation=2, bias=False),
+        convolution((1, 16, 15, 17), (8, 16, 2, 3), stride=2, dilation=2, bias=False),
         {**TILE, "t": 0},
         (),
     ),
     ("pixels", convolution((3, 20, 7, 5), (16, 20, 1, 1), bias=False), {**TILE, "t": 0}, ()),
     (
         "pixels apart",
-        convolution((2, 20, 7, 5), (16, 20, 1, 1), stride=2, bias=True),
+        convolution((2, 32, 7, 5), (16, 32, 1, 1), stride=2, bias=True),
         {**TILE, "t": 0},
         (),
     ),
@@ -193,6 +193,10 @@ def test_kernels_compute_what_numpy_computes() -> None:
         candidate = Candidate("triton", problem, "sm_90a", tuple(options.items()))
         inputs = arrays(problem, random)
         expected.append(reference(problem, inputs, steps))
+        if isinstance(problem, ConvolutionProblem) and problem.plain.windows is not None:
+            # Channels are contiguous.
+            moved = [np.ascontiguousarray(np.moveaxis(value, 1, -1)) for value in inputs[:2]]
+            inputs = [*moved, *inputs[2:]]
         calls.append((provider.source(candidate), candidate.name, provider.grid(candidate), inputs))
     # The interpreter is chosen when Triton is imported.
     script = ROOT / "test" / "support" / "interpreted_kernels.py"

@@ -18,6 +18,7 @@ from tuninglink.kernels.problems import (
     check_start,
     without_units,
 )
+from tuninglink.kernels.producers import Producer
 from tuninglink.kernels.steps import (
     Instruction,
     Step,
@@ -29,7 +30,7 @@ from tuninglink.kernels.steps import (
     taken_by_steps,
 )
 from tuninglink.mlir import defining_op, names
-from tuninglink.payloads import Value, filled
+from tuninglink.payloads import Value, build, filled
 from tuninglink.replacing import FLOATS, UNIT, Contraction, NoFormError, Spelled
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class ConvolutionProblem(Spelled):
         sizes, own = without_units(sizes, [loops.replace("yx", "m") for loops in rows])
         channels, height, width = self.images[1:]
         windows = Windows(
-            (channels, height, width),
+            (height, width, channels),
             self.result[3],
             self.filters[2:],
             self.strides,
@@ -169,6 +170,23 @@ class ConvolutionProblem(Spelled):
             later = (replace(step, chained=at) for step, at in zip(steps, chained, strict=True))
             steps = (first, *later)
         return ProductProblem(contraction, steps, windows=None if is_matrix else windows)
+
+    def loaded(self, operands: Sequence[Value]) -> list[Value]:
+        """Build the operands that the kernel reads: images and filters whose channels are contiguous, unless a row is a pixel.
+
+        The compiler transposes filters that are constants once.
+        """
+        if self.plain.windows is None:
+            return list(operands)
+        images, filters, *rest = operands
+        moved = [
+            Producer(names.TRANSPOSE, given, element).build(value, _empty(value, given, read), read)
+            for value, element, given, read in (
+                (images, self.types[0], "acyx", "ayxc"),
+                (filters, self.types[1], "ncpq", "npqc"),
+            )
+        ]
+        return [*moved, *rest]
 
     @property
     def operands(self) -> tuple[tuple[str, str], ...]:
@@ -218,6 +236,12 @@ class ConvolutionProblem(Spelled):
         words += ["bias"] if self.has_bias else []
         kinds = dict.fromkeys(self.types)
         return "_".join(["convolution", *shapes, *kinds, *words, *step_names(self.steps)])
+
+
+def _empty(value: Value, loops: str, moved: str) -> Value:
+    """Build a tensor for the elements of another one in another order of its dimensions."""
+    shape = [value.type.shape[loops.index(loop)] for loop in moved]
+    return build("tensor.empty", mlir.RankedTensorType.get(shape, value.type.element_type))
 
 
 def _numbers(attribute: mlir.Attribute) -> list[int]:

@@ -38,7 +38,7 @@ def guarded_program(call: KernelCall, count: int) -> str:
         guard = mlir.RankedTensorType.get([_GUARD], written.element_type)
         module, block = new_function(inputs, [written, written, guard], "main")
         with mlir.InsertionPoint(block):
-            own = [block.arguments[0], *block.arguments[count:]]
+            own = problem.loaded([block.arguments[0], *block.arguments[count:]])
             wide = mlir.RankedTensorType.get([size + _GUARD], written.element_type)
             destination = filled(wide, _CONTENT)
             result = call.launched([*map(_guarded, own)], wide, destination)

@@ -165,7 +165,7 @@ class KernelCall:
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the call at the current insertion point."""
         inputs = [operands[at] for at in self.problem.taken]
-        return self.launched(inputs, self.problem.tensors()[-1])
+        return self.launched(self.problem.loaded(inputs), self.problem.tensors()[-1])
 
     def launched(
         self, given: Sequence[Value], written: mlir.Type, destination: Value | None = None

@@ -39,7 +39,7 @@ class Windows:
     """Windows of images as the rows of a matrix: one for each pixel of the result, row by row.
 
     Attributes:
-        image: the channels, rows and columns of an image.
+        image: the rows, columns and channels of an image: channels are contiguous.
         columns: the pixels of a row of the result.
         window: the rows and columns of a window.
         strides: the distance of windows, in rows and in columns.
@@ -139,6 +139,10 @@ class ProductProblem(Spelled):
         contraction = Contraction(read, types, "".join(sizes), (*sizes.values(),))
         return ProductProblem(contraction, moved_steps(self.steps, own[2:]), windows=self.windows)
 
+    def loaded(self, operands: Sequence[Value]) -> Sequence[Value]:
+        """Return the operands that the kernel reads: those of the problem."""
+        return operands
+
     @cached_property
     def taken(self) -> tuple[int, ...]:
         """The positions, among the values of the graph, of the operands of the kernel."""
@@ -226,6 +230,10 @@ class ScaledAttention(Spelled):
         """The loops and the element types of the operands and the result of the kernel, the result last."""
         both = [*zip(self.attention.operands, self.attention.types, strict=True)]
         return tuple(both[:_SCALE] + both[_SCALE + 1 :])
+
+    def loaded(self, operands: Sequence[Value]) -> Sequence[Value]:
+        """Return the operands that the kernel reads: those of the problem."""
+        return operands
 
     @property
     def taken(self) -> tuple[int, ...]:

@@ -18,7 +18,6 @@ from tuninglink.replacing import FLOATS, maps_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TRANSPOSE: Final = "linalg.transpose"
 _EXTENSION: Final = "arith.extf"
 
 _MOST: Final = 4
@@ -45,13 +44,13 @@ class Producer:
     @classmethod
     def of(cls, operation: mlir.Operation, loops: str) -> Producer | None:
         """Read an op whose result has these loops; return None if it is something else."""
-        if operation.name not in (_TRANSPOSE, names.GENERIC) or len(operation.operands) != 2:  # noqa: PLR2004
+        if operation.name not in (names.TRANSPOSE, names.GENERIC) or len(operation.operands) != 2:  # noqa: PLR2004
             return None
         source = operation.operands[0].type
         if not isinstance(source, mlir.RankedTensorType) or source.encoding is not None:
             return None
         own = ""
-        if operation.name == _TRANSPOSE and {*operation.attributes} == {"permutation"}:
+        if operation.name == names.TRANSPOSE and {*operation.attributes} == {"permutation"}:
             order = list(mlir.DenseI64ArrayAttr(operation.attributes["permutation"]))
             own = "".join(loops[order.index(at)] for at in range(len(order)))
         elif operation.name == names.GENERIC:

@@ -111,12 +111,16 @@ class TritonProvider(KernelProvider):
             has_tensors = capability is not None and capability >= _HOPPER
             with_tensors = (0, 1) if has_tensors and aligned and is_matrix else (0,)
             tiles: Sequence[tuple[int, int]]
+            depths: Sequence[tuple[int, int]]
             tiles = ((128, 256), (128, 128), (64, 128), (64, 256), (128, 64), (64, 64), (32, 64))
             depths = ((64, 3), (64, 4), (128, 3), (32, 4)) if capability else ((32, 2), (64, 2))
             if rows <= _FEW:
                 # All rows are in one tile, and the right operand is read once: more of it is on its way.
                 tiles = tuple((_fewest(rows), n) for n in (128, 64, 256, 32, 16))
                 depths = ((128, 4), (64, 4), (256, 3), (64, 3)) if capability else depths
+            if problem.windows is not None:
+                # A step has channels of one pixel.
+                depths = [at for at in (*depths, (16, 4)) if not problem.windows.image[-1] % at[0]]
             batches = self.batches(problem)
 
             def cost(tile: tuple[int, int]) -> float:

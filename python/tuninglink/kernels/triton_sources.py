@@ -68,25 +68,21 @@ def _masked(conditions: Sequence[str], *, zero: bool = True) -> str:
 
 
 def _windows(windows: Windows | None) -> list[str]:
-    """Return a line that finds the first pixel of each window, in the image of its first channel."""
+    """Return a line that finds the first element of each window."""
     if windows is None:
         return []
-    down, right = windows.strides
-    rows = f"m // {windows.columns} * {down * windows.image[-1]}"
-    return [f"pixel = {rows} + m % {windows.columns} * {right}"]
+    (_, width, channels), (down, right) = windows.image, windows.strides
+    rows = f"m // {windows.columns} * {down * width * channels}"
+    return [f"pixel = {rows} + m % {windows.columns} * {right * channels}"]
 
 
 def _distance(windows: Windows) -> str:
-    """Return the distance of element `start + k` of a window from the first one."""
-    _, columns = windows.window
-    count, at = windows.window[0] * columns, "(start + k)"
-    down, right = windows.dilations
-    _, height, width = windows.image
-    image = height * width
-    if count == 1:
-        return f"{at} * {image}"
-    inside = f"{at} % {count} // {columns} * {down * width} + {at} % {columns} * {right}"
-    return f"{at} // {count} * {image} + {inside}"
+    """Return the distance of the element `start` of a window from the first one."""
+    (_, width, channels), (down, right) = windows.image, windows.dilations
+    pixel, columns = f"start // {channels}", windows.window[-1]
+    terms = [f"{pixel} // {columns} * {down * width * channels}"]
+    terms += [f"{pixel} % {columns} * {right * channels}", f"start % {channels}"]
+    return " + ".join(terms)
 
 
 def product_source(problem: ProductProblem, name: str, options: Mapping[str, int]) -> str:
@@ -153,11 +149,10 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
     if not options["t"]:
         lines += [f"    ap += {tile_k * a['k']}", f"    bp += {tile_k * b['k']}"]
     if windows is not None:
-        # Each pixel of a window is at a distance from the first one, in the image of its channel.
+        # A step has channels of one pixel of each window.
         lines = [line for line in lines if not line.startswith(("ap = ", "    ap += "))]
-        lines.insert(
-            lines.index(loop) + 1, f"    ap = a + pixel[:, None] + ({_distance(windows)})[None, :]"
-        )
+        address = f"    ap = a + pixel[:, None] + k[None, :] + ({_distance(windows)})"
+        lines.insert(lines.index(loop) + 1, address)
     # The ops after the product, on the tile.
     kind = problem.contraction.types[2]
     lines.append("value0 = sums" if kind == "f32" else f"value0 = sums.to({ELEMENTS[kind]})")

@@ -76,6 +76,7 @@ CONSTRAINT_ASSERT: Final = "iree_codegen.smt.assert"
 # Operations in a dispatch.
 GENERIC: Final = "linalg.generic"
 FILL: Final = "linalg.fill"
+TRANSPOSE: Final = "linalg.transpose"
 CONVOLUTION_NCHW: Final = "linalg.conv_2d_nchw_fchw"
 CONSTANT: Final = "arith.constant"
 PACK: Final = "linalg.pack"
