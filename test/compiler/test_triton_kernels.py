@@ -124,6 +124,18 @@ def test_descriptors_are_made_in_scratch_memory() -> None:
     assert kernel.content in compiled(problem, kernel, product_program(33, 40, 72))
 
 
+def test_tiles_of_160_columns_are_multiplied_in_two_parts() -> None:
+    program = product_program(2048, 1280, 72)
+    problem = ProductProblem(contraction(2048, 1280, 72, rhs="nk"))
+    for tma in (0, 1):
+        options = {"m": 128, "n": 128, "x": 32, "k": 64, "w": 8, "s": 3, "g": 8, "t": tma}
+        kernel = made(problem, "sm_90a", **options)
+        assert kernel.grid == (16 * 8, 1, 1)
+        for width in (128, 32):
+            assert b"wgmma.mma_async.sync.aligned.m64n%dk16" % width in kernel.content
+        assert kernel.content in compiled(problem, kernel, program)
+
+
 def test_an_attention_is_replaced_by_iree_compile_as_well() -> None:
     kernel = made(ATTENTION, "sm_90a", m=64, j=32, w=4, s=2)
     assert kernel.grid == (1, 6, 1)
@@ -148,19 +160,23 @@ def test_candidates_fit_the_memory_of_their_architecture() -> None:
         assert len({candidate.name for candidate in candidates}) == len(candidates)
         for candidate in candidates:
             options = dict(candidate.options)
-            needed = 2 * options["s"] * options["k"] * (options["m"] + options["n"])
+            width = options["m"] + options["n"] + options["x"]
+            needed = 2 * options["s"] * options["k"] * width
             assert needed <= limit * 1024
             assert not (options["t"] and architecture == "sm_80")
     assert not provider.candidates(ProductProblem(contraction(70_000, 8, 8, 8)), "sm_80")
     assert not provider.candidates(ProductProblem(contraction(65_536, 32_768, 8)), "sm_80")
     # Few rows need small tiles.
     for rows, tile in ((1, 16), (16, 16), (17, 32), (32, 32)):
-        few = ProductProblem(contraction(rows, 1024, 4096))
+        few = [ProductProblem(contraction(rows, 1024, 4096, rhs=rhs)) for rhs in ("kn", "nk")]
         attention = replace(ATTENTION.attention, sizes=(2, 3, rows, 64, 64, 1024))
-        for small in (few, ScaledAttention(attention, 0.5)):
+        for small in (*few, ScaledAttention(attention, 0.5)):
             candidates = provider.candidates(small, "sm_90a")
             assert len(candidates) >= 8
             assert dict(candidates[0].options)["m"] == tile
+        # No step is twice as long as a row.
+        short = ProductProblem(contraction(rows, 1024, 200, rhs="nk"))
+        assert {dict(at.options)["k"] for at in provider.candidates(short, "sm_90a")} == {64, 256}
     # The first tiles give most of the processors work: 788 rows are 7 tiles of 128.
     for n, least, most in ((768, 66, 132), (3072, 66, 132), (65_536, 1024, 4096)):
         candidates = provider.candidates(ProductProblem(contraction(788, n, 768)), "sm_90a")
@@ -168,6 +184,15 @@ def test_candidates_fit_the_memory_of_their_architecture() -> None:
         first = [dict(candidate.options) for candidate in candidates[:8]]
         assert len({(options["m"], options["n"]) for options in first}) >= 3
         assert {options["t"] for options in first} == {0, 1}
+    # A tile of 160 columns, 128 and 32, gives 128 processors equal work. What shares a processor has half of its memory.
+    candidates = provider.candidates(ProductProblem(contraction(2048, 1280, 5120)), "sm_90a")
+    first = [dict(candidate.options) for candidate in candidates[:8]]
+    assert (first[0]["m"], first[0]["n"], first[0]["x"]) == (128, 128, 32)
+    assert {provider.grid(at)[0] for at in candidates if ("x", 32) in at.options} >= {128}
+    for options in (dict(at.options) for at in candidates if provider.grid(at)[0] > 132):
+        if options["k"] == 64 and options["s"] > 2:
+            width = options["m"] + options["n"] + options["x"]
+            assert 2 * options["s"] * options["k"] * width <= 227 * 1024 / 2
     # Rows that are far apart, as batches lie between them.
     apart = replace(contraction(1024, 65_536, 64, 128), operands=("mak", "akn", "man"))
     assert not provider.candidates(ProductProblem(apart), "sm_80")

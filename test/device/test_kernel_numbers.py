@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -111,8 +112,29 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
     ("descriptors", linear(3, 11, 40, 24, gate=False), {**TILE, "t": 1}, ("silu",)),
     ("gate", linear(3, 11, 40, 24, gate=True), {**TILE, "t": 0}, ("silu", "gate")),
     *(("steps", product(17, 40, 24, steps=at, rhs="nk"), {**TILE, "t": 0}, at) for at in STEPS),
+    *(
+        (f"wide {at}", product(33, 104, 72, rhs=rhs), {**TILE, "x": 16, **at}, ())
+        for at in ({"t": 0}, {"t": 1})
+        for rhs in ("kn", "nk")
+    ),
+    ("wide steps", product(17, 90, 24, steps=STEPS[2]), {**TILE, "x": 16, "t": 0}, STEPS[2]),
+    ("wide steps", product(17, 96, 24, steps=STEPS[1]), {**TILE, "x": 16, "t": 1}, STEPS[1]),
     ("attention", attention("abmk", "abjk", "abjn", a=2, b=2, m=33, n=16, k=16, j=33), QUERIES, ()),
     ("odd heads", attention("amk", "ajk", "ajn", a=3, m=17, n=40, k=72, j=35), QUERIES, ()),
+    ("few", attention("amk", "ajk", "ajn", a=2, m=17, n=16, k=16, j=9), QUERIES, ()),
+    ("rest", attention("amk", "ajk", "ajn", a=2, m=17, n=24, k=72, j=83), {**QUERIES, "j": 32}, ()),
+    (
+        "no rest",
+        attention("amk", "akj", "ajn", a=2, m=17, n=24, k=72, j=96),
+        {**QUERIES, "j": 32},
+        (),
+    ),
+    (
+        "negative",
+        replace(attention("amk", "ajk", "ajn", a=2, m=17, n=16, k=16, j=37), scale=-0.3),
+        QUERIES,
+        (),
+    ),
     ("turned", attention("amk", "akj", "anj", a=2, m=16, n=24, k=33, j=50), QUERIES, ()),
     ("groups", attention("apmk", "ajk", "ajn", a=2, p=3, m=17, n=16, k=16, j=20), QUERIES, ()),
     ("mask", attention("amk", "ajk", "ajn", "mj", a=2, m=17, n=16, k=16, j=35), QUERIES, ()),

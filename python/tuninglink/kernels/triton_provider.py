@@ -46,6 +46,20 @@ _FEW: Final = 32
 _SIDE: Final = 100
 """The elements of a tile whose products take as long as reading a row or a column of its operands from the cache."""
 
+_DEEP: Final = 148 * KIB
+_WIDE: Final = 128 * 160
+"""The bytes of stages of a block beyond which more stages are not faster, and the elements of the largest tile of four warps."""
+
+_SHAPES: Final = (
+    *((64, 64, 4, 3), (128, 64, 8, 3), (64, 128, 4, 2), (128, 64, 4, 3), (64, 128, 4, 3)),
+    *((64, 64, 4, 2), (128, 128, 8, 3), (128, 128, 8, 2), (64, 32, 4, 3), (64, 32, 4, 2)),
+)
+_FEW_SHAPES: Final = (
+    *((128, 4, 3), (256, 4, 3), (128, 2, 3), (128, 4, 4), (64, 4, 3), (256, 2, 3), (64, 2, 3)),
+    *((64, 2, 4), (32, 1, 3), (32, 1, 4)),
+)
+"""Queries, keys, warps and stages of attentions, fastest first as measured on an H200; those of few queries, without them."""
+
 _AMD: Final = ("gfx90a", "gfx942", "gfx950")
 _AMD_LANES: Final = 64
 
@@ -87,72 +101,69 @@ class TritonProvider(KernelProvider):
             return ()
         # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
         memory = (block_memory(architecture) or _LEAST_MEMORY) * KIB
-        sizes = problem.loop_sizes
-        rows = sizes["m"]
+        sizes, rows = problem.loop_sizes, problem.loop_sizes["m"]
+        fewest = 16 if rows <= 16 else 32  # noqa: PLR2004 - products of tiles have at least 16
+        last = {loop: size - 1 for loop, size in sizes.items() if loop in ORDER}
         spans = [
-            1
-            + sum(
-                (sizes[at] - 1) * step
-                for at, step in strides(problem, loops).items()
-                if at in ORDER
-            )
+            sum(step * last.get(loop, 0) for loop, step in strides(problem, loops).items())
             for loops, _ in problem.operands
         ]
-        if max(spans) >= _MOST_ELEMENTS or self.batches(problem) > _MOST_BATCHES:
+        if max(spans) >= _MOST_ELEMENTS - 1 or self.batches(problem) > _MOST_BATCHES:
             return ()
         options: list[dict[str, int]] = []
         if isinstance(problem, ProductProblem):
-            aligned = all(
-                sizes[loops[-1]] * _BYTES % _ALIGNMENT == 0 for loops, _ in problem.operands[:2]
-            )
+            uneven = any(sizes[at[-1]] * _BYTES % _ALIGNMENT for at, _ in problem.operands[:2])
             lhs, rhs = ({*loops[-2:]} for loops, _ in problem.operands[:2])
-            is_matrix = lhs == {*"mk"} and rhs == {*"kn"}
-            is_matrix = is_matrix and problem.windows is None
-            has_tensors = capability is not None and capability >= _HOPPER
-            with_tensors = (0, 1) if has_tensors and aligned and is_matrix else (0,)
-            tiles: Sequence[tuple[int, int]]
-            depths: Sequence[tuple[int, int]]
-            tiles = ((128, 256), (128, 128), (64, 128), (64, 256), (128, 64), (64, 64), (32, 64))
-            depths = ((64, 3), (64, 4), (128, 3), (32, 4)) if capability else ((32, 2), (64, 2))
-            if rows <= _FEW:
+            is_matrix = lhs == {*"mk"} and rhs == {*"kn"} and problem.windows is None
+            tma = int((capability or 0) >= _HOPPER and is_matrix and not uneven)
+            # Rows, columns and further columns of tiles.
+            tiles = [(m, n, x) for m in (128, 64) for n in (128, 64) for x in (0, n // 2, 32, 16)]
+            tiles += [(256, 128, 0), (128, 256, 0), (64, 256, 0), (32, 64, 0)]
+            # Steps, the most warps, stages (0 for those that fit), and descriptors.
+            variants = [(64, 8, 0, 0), (64, 4, 0, tma), (64, 4, 0, 0), (128, 8, 3, tma)]
+            if is_amd:
+                variants = [(32, 8, 2, 0), (64, 8, 2, 0), (32, 4, 2, 0)]
+            if rows <= _FEW and capability:
                 # All rows are in one tile, and the right operand is read once: more of it is on its way.
-                tiles = tuple((_fewest(rows), n) for n in (128, 64, 256, 32, 16))
-                depths = ((128, 4), (64, 4), (256, 3), (64, 3)) if capability else depths
+                tiles = [(fewest, n, 0) for n in (16, 32, 64, 128, 256)]
+                variants = [(512, 2, 3, 0), (256, 2, 3, 0), (256, 1, 4, 0), (64, 2, 4, 0)]
+                if problem.operands[1][0][-1] == "n":
+                    variants = [(128, 4, 4, tma), (64, 4, 4, tma), (128, 4, 4, 0), (256, 4, 3, tma)]
             if problem.windows is not None:
                 # A step has channels of one pixel.
-                depths = [at for at in (*depths, (16, 4)) if not problem.windows.image[-1] % at[0]]
-            batches = self.batches(problem)
+                channels = problem.windows.image[-1]
+                variants += [(32, 8, 4, 0), (16, 8, 4, 0)]
+                variants = [at for at in variants if not channels % at[0]]
 
-            def cost(tile: tuple[int, int]) -> float:
-                blocks = batches * -(-rows // tile[0]) * -(-sizes["n"] // tile[1])
-                return -(-blocks // TYPICAL) * (prod(tile) + _SIDE * sum(tile))
+            def waves(m: int, n: int, x: int) -> int:
+                blocks = self.batches(problem) * -(-rows // m) * -(-sizes["n"] // (n + x))
+                return -(-blocks // TYPICAL)
 
-            # Go on from the best tile, and from the first depth, with tensor descriptors, step by step.
-            tiles = sorted(tiles, key=cost)
-            choices = product(enumerate(depths), enumerate(tiles), enumerate(with_tensors[::-1]))
-            for (_, (k, stages)), (_, (m, n)), (_, tma) in sorted(
+            # Go on from the best tile, and from the first variant, step by step.
+            areas = {at: at[0] * sum(at[1:]) + _SIDE * sum(at) for at in tiles}
+            tiles = sorted(areas, key=lambda at: waves(*at) * areas[at])
+            choices = product(enumerate(variants), enumerate(tiles))
+            for (_, (k, most, stages, with_tensors)), (_, (m, n, x)) in sorted(
                 choices, key=lambda choice: sum(at for at, _ in choice)
             ):
-                warps = 8 if m * n > 128 * 128 or (m * n == 128 * 128 and tma) else 4
-                if stages * k * (m + n) * _BYTES <= memory:
-                    options.append(
-                        {"m": m, "n": n, "k": k, "w": warps, "s": stages, "g": 8, "t": tma}
-                    )
-        elif isinstance(problem, ScaledAttention):
+                # Two blocks that do not run at the same time otherwise share a processor.
+                stage = k * (m + n + x) * _BYTES
+                room = min(memory, _DEEP) if waves(m, n, x) == 1 else memory // 2
+                depth = stages or next((at for at in (6, 4, 3) if at * stage <= room), 2)
+                wide = m * (n + x) > _WIDE or (m >= 128 and most == 8)  # noqa: PLR2004 - two groups of warps
+                warps = 8 if wide else min(most, 4)
+                if depth * stage <= memory and k < max(2 * sizes["k"], 65):
+                    tile = {"m": m, "n": n, "x": x, "k": k, "w": warps, "s": depth, "g": 8}
+                    options.append({**tile, "t": with_tensors})
+        else:
             features, values = (sum(splits(sizes[loop])) for loop in "kn")
-            shapes = ((128, 8), (128, 4), (64, 4))
-            if rows <= _FEW:  # such as the one query of a decoder's step
-                least = _fewest(rows)
-                shapes = ((least, 2), (least, 1), (least, 4))
-            for stages, (m, warps), j in product(
-                (3, 2, 4) if capability else (2, 1), shapes, (64, 128, 32)
-            ):
-                needed = (m * features + stages * j * (features + values)) * _BYTES
-                if needed <= memory:
-                    options.append({"m": m, "j": j, "w": warps, "s": stages})
-        return tuple(
-            Candidate(self.name, given, architecture, tuple(item.items())) for item in options
-        )
+            shapes = _SHAPES if rows > _FEW else tuple((fewest, *shape) for shape in _FEW_SHAPES)
+            for m, j, warps, stages in shapes:
+                depth = stages if capability else min(stages, 2)
+                if (m * features + depth * j * (features + values)) * _BYTES <= memory:
+                    options.append({"m": m, "j": j, "w": warps, "s": depth})
+        different = dict.fromkeys(tuple(item.items()) for item in options)
+        return tuple(Candidate(self.name, given, architecture, item) for item in different)
 
     def source(self, candidate: Candidate) -> str:
         """Return the source of a candidate in Triton, a module of Python with one function."""
@@ -179,11 +190,8 @@ class TritonProvider(KernelProvider):
         architecture, is_amd = candidate.architecture, candidate.architecture in _AMD
         capability, oldest = _capability(architecture), oldest_ptx(architecture)
         assert capability or is_amd, "there are no candidates for others"
-        target = (
-            GPUTarget("hip", architecture, _AMD_LANES)
-            if is_amd
-            else GPUTarget("cuda", capability, _LANES)
-        )
+        named = ("hip", architecture, _AMD_LANES) if is_amd else ("cuda", capability, _LANES)
+        target = GPUTarget(*named)
         function = load_source(self.source(candidate), candidate.name)
         kinds = [_POINTERS[kind] for _, kind in problem.operands]
         source = ASTSource(
@@ -218,12 +226,11 @@ class TritonProvider(KernelProvider):
         if shared > memory * KIB:
             need = f"needs {shared / KIB:.4g} KiB of shared memory; a block has {memory}"
             raise KernelError(error(f"'{candidate.name}' {need}"))
-        grid = self.grid(candidate)
         return BuiltKernel(
             name=candidate.name,
             architecture=architecture,
             content=content,
-            grid=grid,
+            grid=self.grid(candidate),
             threads=compiled.metadata.num_warps * target.warp_size,
             shared=shared,
             scratch=scratch,
@@ -236,7 +243,7 @@ class TritonProvider(KernelProvider):
         sizes = problem.loop_sizes
         rows = -(-sizes["m"] // options["m"])
         if isinstance(problem, ProductProblem):
-            rows *= -(-sizes["n"] // options["n"])
+            rows *= -(-sizes["n"] // (options["n"] + options.get("x", 0)))
         return (rows, self.batches(problem), 1)
 
     def batches(self, problem: ProductProblem | ScaledAttention) -> int:
@@ -252,11 +259,6 @@ def _plain(problem: KernelProblem) -> ProductProblem | ScaledAttention:
         NoFormError: none does.
     """
     return problem if isinstance(problem, ScaledAttention) else problem.plain
-
-
-def _fewest(rows: int) -> int:
-    """Return the least number of rows of a tile for a small number of rows."""
-    return 16 if rows <= 16 else 32  # noqa: PLR2004 - products of tiles have at least 16
 
 
 def load_source(source: str, name: str) -> Any:

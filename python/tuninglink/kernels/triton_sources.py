@@ -11,7 +11,7 @@ from tuninglink.kernels.steps import ELEMENTS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.kernels.problems import ScaledAttention, Windows
+    from tuninglink.kernels.problems import ScaledAttention
 
 _LOG2E: Final = 1.4426950408889634
 _LEAST: Final = 16
@@ -27,23 +27,6 @@ def strides(problem: ProductProblem | ScaledAttention, loops: str) -> Mapping[st
     return {loop: own.get(loop, 0) for loop in sizes}
 
 
-def _batch_offset(
-    problem: ProductProblem | ScaledAttention, loops: str, windows: Windows | None = None
-) -> str:
-    """Return the offset of the part of an operand that a block works on, `batch` being its number; empty for 0."""
-    sizes, own = problem.loop_sizes, strides(problem, loops)
-    if windows is not None and "a" in loops:
-        own = {**own, "a": prod(windows.image)}
-    output = problem.operands[-1][0]
-    terms, inner = [], 1
-    for loop in [loop for loop in reversed(output) if loop not in "mn"]:
-        if own[loop] and sizes[loop] > 1:
-            at = f"batch // {inner}" if inner > 1 else "batch"
-            terms.append(f"({at}) % {sizes[loop]} * {own[loop]}")
-        inner *= sizes[loop]
-    return " + ".join(terms)
-
-
 def _offsets(pairs: Sequence[tuple[str, int]]) -> str:
     """Return offsets of a tile from expressions of positions and their strides."""
     terms = [f"{at} * {stride}" if stride != 1 else at for at, stride in pairs if stride]
@@ -52,58 +35,43 @@ def _offsets(pairs: Sequence[tuple[str, int]]) -> str:
 
 def _pointers(problem: ProductProblem | ScaledAttention, names: Sequence[str]) -> list[str]:
     """Return lines that move the pointers of operands to the part of a block."""
-    lines = []
-    windows = problem.windows if isinstance(problem, ProductProblem) else None
+    sizes, lines = problem.loop_sizes, list[str]()
     for name, (loops, _) in zip(names, problem.operands, strict=True):
-        if offset := _batch_offset(problem, loops, windows if name == names[0] else None):
-            lines.append(f"{name} += {offset}")
+        own, terms, inner = dict(strides(problem, loops)), list[str](), 1
+        if name == "a" and own.get("a") and isinstance(problem, ProductProblem) and problem.windows:
+            own["a"] = prod(problem.windows.image)
+        for loop in [loop for loop in reversed(problem.operands[-1][0]) if loop not in "mn"]:
+            if own[loop] and sizes[loop] > 1:
+                at = f"batch // {inner}" if inner > 1 else "batch"
+                terms.append(f"({at}) % {sizes[loop]} * {own[loop]}")
+            inner *= sizes[loop]
+        lines += [f"{name} += {' + '.join(terms)}"] if terms else []
     return lines if not lines else ["batch = tl.program_id(1).to(tl.int64)", *lines]
 
 
 def _masked(conditions: Sequence[str], *, zero: bool = True) -> str:
     """Return the mask of a load or a store; empty without conditions."""
-    if not conditions:
-        return ""
-    return f", mask={' & '.join(conditions)}" + (", other=0" if zero else "")
-
-
-def _windows(windows: Windows | None) -> list[str]:
-    """Return a line that finds the first element of each window."""
-    if windows is None:
-        return []
-    (_, width, channels), (down, right) = windows.image, windows.strides
-    rows = f"m // {windows.columns} * {down * width * channels}"
-    return [f"pixel = {rows} + m % {windows.columns} * {right * channels}"]
-
-
-def _distance(windows: Windows) -> str:
-    """Return the distance of the element `start` of a window from the first one."""
-    (_, width, channels), (down, right) = windows.image, windows.dilations
-    pixel, columns = f"start // {channels}", windows.window[-1]
-    terms = [f"{pixel} // {columns} * {down * width * channels}"]
-    terms += [f"{pixel} % {columns} * {right * channels}", f"start % {channels}"]
-    return " + ".join(terms)
+    mask = f", mask={' & '.join(conditions)}" + (", other=0" if zero else "")
+    return mask if conditions else ""
 
 
 def product_source(problem: ProductProblem, name: str, options: Mapping[str, int]) -> str:
     """Return the source of a product of tiles m x n, in steps of k, whose tiles are grouped by g rows.
 
-    With the option t, the tiles of the operands are loaded with tensor descriptors (TMA).
+    With the option x, a tile has that many more columns: sizes in Triton are powers of two, and tiles of 160 columns, 128 and
+    32, may give all processors equal work where those of 128 and 256 do not. With t, the tiles of the operands are loaded with
+    tensor descriptors (TMA).
     """
     sizes, windows = problem.loop_sizes, problem.windows
     m, n, k = (sizes[loop] for loop in "mnk")
-    tile_m, tile_n, tile_k = (options[loop] for loop in "mnk")
-    lhs, rhs = (loops for loops, _ in problem.operands[:2])
-    output, element = problem.operands[-1]
-    extra = [f"x{number}" for number in range(len(problem.operands) - 3)]
-    names = ["a", "b", *extra, "c"]
-    out_m = ["(m < M)[:, None]"] if m % tile_m else []
-    out_n = ["(n < N)[None, :]"] if n % tile_n else []
-    out_k = ["k < K - start"] if k % tile_k else []
+    tile_m, tile_k = options["m"], options["k"]
+    widths = [options["n"], *filter(None, [options.get("x")])]
+    tile_n = sum(widths)
+    names = ["a", "b", *(f"x{number}" for number in range(len(problem.operands) - 3)), "c"]
+    # The positions in a tile of rows, and in each part of one of columns; which of them exist if not all do.
+    inside = {"m": ["(m < M)[:, None]"] if m % tile_m else []}
     lines = [
-        f"M: tl.constexpr = {m}",
-        f"N: tl.constexpr = {n}",
-        f"K: tl.constexpr = {k}",
+        *(f"{loop.upper()}: tl.constexpr = {sizes[loop]}" for loop in "mnk"),
         *_pointers(problem, names),
         "tile = tl.program_id(0)",
         f"rows: tl.constexpr = {-(-m // tile_m)}",
@@ -111,71 +79,87 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
         "# Blocks that run at the same time work on few rows and columns.",
         f"first = tile // ({options['g']} * columns) * {options['g']}",
         f"height = tl.minimum(rows - first, {options['g']})",
-        f"row = first + tile % ({options['g']} * columns) % height",
-        f"column = tile % ({options['g']} * columns) // height",
-        f"m = row * {tile_m} + tl.arange(0, {tile_m})",
-        f"n = column * {tile_n} + tl.arange(0, {tile_n})",
+        f"row = (first + tile % ({options['g']} * columns) % height) * {tile_m}",
+        f"column = tile % ({options['g']} * columns) // height * {tile_n}",
+        f"m = row + tl.arange(0, {tile_m})",
+        f"k = tl.arange(0, {tile_k})",
     ]
-    sums = f"sums = tl.zeros(({tile_m}, {tile_n}), tl.float32)"
-    loop = f"for start in range(0, K, {tile_k}):"
-    if options["t"]:
-        # The last dimension of a descriptor is contiguous.
-        places = {"m": f"row * {tile_m}", "n": f"column * {tile_n}", "k": "start"}
-        tiles = {"m": tile_m, "n": tile_n, "k": tile_k}
-        for pointer, loops in (("a", lhs), ("b", rhs)):
-            two = loops[-2:]
-            shape, block = (", ".join(str(at[loop]) for loop in two) for at in (sizes, tiles))
-            lines.append(
-                f"{pointer}_tiles = tl.make_tensor_descriptor({pointer}, [{shape}], [{sizes[two[1]]}, 1], [{block}])"
-            )
-        lines += [sums, loop]
-        for pointer, loops, usual in (("a", lhs, "mk"), ("b", rhs, "kn")):
-            where = ", ".join(places[loop] for loop in loops[-2:])
-            turned = "" if loops[-2:] == usual else ".T"
-            lines.append(f"    {pointer}_tile = {pointer}_tiles.load([{where}]){turned}")
-    else:
-        a, b = strides(problem, lhs), strides(problem, rhs)
-        lines += [
-            f"k = tl.arange(0, {tile_k})",
-            *_windows(windows),
-            f"ap = a + {_offsets([('m[:, None]', a['m']), ('k[None, :]', a['k'])])}",
-            f"bp = b + {_offsets([('k[:, None]', b['k']), ('n[None, :]', b['n'])])}",
-            sums,
-            loop,
-            f"    a_tile = tl.load(ap{_masked([*out_m, *(f'({at})[None, :]' for at in out_k)])})",
-            f"    b_tile = tl.load(bp{_masked([*out_n, *(f'({at})[:, None]' for at in out_k)])})",
-        ]
-    lines.append("    sums = tl.dot(a_tile, b_tile, sums)")
-    if not options["t"]:
-        lines += [f"    ap += {tile_k * a['k']}", f"    bp += {tile_k * b['k']}"]
     if windows is not None:
-        # A step has channels of one pixel of each window.
-        lines = [line for line in lines if not line.startswith(("ap = ", "    ap += "))]
-        address = f"    ap = a + pixel[:, None] + k[None, :] + ({_distance(windows)})"
-        lines.insert(lines.index(loop) + 1, address)
-    # The ops after the product, on the tile.
-    kind = problem.contraction.types[2]
-    lines.append("value0 = sums" if kind == "f32" else f"value0 = sums.to({ELEMENTS[kind]})")
-    pending = list(zip(extra, problem.operands[2:-1], strict=True))
+        # The first element of each window, and the distance of the element `start` of a window from that one.
+        (_, width, channels), (down, right) = windows.image, windows.strides
+        rows = f"m // {windows.columns} * {down * width * channels}"
+        lines.append(f"pixel = {rows} + m % {windows.columns} * {right * channels}")
+        pixel, columns = f"start // {channels}", windows.window[-1]
+        down, right = windows.dilations
+        distance = f"{pixel} // {columns} * {down * width * channels} + "
+        distance += f"{pixel} % {columns} * {right * channels} + start % {channels}"
+    tiles, products = [("a", "mk", "row", "m", tile_m)], list[str]()
+    for part, width in enumerate(widths):
+        place = f"column + {widths[0]}" if part else "column"
+        lines.append(f"n{part} = {place} + tl.arange(0, {width})")
+        lines.append(f"sums{part} = tl.zeros(({tile_m}, {width}), tl.float32)")
+        inside[f"n{part}"] = [f"(n{part} < N)[None, :]"] if n % tile_n else []
+        tiles.append((f"b{part}", "kn", place, f"n{part}", width))
+        products.append(f"sums{part} = tl.dot(a_tile, b{part}_tile, sums{part})")
+    # Before the loop: where the tiles of operands are. In the loop: loads, then products, then moves.
+    loads, moves = list[str](), list[str]()
+    for tile, usual, place, at, width in tiles:
+        loops = problem.operands[tile != "a"][0]
+        if options["t"]:
+            # The last dimension of a descriptor is contiguous.
+            two = loops[-2:]
+            block = ", ".join(str(tile_k if loop == "k" else width) for loop in two)
+            where = ", ".join("start" if loop == "k" else place for loop in two)
+            made = f"{tile[0]}, [{sizes[two[0]]}, {sizes[two[1]]}], [{sizes[two[1]]}, 1], [{block}]"
+            lines.append(f"{tile}_tiles = tl.make_tensor_descriptor({made})")
+            turned = "" if two == usual else ".T"
+            loads.append(f"{tile}_tile = {tile}_tiles.load([{where}]){turned}")
+            continue
+        own = strides(problem, loops)
+        first, last = (("k" if loop == "k" else at, own[loop]) for loop in usual)
+        offsets = _offsets([(f"{first[0]}[:, None]", first[1]), (f"{last[0]}[None, :]", last[1])])
+        side = "[None, :]" if tile == "a" else "[:, None]"
+        masks = [*inside[at], *([f"(k < K - start){side}"] if k % tile_k else [])]
+        if tile == "a" and windows is not None:
+            # A step has channels of one pixel of each window.
+            loads.append(f"{tile}p = a + pixel[:, None] + k[None, :] + ({distance})")
+        else:
+            lines.append(f"{tile}p = {tile[0]} + {offsets}")
+            moves.append(f"{tile}p += {tile_k * own['k']}")
+        loads.append(f"{tile}_tile = tl.load({tile}p{_masked(masks)})")
+    lines.append(f"for start in range(0, K, {tile_k}):")
+    lines += [f"    {line}" for line in (*loads, *products, *moves)]
+    for part in range(len(widths)):
+        lines += _results(problem, names, part, inside["m"], inside[f"n{part}"])
+    return f"{_HEAD}def {name}({', '.join(names)}):\n" + "".join(f"    {at}\n" for at in lines)
+
+
+def _results(
+    problem: ProductProblem, names: Sequence[str], part: int, out_m: list[str], out_n: list[str]
+) -> list[str]:
+    """Return lines with the ops after a product on a part of a tile, which store their result."""
+    kind, pending = problem.contraction.types[2], []
+    # Where the elements of each operand and of the result are, and which exist.
+    for pointer, (loops, _) in zip(names[2:], problem.operands[2:], strict=True):
+        own = strides(problem, loops)
+        offsets = _offsets([("m[:, None]", own["m"]), (f"n{part}[None, :]", own["n"])])
+        exist = [*(out_m if own["m"] else []), *(out_n if own["n"] else [])]
+        pending.append((pointer, offsets, exist))
+    lines = [f"value0 = sums{part}" + ("" if kind == "f32" else f".to({ELEMENTS[kind]})")]
     for number, step in enumerate(problem.steps, 1):
         inputs, chained = [], dict(step.chained)
         for at in range(len(step.inputs)):
             if at in chained:
                 inputs.append(f"value{chained[at]}")
                 continue
-            pointer, (loops, _) = pending.pop(0)
-            own = strides(problem, loops)
-            offsets = _offsets([("m[:, None]", own["m"]), ("n[None, :]", own["n"])])
-            masks = [*(out_m if own["m"] else []), *(out_n if own["n"] else [])]
+            pointer, offsets, exist = pending.pop(0)
             inputs.append(f"{pointer}t")
-            lines.append(f"{pointer}t = tl.load({pointer} + {offsets}{_masked(masks)})")
+            lines.append(f"{pointer}t = tl.load({pointer} + {offsets}{_masked(exist)})")
         lines += step.code(f"y{number}_", inputs)
         lines.append(f"value{number} = y{number}_")
-    own = strides(problem, output)
-    offsets = _offsets([("m[:, None]", own["m"]), ("n[None, :]", own["n"])])
-    stored = f"value{len(problem.steps)}.to({ELEMENTS[element]})"
-    lines.append(f"tl.store(c + {offsets}, {stored}{_masked([*out_m, *out_n], zero=False)})")
-    return f"{_HEAD}def {name}({', '.join(names)}):\n" + "".join(f"    {at}\n" for at in lines)
+    ((pointer, offsets, exist),) = pending
+    stored = f"value{len(problem.steps)}.to({ELEMENTS[problem.operands[-1][1]]})"
+    return [*lines, f"tl.store({pointer} + {offsets}, {stored}{_masked(exist, zero=False)})"]
 
 
 def splits(size: int) -> tuple[int, ...]:
@@ -189,86 +173,99 @@ def splits(size: int) -> tuple[int, ...]:
 def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, int]) -> str:
     """Return the source of an attention whose blocks have m queries, and take j keys at a time.
 
-    Features and values are split in powers of two, such as 72 in 64 and 16.
+    Features and values are split in powers of two, such as 72 in 64 and 16. Keys that are left, fewer than j, are taken after
+    the loop, so that it has no masks for them. Tensor descriptors (TMA) have not been faster.
     """
     sizes = problem.loop_sizes
     tile_m, tile_j = options["m"], options["j"]
-    (query, _), (key, _), (value, kind), *masks, (output, element) = problem.operands
+    (query, _), _, _, *masks, (output, element) = problem.operands
     names = ["q", "k", "v", *(["x"] if masks else []), "o"]
-    log2 = repr(problem.scale * _LOG2E)
-    q, k, v, o = (strides(problem, loops) for loops in (query, key, value, output))
+    q, o = strides(problem, query), strides(problem, output)
     out_m = ["(m < M)[:, None]"] if sizes["m"] % tile_m else []
-    out_j = ["j < J"] if sizes["j"] % tile_j else []
     lines = [
-        f"M: tl.constexpr = {sizes['m']}",
-        f"J: tl.constexpr = {sizes['j']}",
+        *(f"{loop.upper()}: tl.constexpr = {sizes[loop]}" for loop in "mj"),
         *_pointers(problem, names),
         f"m = tl.program_id(0) * {tile_m} + tl.arange(0, {tile_m})",
     ]
-
-    def part(loop: str, number: int, parts: Sequence[int]) -> list[str]:
-        """Add the positions in a part of the features or values, and return which of them exist if not all do."""
-        start = sum(parts[:number])
-        lines.append(f"{loop}{number} = {start} + tl.arange(0, {parts[number]})")
-        inside = start + parts[number] <= sizes[loop]
-        return [] if inside else [f"{loop}{number} < {sizes[loop]}"]
-
-    features, values = splits(sizes["k"]), splits(sizes["n"])
-    out_k, out_n = list[list[str]](), list[list[str]]()
-    for number in range(len(features)):
-        out_k.append(part("k", number, features))
+    for loop in "kn":
+        for number, (first, width, _) in enumerate(_parts(problem, loop)):
+            lines.append(f"{loop}{number} = {first} + tl.arange(0, {width})")
+    for number, (_, _, exist) in enumerate(_parts(problem, "k")):
         offsets = _offsets([("m[:, None]", q["m"]), (f"k{number}[None, :]", q["k"])])
-        conditions = [*out_m, *(f"({one})[None, :]" for one in out_k[number])]
+        conditions = [*out_m, *(f"({one})[None, :]" for one in exist)]
         lines.append(f"q{number} = tl.load(q + {offsets}{_masked(conditions)})")
-    for number in range(len(values)):
-        out_n.append(part("n", number, values))
-        lines.append(f"sums{number} = tl.zeros(({tile_m}, {values[number]}), tl.float32)")
+    for number, (_, width, _) in enumerate(_parts(problem, "n")):
+        lines.append(f"sums{number} = tl.zeros(({tile_m}, {width}), tl.float32)")
     lines += [
         f'most = tl.full(({tile_m},), float("-inf"), tl.float32)',
         f"total = tl.zeros(({tile_m},), tl.float32)",
-        f"for start in range(0, J, {tile_j}):",
     ]
-    inner = [f"j = start + tl.arange(0, {tile_j})"]
-    for number in range(len(features)):
+    left = sizes["j"] % tile_j
+    if whole := sizes["j"] - left:
+        lines.append(f"for start in range(0, {whole}, {tile_j}):")
+        lines += [f"    {line}" for line in _taken(problem, tile_m, "start", tile_j, [])]
+    if left:
+        width = max(_LEAST, 1 << (left - 1).bit_length())
+        lines += _taken(problem, tile_m, str(whole), width, ["j < J"] if left < width else [])
+    for number, (_, _, exist) in enumerate(_parts(problem, "n")):
+        offsets = _offsets([("m[:, None]", o["m"]), (f"n{number}[None, :]", o["n"])])
+        conditions = [*out_m, *(f"({one})[None, :]" for one in exist)]
+        stored = f"(sums{number} / total[:, None]).to({ELEMENTS[element]})"
+        lines.append(f"tl.store(o + {offsets}, {stored}{_masked(conditions, zero=False)})")
+    return f"{_HEAD}def {name}({', '.join(names)}):\n" + "".join(f"    {at}\n" for at in lines)
+
+
+def _parts(problem: ScaledAttention, loop: str) -> list[tuple[int, int, list[str]]]:
+    """Return the parts of features or values: the first position, the width, and which of them exist if not all do."""
+    parts, first, size = list[tuple[int, int, list[str]]](), 0, problem.loop_sizes[loop]
+    for number, width in enumerate(splits(size)):
+        parts.append((first, width, [f"{loop}{number} < {size}"] if first + width > size else []))
+        first += width
+    return parts
+
+
+def _taken(
+    problem: ScaledAttention, tile_m: int, start: str, width: int, out_j: list[str]
+) -> list[str]:
+    """Return lines that take a number of keys and their values from a start on, of which not all may exist."""
+    _, (key, _), (value, kind), *masks, _ = problem.operands
+    k, v = strides(problem, key), strides(problem, value)
+    lines = [f"j = {start} + tl.arange(0, {width})"]
+
+    for number, (_, _, exist) in enumerate(_parts(problem, "k")):
         offsets = _offsets([(f"k{number}[:, None]", k["k"]), ("j[None, :]", k["j"])])
-        conditions = [f"({one})[None, :]" for one in out_j]
-        conditions += [f"({one})[:, None]" for one in out_k[number]]
-        inner.append(f"y = tl.load(k + {offsets}{_masked(conditions)})")
-        inner.append(f"s = tl.dot(q{number}, y{', s' if number else ''})")
-    inner.append(f"s = s * {log2}")
-    if masks:
-        ((loops, mask_kind),) = masks
+        conditions = [f"({one})[:, None]" for one in exist] + [f"({one})[None, :]" for one in out_j]
+        lines.append(f"y = tl.load(k + {offsets}{_masked(conditions)})")
+        lines.append(f"s = tl.dot(q{number}, y{', s' if number else ''})")
+    # Scores that a mask does not change are scaled in the exponent.
+    scaled = f" * {problem.scale * _LOG2E!r}"
+    if problem.scale <= 0 or any(mask_kind != "i1" for _, mask_kind in masks):
+        lines.append(f"s = s{scaled}")
+        scaled = ""
+    for loops, mask_kind in masks:
         x = strides(problem, loops)
         offsets = _offsets([("m[:, None]", x["m"]), ("j[None, :]", x["j"])])
-        conditions = [*(out_m if x["m"] else []), *(f"({at})[None, :]" for at in out_j if x["j"])]
+        conditions = ["(m < M)[:, None]"] if x["m"] and problem.loop_sizes["m"] % tile_m else []
+        conditions += [f"({one})[None, :]" for one in out_j if x["j"]]
         loaded = f"tl.load(x + {offsets}{_masked(conditions)})"
         if mask_kind == "i1":  # a byte for each element, 1 for a key that counts
-            inner.append(f's = tl.where({loaded} != 0, s, float("-inf"))')
+            lines.append(f's = tl.where({loaded} != 0, s, float("-inf"))')
         else:
-            inner.append(f"s += {loaded}.to(tl.float32) * {_LOG2E}")
-    inner += [f's = tl.where(({one})[None, :], s, float("-inf"))' for one in out_j]
-    inner.append("peak = tl.maximum(most, tl.max(s, 1))")
+            lines.append(f"s += {loaded}.to(tl.float32) * {_LOG2E}")
+    lines += [f's = tl.where(({one})[None, :], s, float("-inf"))' for one in out_j]
+    lines.append(f"peak = tl.maximum(most, tl.max(s, 1){scaled})")
     # Where all keys so far are excluded, nothing is subtracted: a sum of 0 stays 0.
-    inner += ['base = tl.where(peak == float("-inf"), 0.0, peak)'] if masks else ["base = peak"]
-    inner += [
-        "p = tl.exp2(s - base[:, None])",
+    lines += ['base = tl.where(peak == float("-inf"), 0.0, peak)'] if masks else ["base = peak"]
+    lines += [
+        f"p = tl.exp2(s{scaled} - base[:, None])",
         "shrink = tl.exp2(most - base)",
         "total = total * shrink + tl.sum(p, 1)",
         "most = peak",
         f"p = p.to({ELEMENTS[kind]})",
     ]
-    for number in range(len(values)):
+    for number, (_, _, exist) in enumerate(_parts(problem, "n")):
         offsets = _offsets([("j[:, None]", v["j"]), (f"n{number}[None, :]", v["n"])])
-        conditions = [f"({one})[:, None]" for one in out_j]
-        conditions += [f"({one})[None, :]" for one in out_n[number]]
-        inner += [
-            f"y = tl.load(v + {offsets}{_masked(conditions)})",
-            f"sums{number} = tl.dot(p, y, sums{number} * shrink[:, None])",
-        ]
-    lines += [f"    {line}" for line in inner]
-    for number in range(len(values)):
-        offsets = _offsets([("m[:, None]", o["m"]), (f"n{number}[None, :]", o["n"])])
-        conditions = [*out_m, *(f"({one})[None, :]" for one in out_n[number])]
-        stored = f"(sums{number} / total[:, None]).to({ELEMENTS[element]})"
-        lines.append(f"tl.store(o + {offsets}, {stored}{_masked(conditions, zero=False)})")
-    return f"{_HEAD}def {name}({', '.join(names)}):\n" + "".join(f"    {at}\n" for at in lines)
+        conditions = [f"({one})[:, None]" for one in out_j] + [f"({one})[None, :]" for one in exist]
+        lines.append(f"y = tl.load(v + {offsets}{_masked(conditions)})")
+        lines.append(f"sums{number} = tl.dot(p, y, sums{number} * shrink[:, None])")
+    return lines

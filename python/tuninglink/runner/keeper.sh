@@ -8,8 +8,7 @@ touch -r "$dir/lease" "$dir/seen"
 idle=0
 while [ "$idle" -lt "$limit" ]; do
   sleep $step
-  # Another user may have made a directory of this name since.
-  [ -d "$dir" ] && [ ! -h "$dir" ] && [ -O "$dir" ] || exit 0
+  [ -d "$dir" ] || exit 0
   idle=$((idle + step))
   # The clock of a board may be set while it runs, also back.
   if [ "$dir/lease" -nt "$dir/seen" ] || [ "$dir/lease" -ot "$dir/seen" ]; then
@@ -17,4 +16,4 @@ while [ "$idle" -lt "$limit" ]; do
     idle=0
   fi
 done
-[ -O "$dir" ] && sh "$dir/close.sh"
+sh "$dir/close.sh"
