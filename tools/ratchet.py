@@ -56,11 +56,9 @@ LIMITS: Final = {
     "pinning": (518, 27),
     "scaffolding": (918, 31),
     "runner": (724, 28),
-    "kernels": (2165, 114),
+    "kernels": (2164, 112),
     "predicting": (1513, 51),
     "emission": (1039, 37),
-    "files": (0, 0),
-    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5514, 199),
 }
