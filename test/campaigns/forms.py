@@ -72,7 +72,7 @@ class Case:
 
 
 def attention_case(choose: random.Random, fits: Callable[[Attention], bool]) -> Case:
-    """Return a program of an attention that fits, with padding or as products if it cannot be padded otherwise."""
+    """Return a program of an attention that fits, with padding as its form, or products if these are what it fits."""
     problem = attentions.random_attention(choose)
     while not fits(problem):
         problem = attentions.random_attention(choose)
