@@ -27,10 +27,11 @@ import numpy as np
 
 import tuninglink
 from tuninglink.compiler import executable_target
+from tuninglink.errors import CompileError
 from tuninglink.forms import forms_of
 from tuninglink.iree import Target
 from tuninglink.mlir import thread_context
-from tuninglink.replacing import MATMUL, Contraction, Form, NoFormError, spec
+from tuninglink.replacing import MATMUL, Contraction, NoFormError, spec
 
 FLAGS = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80")
 TYPES: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
@@ -106,6 +107,7 @@ PRODUCTS = (
     Product(1028, 1024, 4096, "kn"),
     Product(1028, 1024, 4096, "kn", "f16", "f16"),
     Product(1024, 1024, 4096, "kn", "f16", "f16"),
+    Product(1024, 1024, 4096, "kn", "bf16", "bf16"),
     Product(1024, 1024, 4096, "kn"),
 )
 
@@ -191,6 +193,27 @@ class Comparison:
         }
 
 
+def compile_all(
+    replacing: dict[Product, dict[str, str]], options: argparse.Namespace
+) -> dict[tuple[Product, str], bytes]:
+    """Return the programs that compile, and print why others do not."""
+    images = {}
+    with ThreadPoolExecutor(options.jobs) as pool:
+        jobs = {
+            (product, name): pool.submit(
+                compiled, product.program(options.count, has_buffers=True), [text] if text else []
+            )
+            for product, own in replacing.items()
+            for name, text in own.items()
+        }
+        for key, job in jobs.items():
+            try:
+                images[key] = job.result()
+            except CompileError as failure:
+                print(f"{key[0]}, {key[1]}: {failure.diagnostics[0].message}")
+    return images
+
+
 def main() -> None:
     """Compile all, then measure, and tune while there is time."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -209,21 +232,14 @@ def main() -> None:
     products = [PRODUCTS[number] for number in options.products]
     replacing: dict[Product, dict[str, str]] = {}
     for product in products:
-        forms: list[Form] = []
+        replacing[product] = {"default": ""}
         try:
-            forms = [*forms_of(product.problem, target)]
+            replacing[product] |= {
+                str(form): spec([form]) for form in forms_of(product.problem, target)
+            }
         except NoFormError as failure:
             print(f"{product}: {failure}")
-        replacing[product] = {"default": "", **{str(form): spec([form]) for form in forms}}
-    with ThreadPoolExecutor(options.jobs) as pool:
-        jobs = {
-            (product, name): pool.submit(
-                compiled, product.program(options.count, has_buffers=True), [text] if text else []
-            )
-            for product, own in replacing.items()
-            for name, text in own.items()
-        }
-        images = {key: job.result() for key, job in jobs.items()}
+    images = compile_all(replacing, options)
     print(f"{len(images)} programs compiled in {time.monotonic() - began:.0f} s", flush=True)
     if options.compile_only:
         return
@@ -240,8 +256,11 @@ def main() -> None:
         if options.output:
             options.output.write_text(json.dumps(rows, indent=2) + "\n")
 
+    names = {
+        product: [at for at in own if (product, at) in images] for product, own in replacing.items()
+    }
     for product in products:
-        comparisons[product].measure([*replacing[product]])
+        comparisons[product].measure(names[product])
         report(product)
     for product in products:
         for stage in ("tuned", "tuned form"):
@@ -251,17 +270,17 @@ def main() -> None:
             text = ""
             if stage == "tuned form":
                 row = rows[str(product)]
-                names = [name for name in replacing[product] if name != "default"]
-                if not names:
+                forms = [name for name in names[product] if name != "default"]
+                if not forms:
                     continue
-                text = replacing[product][min(names, key=lambda name: row[name]["us"])]
+                text = replacing[product][min(forms, key=lambda name: row[name]["us"])]
             won = tuned(product, options.directory, stage.replace(" ", "_"), text, options.budget)
             if not won:
                 print(f"{product}: nothing won, {stage}", flush=True)
                 continue
             program = product.program(options.count, has_buffers=True)
             comparisons[product].add(stage, compiled(program, [*([text] if text else []), *won]))
-            comparisons[product].measure([*replacing[product], stage])
+            comparisons[product].measure([*names[product], stage])
             report(product)
 
 

@@ -169,6 +169,19 @@ func.func @products(%a: tensor<1028x64xf16>, %b: tensor<64x256xf16>, %c: tensor<
 """
 
 
+@pytest.mark.parametrize("backend", ["cuda", "hip"])
+def test_sums_in_bf16_compile_with_their_form_alone(tmp_path: Path, backend: str) -> None:
+    path = tmp_path / "program.mlir"
+    # As JAX exports it, but for the sizes of the other product.
+    path.write_text(PRODUCTS.replace("788x", "256x"))
+    with SetCompiler(TuneOptions(input=str(path), flags=TARGETS[backend])) as compiler:
+        default = compiler.submit(DEFAULT)
+        compiler.backends(60.0)
+        first, *_ = (compiler.submit(flag_set) for flag_set in compiler.form_sets())
+        assert isinstance(first.result(), CompiledSource)
+        assert default.result() == "'func.func' op failed to distribute"
+
+
 @pytest.mark.parametrize("backend", ["cuda", "hip", "llvm-cpu"])
 @pytest.mark.parametrize("with_attention", [True, False])
 def test_forms_of_contractions_are_compared_after_those_of_other_ops_alone(
