@@ -80,13 +80,7 @@ class ProblemSource(Enum):
 
 @dataclass(frozen=True)
 class EntryTask(TunableTask):
-    """A task configured by an entry.
-
-    Attributes:
-        own: the configuration of the entry.
-        single: a spec with the entry alone.
-        is_exact: whether the entry applies to problems of these sizes only.
-    """
+    """A task configured by an entry, its `own` configuration; it may apply to problems of these sizes only."""
 
     source: ProblemSource
     own: Candidate
@@ -497,15 +491,7 @@ class Retuner:
                         self._in_model[id(spec), pair].append(task)
 
     def _problems(self, spec: Spec, position: int) -> list[EntryTask]:
-        """Return the problems of an entry, at least one.
-
-        Raises:
-            RefusedError: the compiler refuses the entry's configuration.
-            CompileError: the compiler fails without the entry.
-            PayloadError: no program can be made for the entry, and it configures nothing in the model.
-            NotTunableError: the entry configures nothing in the program that was made for it, nor in the model.
-            SpecError: the entry cannot be distinguished from others.
-        """
+        """Return the problems of an entry, at least one; or raise an error if it is refused, or configures nothing."""
         single = Revision(spec).finish([position])
         in_model = self._in_model.get((id(spec), spec.anatomy.pairs[position]), [])
         result = [self._prepared(task, ProblemSource.MODEL, single) for task in in_model]

@@ -170,10 +170,7 @@ def _entry(
 
 
 def _rewriting(task: TuningTask, flags: Sequence[str]) -> Rewriting | None:
-    """Return the candidate that unrolls the window of the root op, as it is before the compiler adds a batch loop.
-
-    None means that there is no window, or it cannot be unrolled.
-    """
+    """Return the candidate that unrolls the window of the root op, as it is before the compiler adds a batch loop, or None."""
     module = mlir.Module.parse(task.source, thread_context()).operation
     roots = [(root, op.function) for op in find_root_ops(module) for root in op.roots]
     if task.is_dynamic or len(roots) != 1:

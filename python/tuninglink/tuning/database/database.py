@@ -134,10 +134,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Winner:
-    """The latest stage of the fastest configuration of a problem in an environment whose results were compared.
-
-    `default_us` is the median time of the compiler's own choice, None if it was not measured.
-    """
+    """The latest stage of the fastest checked configuration of a problem in an environment, and the default's median time."""
 
     trial: Trial
     default_us: float | None

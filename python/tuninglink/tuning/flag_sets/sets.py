@@ -275,15 +275,10 @@ _SHOWN_ELEMENTS: Final = 16
 
 @dataclass(frozen=True)
 class FormedSource:
-    """A program after the formation of dispatches.
+    """A program after the formation of dispatches: a hash, the backends, and the number of miscompiled defaults.
 
-    Attributes:
-        code: a hash of the program and its dispatches, without the values of large constants.
-        backends: the backends that compile its dispatches.
-        wrong_defaults: the number of dispatches whose default is known to be miscompiled.
-        forms: names and texts of specs that replace ops by forms, one for each way to do so, with further flags.
-        target: the target of its first dispatch, if it is known.
-        problems: the problems for kernels, with their numbers.
+    The hash is without the values of large constants. There are names and texts of specs that replace ops by forms, with
+    further flags, the target of the first dispatch, and the problems for kernels with their numbers.
     """
 
     code: str

@@ -103,12 +103,7 @@ _BLOB: Final = re.compile(r'^\s*"?([^\s":]+)"?:\s*"0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*
 
 
 class PointEvaluator:
-    """Evaluates the values in a dispatch at single elements, from the patterns that fill its inputs.
-
-    Attributes:
-        function: the function of the dispatch, whose operations on tensors are mostly `linalg.generic`.
-        is_reversed: whether loops run backwards.
-    """
+    """Evaluates the values in a dispatch at single elements, from the patterns that fill its inputs; loops may be reversed."""
 
     def __init__(
         self,

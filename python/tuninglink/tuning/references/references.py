@@ -197,14 +197,7 @@ def _as_numpy(points: Sequence[PointComparison]) -> OutputVerdict:
 
 
 class Sums(NamedTuple):
-    """The sums of a benchmark.
-
-    Attributes:
-        error: their error in a different order, relative to their magnitude. Roundings of partial sums that grow as a
-            random walk deviate by 0.2 units of the accumulator's precision times `sqrt(terms)` (standard deviation);
-            four units leave room for the largest of millions.
-        narrow: the type in which they are computed, if that is f16 or bf16; otherwise empty.
-    """
+    """The relative error of the sums of a benchmark in another order, and their type if that is f16 or bf16; else empty."""
 
     error: float
     narrow: str
@@ -242,6 +235,8 @@ def sums_of(source: bytes) -> Sums:
         is_attention = op.kind is OpKind.ATTENTION
         terms = max(sizes) if is_attention else math.prod(sizes)
         precision = float(ml_dtypes.finfo(np.float32 if is_attention else dtype).eps)  # type: ignore[no-untyped-call]
+        # Roundings of partial sums that grow as a random walk deviate by 0.2 units of the accumulator's precision times
+        # `sqrt(terms)` (standard deviation); four units leave room for the largest of millions.
         error = max(error, 4 * precision * math.sqrt(terms))
         blocks = [block for region in operation.regions for block in region]
         adds = any(inner.operation.name == "arith.addf" for block in blocks for inner in block)
@@ -323,10 +318,7 @@ def _targets_in_text(flags: tuple[str, ...]) -> tuple[str, str]:
 
 
 def retarget(module: mlir.Operation, target: ReferenceTarget) -> None:
-    """Change the target of a program at `executable-sources`, and remove its configurations.
-
-    Without a device or an executable to retarget, it raises a `CompileError`.
-    """
+    """Change the target of a program at `executable-sources`, remove its configurations; or raise a `CompileError`."""
     with module.context:
         executable, device = map(mlir.Attribute.parse, _targets_in_text(target.flags))
         pipeline = mlir.Attribute.parse(target.pipeline) if target.pipeline else None

@@ -540,18 +540,15 @@ class TaskChoice:
 
     Right results come before speed: all tasks with a wrong default get a turn before any other. If no right candidate
     was among the first ones of a small task, its further turns come first for half of the time only.
-
-    Attributes:
-        seconds: the remaining time for turns.
-        starts: the progress of each begun task, and the seconds before its first trial.
-        repairs: the time of each turn that searched for a right candidate.
     """
 
     def __init__(self) -> None:
-        self.seconds = math.inf
-        self.starts: list[tuple[Progress, float]] = []
-        self.turn_seconds = 0.0
-        self.repairs: list[float] = []
+        self.seconds = math.inf  # left for turns
+        self.starts: list[tuple[Progress, float]] = []  # with the seconds before the first trial
+        self.turn_seconds = 0.0  # of all turns
+        self.repairs: list[
+            float
+        ] = []  # the seconds of each turn that searched for a right candidate
         self._first_savings = [_FIRST_SAVING] * _EXPECTED_AS
 
     def count_first(self, task: TaskRun) -> None:

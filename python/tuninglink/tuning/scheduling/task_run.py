@@ -101,10 +101,6 @@ class TaskRun:
     is checked, so that the end of the time does not lose it. Where the compiler's choice computes a wrong result or fails,
     any right candidate wins.
 
-    Args:
-        context: what the tasks of the run share.
-        measured: the task with the compiler's choice.
-
     Attributes:
         measured: the task with the compiler's choice and the task's share of the program's time.
         standing: the result if the run ended now: with a right candidate that was faster in a short race, or that replaces
