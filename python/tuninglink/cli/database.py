@@ -196,9 +196,9 @@ def show_command(arguments: Sequence[str]) -> int:
     from tuninglink.tuning.database import (  # noqa: PLC0415
         NOT_CHECKED,
         RIGHT,
+        best_of,
         grouped_trials,
         results_of,
-        winners_among,
     )
 
     with open_database(file, read_only=True) as opened:
@@ -207,9 +207,7 @@ def show_command(arguments: Sequence[str]) -> int:
     rows = []
     for trials, results in groups:
         environment = trials[0].environment
-        (winner,) = winners_among(trials) or (None,)
-        best = winner.trial.median if winner else None
-        default = winner.default_us if winner else None
+        default, best = (trial.median if trial else None for trial in best_of(trials))
         rows.append(
             (
                 trials[0].problem.description,

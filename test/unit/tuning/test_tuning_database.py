@@ -34,10 +34,10 @@ from tuninglink.tuning.database import (
     Database,
     DatabaseError,
     PriorData,
+    best_of,
     export,
     read_trials,
     to_t4,
-    winners_among,
 )
 
 if TYPE_CHECKING:
@@ -129,9 +129,11 @@ def test_winners_are_judged_by_their_latest_stage_and_were_compared() -> None:
                 trial(4, samples=(20.0,)),
             ]
         )
-        (winner,) = database.winners("contraction", "sm_80")
-    assert winner.trial.configuration.key == "c2"
-    assert winner.default_us == 100.0
+        default, best = best_of([*database.all_trials()])
+    assert default is not None
+    assert default.median == 100.0
+    assert best is not None
+    assert best.configuration.key == "c2"
 
 
 def test_exports_call_right_what_was_compared() -> None:
@@ -151,9 +153,11 @@ def test_exports_call_right_what_was_compared() -> None:
     assert [entry["invalidity"] for entry in t4] == [
         *("correctness", "correctness", "correct", "correctness", "correctness", "correct")
     ]
-    (winner,) = winners_among(trials)
-    assert winner.trial.configuration.key == "c1"
-    assert not winners_among([trial(3, samples=(20.0,))])
+    default, best = best_of(trials)
+    assert default is None
+    assert best is not None
+    assert best.configuration.key == "c1"
+    assert best_of([trial(3, samples=(20.0,))]) == (None, None)
 
 
 def test_records_are_never_changed(tmp_path: Path) -> None:

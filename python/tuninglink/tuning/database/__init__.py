@@ -13,9 +13,9 @@ with lazy_imports(globals()):
         EnvironmentRecord as EnvironmentRecord,
         ProblemRecord as ProblemRecord,
         Trial as Trial,
+        best_of as best_of,
         grouped_trials as grouped_trials,
         results_of as results_of,
-        winners_among as winners_among,
     )
     from tuninglink.tuning.database.exchange import (
         export as export,

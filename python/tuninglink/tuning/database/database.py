@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -130,14 +131,6 @@ class Trial:
     def median(self) -> float | None:
         """The median of the samples in microseconds, None if the trial failed."""
         return statistics.median(self.samples) if self.samples else None
-
-
-@dataclass(frozen=True)
-class Winner:
-    """The latest stage of the fastest checked configuration of a problem in an environment, and the default's median time."""
-
-    trial: Trial
-    default_us: float | None
 
 
 # --- The database: records trials, finds them again, and merges with others ----------------------
@@ -272,10 +265,6 @@ class Database(AbstractContextManager["Database"]):
         """Return `ranked_among` of the trials of a kind of problems, in environments with a target."""
         return ranked_among(self._select("AND p.kind = ? AND e.target = ?", kind, target))
 
-    def winners(self, kind: str, target: str) -> list[Winner]:
-        """Return `winners_among` of these trials."""
-        return winners_among(self._select("AND p.kind = ? AND e.target = ?", kind, target))
-
     # --- Reading and writing ---------------------------------------------------------------------------------
 
     def _select(self, condition: str, *values: object) -> Iterator[Trial]:
@@ -329,20 +318,15 @@ class Database(AbstractContextManager["Database"]):
         return int(row[0]) if row else None
 
 
-def winners_among(trials: Iterable[Trial]) -> list[Winner]:
-    """Return the winner of each problem in each environment; the compiler's own choice may win.
+def best_of(trials: Sequence[Trial]) -> tuple[Trial | None, Trial | None]:
+    """Return the latest stages of the compiler's own choice and of the fastest configuration, from trials of one problem.
 
-    A configuration whose results were found wrong, or never compared, does not win.
+    A configuration whose results were found wrong, or never compared, is not the fastest; the compiler's choice may be it.
     """
-    winners = []
-    for group in grouped_trials(trials):
-        results = results_of(group)
-        ranked = next(iter(ranked_among(group)), ())
-        best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
-        if best is not None:
-            defaults = [trial.median for trial in ranked if trial.origin == "default"]
-            winners.append(Winner(best, defaults[0] if defaults else None))
-    return winners
+    results, ranked = results_of(trials), [*chain.from_iterable(ranked_among(trials))]
+    default = next((trial for trial in ranked if trial.origin == "default"), None)
+    best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
+    return default, best
 
 
 def results_of(trials: Iterable[Trial]) -> dict[str, str]:

@@ -24,13 +24,7 @@ from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, plain, written
 from tuninglink.predicting import features
 from tuninglink.tuning.candidates import SearchProblem
-from tuninglink.tuning.database.database import (
-    RIGHT,
-    Trial,
-    grouped_trials,
-    ranked_among,
-    results_of,
-)
+from tuninglink.tuning.database.database import Trial, best_of, grouped_trials, ranked_among
 from tuninglink.tuning.database.exchange import problem_of_program, recorded_candidate
 from tuninglink.tuning.deciding import interval
 
@@ -550,10 +544,7 @@ def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
 
     points: list[HistoryPoint] = []
     for group in sorted(grouped_trials(trials, _software), key=order):
-        results = results_of(group)
-        ranked = [trial for measured in ranked_among(group) for trial in measured]
-        default = next((trial for trial in ranked if trial.origin == "default"), None)
-        best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
+        default, best = best_of(group)
         # The best configuration in words. A tile of 0 leaves its loop alone.
         words = ""
         if best is not None and best.origin == "default":
