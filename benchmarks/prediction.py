@@ -25,21 +25,50 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from prediction_campaign import HELD_OUT, TRIALS, campaign, collect
 
+from tuninglink.devices import SAMPLE_SECONDS
 from tuninglink.predicting import Fold, GainModel, MeasuredGains, Provenance, Selection, train
 from tuninglink.tuning.database import (
     Database,
     EnvironmentRecord,
+    Trial,
     gains_among,
     grouped_trials,
+    read_trials,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+_SAMPLE_US: Final = SAMPLE_SECONDS * 1e6
+_AGREEING: Final = 1.5
+_ENOUGH_SAMPLES: Final = 4
+
+
+def steady(trials: Iterable[Trial]) -> Iterator[Trial]:
+    """Leave out trials on GPUs that other processes disturbed: those of few samples of which no two agree.
+
+    The size of a batch shows another time, that of the iterations which it was chosen by. It counts as a sample.
+    """
+    for trial in trials:
+        is_local = trial.environment.driver.startswith("local")
+        if is_local or trial.stage != "screen" or not trial.samples:
+            yield trial
+            continue
+        before = (_SAMPLE_US / trial.batch,) if trial.batch > _ROUGH_BATCH else ()
+        low, *others = sorted((*trial.samples, *before))
+        is_steady = len(trial.samples) >= _ENOUGH_SAMPLES
+        is_steady = is_steady or bool(others and others[0] <= _AGREEING * low)
+        if is_steady or trial.origin == "default":
+            yield replace(trial, samples=(*trial.samples, *before))
+
+
+_ROUGH_BATCH: Final = 2
 
 
 def measured_in(directory: Path, names: Iterable[str]) -> list[MeasuredGains]:
@@ -49,7 +78,7 @@ def measured_in(directory: Path, names: Iterable[str]) -> list[MeasuredGains]:
         path = directory / f"{name}.db"
         if path.exists():
             with Database(path, read_only=True) as database:
-                result += gains_among(database.all_trials(), name)
+                result += gains_among(steady(database.all_trials()), name)
     return result
 
 
@@ -65,6 +94,8 @@ def train_models(arguments: argparse.Namespace) -> None:
     directory, folds = arguments.directory, arguments.folds
     names_in = {path.stem for path in directory.glob("*.db")} - set(arguments.held_out)
     measured = measured_in(directory, sorted(names_in))
+    for table in arguments.tables:
+        measured += gains_among(read_trials(table), table.stem)
     place = environment_in(directory)
     date = datetime.now(UTC).date().isoformat()
     provenance = Provenance(place.target, place.device, place.compiler, date=date)
@@ -80,6 +111,7 @@ def train_models(arguments: argparse.Namespace) -> None:
             names.update(dict.fromkeys(fold.groups, name))
 
     model = train(measured, provenance, keep)
+    model = replace(model, margin=max(model.margin, arguments.margin))
     arguments.output.write_bytes(model.dump())
     if folds is not None:
         (folds / "all.json").write_bytes(model.dump())
@@ -143,7 +175,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
         tasks = pickle.loads((arguments.directory / "tasks" / f"{name}.pickle").read_bytes())
         calls = {task.key: task.calls for task in tasks}
         with Database(arguments.directory / f"{name}.db", read_only=True) as database:
-            trials = list(database.all_trials())
+            trials = list(steady(database.all_trials()))
         figures = []
         # The time of all calls: by default, with the best candidates, and with the predicted ones.
         totals = np.zeros(3)
@@ -209,6 +241,10 @@ def main() -> None:
     step.add_argument("directory", type=Path)
     step.add_argument("-o", dest="output", type=Path, required=True)
     step.add_argument("--folds", type=Path, help="where to keep the models of the calibration")
+    step.add_argument(
+        "--tables", type=Path, nargs="+", default=[], help="recorded tables of other problems"
+    )
+    step.add_argument("--margin", type=float, default=0.0, help="the least margin of the bounds")
     step.add_argument("--held-out", nargs="+", default=HELD_OUT, metavar="MODEL")
     step.set_defaults(run=train_models)
     step = steps.add_parser("evaluate")

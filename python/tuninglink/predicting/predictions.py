@@ -24,7 +24,14 @@ from iree.compiler import ir as mlir
 from tuninglink.emission import FORMS, NoMatcherError, SpecEntry, matcher_key, write_spec
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.files import make_directory, write_file
-from tuninglink.iree import WORKGROUP_SIZE, Target, find_dispatches, find_root_ops, function_ops
+from tuninglink.iree import (
+    WORKGROUP_SIZE,
+    OpKind,
+    Target,
+    find_dispatches,
+    find_root_ops,
+    function_ops,
+)
 from tuninglink.mlir import FreshNames, names, thread_context
 from tuninglink.predicting.model import GainModel, model_for, model_names
 from tuninglink.scaffolding import LeftOut, ProgramReader, StartingPoint, is_tunable
@@ -148,7 +155,7 @@ def predicted_spec(
         (form, matcher), reason = _matcher(point.workload), ""
         if not all(versions.values()):
             reason = f"there is no model for {point.target}"
-        elif not is_tunable(point.workload.problem.kind):
+        elif not _is_predicted(point.workload, point.target):
             reason = "it computes element by element or moves data"
         elif point.workload.static_sizes is None:
             reason = "its sizes are dynamic"
@@ -218,8 +225,15 @@ def _beside(reader: ProgramReader) -> Iterator[tuple[str, str, str]]:
             own = each.roots if dispatch.name in read else ()
             for op in function_ops(each.function).computing:
                 workload = read_workload(op, each.function, dispatch.module)
-                if op not in own and is_tunable(workload.problem.kind):
+                if op not in own and _is_predicted(workload, str(dispatch.target)):
                     yield *_matcher(workload), str(dispatch.target)
+
+
+def _is_predicted(workload: Workload, target: str) -> bool:
+    """Return whether a root op can gain: on GPUs also one that computes element by element, such as a transpose."""
+    kind = workload.problem.kind
+    is_gpu = Target.parse(target).backend != "llvm-cpu"
+    return is_tunable(kind) or (is_gpu and kind is OpKind.ELEMENTWISE)
 
 
 def _matcher(workload: Workload) -> tuple[str, str]:
