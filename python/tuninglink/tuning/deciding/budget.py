@@ -26,7 +26,6 @@ class Budget:
     Attributes:
         began: its start, in seconds of `time.monotonic()`.
         deadline: its end, in seconds of `time.monotonic()`.
-        trials: the limit on the candidates of a dispatch.
     """
 
     def __init__(

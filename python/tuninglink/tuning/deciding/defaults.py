@@ -140,7 +140,7 @@ _OTHERS: Final = 3.0
 
 
 class DefaultJudgements:
-    """Judges the compiler's choice of each task once.
+    """Judges the compiler's choice of each task once. Its methods raise a `DeviceError` if the device is lost.
 
     Args:
         in_background: whether `begin` starts work; off where the CPU itself is measured.
@@ -195,11 +195,7 @@ class DefaultJudgements:
             self._tell(task, verdict)
 
     def judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
-        """Wait for the verdict on a default and return it.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
+        """Wait for the verdict on a default and return it."""
         job = self._jobs.get(task.key)
         if job is None or job.cancel():  # queued behind other jobs
             job = self._jobs[task.key] = finished(self._judge(task, default))
@@ -219,20 +215,12 @@ class DefaultJudgements:
         return task.key in self._failing
 
     def verdict(self, task: TuningTask) -> OutputVerdict | None:
-        """Return the verdict on the default of a task; None until it is computed.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
+        """Return the verdict on the default of a task; None until it is computed."""
         job = self._jobs.get(task.key)
         return job.result() if job is not None and job.done() and not job.cancelled() else None
 
     def is_wrong(self, task: TuningTask) -> bool:
-        """Return whether the default of a task was shown to compute a wrong result.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
+        """Return whether the default of a task was shown to compute a wrong result."""
         verdict = self.verdict(task)
         return verdict is not None and verdict.correctness is Correctness.WRONG
 

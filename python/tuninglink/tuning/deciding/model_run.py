@@ -408,7 +408,7 @@ _INTEGER_RANGES: Final = (PLAIN_INTEGERS, (0, 1), (1, 1))
 
 @dataclass
 class ModelRuns:
-    """Runs a program with and without specs.
+    """Runs a program with and without specs. Its methods raise a `ModelRunError` if it cannot be compiled or run.
 
     Attributes:
         seed: the seed of inputs and orders.
@@ -502,21 +502,13 @@ class ModelRuns:
         return ModelComparison(*whole, functions, notes, outputs=outputs, noise=noise)
 
     def compared_outputs(self, spec: str = "") -> OutputComparison:
-        """Return the errors of the program's outputs, without a spec and with one.
-
-        Raises:
-            ModelRunError: it cannot be compiled or run.
-        """
+        """Return the errors of the program's outputs, without a spec and with one."""
         self.finite_integers()
         tuned = self.outputs(spec) if spec else None
         return self._variants.compare_outputs(self._outputs[self.base], tuned)
 
     def outputs(self, spec: str = "") -> CollectedOutputs:
-        """Return the outputs of each function, with or without a spec, always from the same inputs.
-
-        Raises:
-            ModelRunError: it cannot be compiled or run.
-        """
+        """Return the outputs of each function, with or without a spec, always from the same inputs."""
         self.finite_integers()
         return self._run(self._image(spec))
 
@@ -571,9 +563,6 @@ class ModelRuns:
 
         Integers may be indices, which should differ, or masks, from which some functions compute infinities unless the
         masks are zeros and ones.
-
-        Raises:
-            ModelRunError: the program cannot be compiled or run.
         """
         variants = self._variants
         if self.base in self._outputs:

@@ -236,7 +236,7 @@ class Race:
     by the next best.
 
     A race advances in steps: the heats, then the blocks of the confirmation. Pauses between the blocks leave room for
-    other work.
+    other work. A step raises a `DeviceError` if the device is lost.
 
     Args:
         default: the compiler's choice.
@@ -276,22 +276,14 @@ class Race:
         self.result: RaceResult | None = None
 
     def run(self) -> RaceResult:
-        """Advance until the race is over, waiting during the pauses.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
+        """Advance until the race is over, waiting during the pauses."""
         while self.result is None:
             time.sleep(max(0.0, self.due - time.monotonic()))
             self.advance()
         return self.result
 
     def advance(self) -> None:
-        """Run the heats, or the next block of the confirmation of the fastest remaining finalist.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
+        """Run the heats, or the next block of the confirmation of the fastest remaining finalist."""
         if self._running is None:
             with self._timeline.stage(Stage.RACE):
                 self._running = self._run_heats()

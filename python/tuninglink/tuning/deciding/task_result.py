@@ -330,6 +330,8 @@ class SizeComparison:
 class SizeChecks:
     """Compares candidates with the default at each of the sizes of a dynamic dispatch.
 
+    Its methods raise a `DeviceError` if the device is lost.
+
     Attributes:
         default: the compiler's choice.
         seed: the seed of orders and resamples.
@@ -343,11 +345,7 @@ class SizeChecks:
     _comparisons: dict[Benchmark, tuple[SizeComparison, ...]] = field(default_factory=dict)
 
     def failure(self, benchmark: Benchmark) -> Failure | None:
-        """Return the failure of a candidate, including sizes at which it is clearly slower; None if it may win.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
+        """Return the failure of a candidate, including sizes at which it is clearly slower; None if it may win."""
         failure = self.check(benchmark)
         if failure is not None or len(benchmark.measured) < 2:  # noqa: PLR2004 - the race decides for one size
             return failure
@@ -374,11 +372,7 @@ class SizeChecks:
     def first_slow(
         self, benchmark: Benchmark, functions: Sequence[SizedFunction]
     ) -> tuple[SizedFunction, SizeComparison] | Failure | None:
-        """Return the first of the additional sizes at which a candidate is much slower than the default.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
+        """Return the first of the additional sizes at which a candidate is much slower than the default."""
         for function in functions:
             comparison = self.compare(benchmark, function, _BETWEEN_ROUNDS, _BETWEEN_SECONDS)
             if isinstance(comparison, Failure):
@@ -394,11 +388,7 @@ class SizeChecks:
         count: int = SIZE_ROUNDS,
         seconds: float = SIZE_SECONDS,
     ) -> SizeComparison | Failure:
-        """Compare a candidate with the default at the sizes of a function, in some rounds, or in fewer if they are long.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
+        """Compare a candidate with the default at the sizes of a function, in some rounds, or in fewer if they are long."""
         pair = [self.default.at(function), benchmark.at(function)]
         rounds = self.device.rounds(pair, count, self.seed, seconds)
         if isinstance(rounds, Failure):
