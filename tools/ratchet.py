@@ -45,7 +45,7 @@ LIMITS: Final = {
     "devices": (4193, 205),
     "tuning.references": (1838, 93),
     "tuning.search": (661, 43),
-    "tuning.deciding": (3198, 160),
+    "tuning.deciding": (3156, 160),
     "tuning.database": (1958, 84),
     "tuning.flag_sets": (2127, 98),
     "tuning.scheduling": (2130, 148),
