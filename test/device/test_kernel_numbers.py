@@ -118,7 +118,7 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
         for rhs in ("kn", "nk")
     ),
     ("wide steps", product(17, 90, 24, steps=STEPS[2]), {**TILE, "x": 16, "t": 0}, STEPS[2]),
-    ("wide steps", product(17, 96, 24, steps=STEPS[1]), {**TILE, "x": 16, "t": 1}, STEPS[1]),
+    ("wide steps", product(17, 64, 24, steps=STEPS[1]), {**TILE, "x": 16, "t": 1}, STEPS[1]),
     ("attention", attention("abmk", "abjk", "abjn", a=2, b=2, m=33, n=16, k=16, j=33), QUERIES, ()),
     ("odd heads", attention("amk", "ajk", "ajn", a=3, m=17, n=40, k=72, j=35), QUERIES, ()),
     ("few", attention("amk", "ajk", "ajn", a=2, m=17, n=16, k=16, j=9), QUERIES, ()),
