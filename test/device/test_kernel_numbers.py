@@ -16,6 +16,7 @@ from iree.compiler import ir as mlir
 from kernel_programs import (
     convolution_program,
     convolved,
+    heads_program,
     linear_program,
     product_program,
     stepped,
@@ -83,6 +84,15 @@ def attention(
     return ScaledAttention(problem, 0.3)
 
 
+def with_heads(*, masked: bool) -> ScaledAttention:
+    program = heads_program(batches=2, heads=3, rows=17, keys=20, size=16, masked=masked)
+    module = mlir.Module.parse(program, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    problem = kernel_problem(end.operands[0].owner.operation)
+    assert isinstance(problem, ScaledAttention)
+    return problem.plain
+
+
 CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
     ("nn, odd m", product(33, 40, 72), {**TILE, "t": 0}, ()),
     ("nt, odd k", product(33, 40, 71, rhs="nk"), {**TILE, "t": 0}, ()),
@@ -137,6 +147,8 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
     ),
     ("turned", attention("amk", "akj", "anj", a=2, m=16, n=24, k=33, j=50), QUERIES, ()),
     ("groups", attention("apmk", "ajk", "ajn", a=2, p=3, m=17, n=16, k=16, j=20), QUERIES, ()),
+    ("heads", with_heads(masked=True), QUERIES, ()),
+    ("heads without a mask", with_heads(masked=False), QUERIES, ()),
     ("mask", attention("amk", "ajk", "ajn", "mj", a=2, m=17, n=16, k=16, j=35), QUERIES, ()),
     (
         "boolean",
@@ -198,11 +210,12 @@ def reference(problem: KernelProblem, inputs: list[Any], steps: tuple[str, ...])
     if isinstance(problem, ProductProblem):
         value = np.einsum(f"{loops[0]},{loops[1]}->{loops[-1]}", wide[0], wide[1])
         return stepped(value, steps, wide[2:])
-    outer = loops[-1][:-1]
+    outer = "".join(sorted(loops[-1][:-1]))  # batches before rows
     scores = np.einsum(f"{loops[0]},{loops[1]}->{outer}j", wide[0], wide[1]) * problem.scale
-    if len(wide) > 3:  # a mask has the last dimensions of the scores
+    if len(wide) > 3:
         is_boolean = inputs[3].dtype == np.int8
-        scores = scores + (np.where(wide[3], 0, -np.inf) if is_boolean else wide[3])
+        mask = np.where(wide[3], 0, -np.inf) if is_boolean else wide[3]
+        scores += np.einsum(f"{loops[3]},{outer}j->{outer}j", mask, np.ones(scores.shape))
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     return np.einsum(f"{outer}j,{loops[2]}->{loops[-1]}", weights, wide[2])

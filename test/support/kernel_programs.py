@@ -267,3 +267,51 @@ def convolved(images: Any, filters: Any, stride: int, dilation: int) -> Any:
     windows = np.lib.stride_tricks.sliding_window_view(images, (rows, columns), axis=(2, 3))
     windows = windows[:, :, ::stride, ::stride, ::dilation, ::dilation]
     return np.einsum("acyxpq,ncpq->anyx", windows, filters)
+
+
+def heads_program(
+    *, batches: int, heads: int, rows: int, keys: int, size: int, masked: bool
+) -> str:
+    """Return a program of attention whose heads are moved to batches and back, as PyTorch exports it."""
+    operands = {"q": rows, "k": keys, "v": keys}
+    given = {name: f"tensor<{batches}x{own}x{heads}x{size}xf16>" for name, own in operands.items()}
+    apart = {name: f"tensor<{batches}x{heads}x{own}x{size}xf16>" for name, own in operands.items()}
+    whole = {name: f"tensor<{batches * heads}x{own}x{size}xf16>" for name, own in operands.items()}
+    lines = [
+        f"""%e{name} = tensor.empty() : {apart[name]}
+  %t{name} = linalg.transpose ins(%{name} : {given[name]}) outs(%e{name} : {apart[name]}) permutation = [0, 2, 1, 3]
+  %c{name} = tensor.collapse_shape %t{name} [[0, 1], [2], [3]] : {apart[name]} into {whole[name]}"""
+        for name in operands
+    ]
+    narrow, wide = (f"tensor<{batches}x{own}x{rows}x{keys}xi1>" for own in (1, heads))
+    mask = f"tensor<{batches * heads}x{rows}x{keys}xi1>"
+    if masked:
+        lines.append(f"""%ex = tensor.empty() : {wide}
+  %bx = linalg.generic {{indexing_maps = [affine_map<(a, b, m, j) -> (a, 0, m, j)>, affine_map<(a, b, m, j) -> (a, b, m, j)>],
+    iterator_types = ["parallel", "parallel", "parallel", "parallel"]}} ins(%x : {narrow}) outs(%ex : {wide}) {{
+  ^bb0(%y: i1, %z: i1):
+    linalg.yield %y : i1
+  }} -> {wide}
+  %cx = tensor.collapse_shape %bx [[0, 1], [2], [3]] : {wide} into {mask}""")
+    loops = ["(a, m, k)", "(a, j, k)", "(a, j, n)", "()", *["(a, m, j)"] * masked, "(a, m, n)"]
+    maps = ", ".join(f"affine_map<(a, m, n, k, j) -> {own}>" for own in loops)
+    read = ", ".join(["%cq", "%ck", "%cv", "%scale", *["%cx"] * masked])
+    kinds = ", ".join([*whole.values(), "f16", *[mask] * masked])
+    moved = "\n  ".join(lines)
+    arguments = ", ".join(f"%{name}: {kind}" for name, kind in given.items())
+    arguments += f", %x: {narrow}" if masked else ""
+    return f"""
+util.func public @main({arguments}) -> {given["q"]} {{
+  %scale = arith.constant 0.25 : f16
+  {moved}
+  %e = tensor.empty() : {whole["q"]}
+  %o = iree_linalg_ext.attention <{{indexing_maps = [{maps}]}}> ins({read} : {kinds}) outs(%e : {whole["q"]}) {{
+  ^bb0(%s: f32):
+    iree_linalg_ext.yield %s : f32
+  }} -> {whole["q"]}
+  %a = tensor.expand_shape %o [[0, 1], [2], [3]] output_shape [{batches}, {heads}, {rows}, {size}] : {whole["q"]} into {apart["q"]}
+  %g = tensor.empty() : {given["q"]}
+  %r = linalg.transpose ins(%a : {apart["q"]}) outs(%g : {given["q"]}) permutation = [0, 2, 1, 3]
+  util.return %r : {given["q"]}
+}}
+"""

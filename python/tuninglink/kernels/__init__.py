@@ -3,6 +3,10 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
+    from tuninglink.kernels.attentions import (
+        Heads as Heads,
+        ScaledAttention as ScaledAttention,
+    )
     from tuninglink.kernels.convolutions import ConvolutionProblem as ConvolutionProblem
     from tuninglink.kernels.graphs import (
         KernelProblem as KernelProblem,
@@ -24,7 +28,6 @@ with lazy_imports(globals()):
     )
     from tuninglink.kernels.problems import (
         ProductProblem as ProductProblem,
-        ScaledAttention as ScaledAttention,
         Windows as Windows,
     )
     from tuninglink.kernels.providers import GROUP as GROUP, kernel_providers as kernel_providers

@@ -9,8 +9,9 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.kernels.attentions import ScaledAttention, transposing
 from tuninglink.kernels.convolutions import ConvolutionProblem
-from tuninglink.kernels.problems import ProductProblem, ScaledAttention
+from tuninglink.kernels.problems import ProductProblem
 from tuninglink.mlir import collect, defining_op, names, thread_context, to_text
 from tuninglink.payloads import build, new_function
 from tuninglink.replacing import NoFormError
@@ -41,6 +42,8 @@ def _graph(operation: mlir.Operation) -> tuple[KernelProblem, list[mlir.Operatio
     """
     if operation.name == names.ATTENTION:
         return ScaledAttention.of(operation), [operation]
+    if operation.name == names.TRANSPOSE and (graph := transposing(operation)):
+        return ScaledAttention.of(graph[0], graph[1:]), graph
     # An op may follow several products. The nearest one leaves the others to their own graphs.
     following = sorted(_graphs_before(operation).items(), key=lambda graph: len(graph[1]))
     for product, after in [(operation, list[mlir.Operation]()), *following]:
@@ -103,11 +106,11 @@ def problems_of(module: mlir.Operation) -> dict[KernelProblem, int]:
             problems[problem] += 1
             covered.update(graph)
     # Ops are replaced in the order of the program: an entry for the beginning of a graph comes before one for all of it.
-    products = [problem for problem in problems if not isinstance(problem, ScaledAttention)]
-    for problem in products:
-        beginnings = [other for other in products if _begins(other, problem)]
+    for problem in list(problems):
+        beginnings = [other for other in problems if _begins(other, problem)]
         if beginnings:
-            problems[min(beginnings, key=lambda other: len(other.steps))] += problems.pop(problem)
+            first = min(beginnings, key=lambda other: len(other.taken))
+            problems[first] += problems.pop(problem)
     return dict(problems)
 
 
@@ -147,7 +150,12 @@ def _is_structured(operation: mlir.Operation) -> bool:
 
 def _begins(beginning: KernelProblem, problem: KernelProblem) -> bool:
     """Return whether a graph is the beginning of another one, in whose place its entries match."""
-    if isinstance(beginning, ScaledAttention) or isinstance(problem, ScaledAttention):
+    if isinstance(problem, ScaledAttention):
+        heads = problem.heads
+        if heads is None or not heads.result:
+            return False
+        return beginning == replace(problem, heads=replace(heads, result=False))
+    if isinstance(beginning, ScaledAttention):
         return False
     count = len(beginning.steps)
     return beginning != problem and beginning == replace(problem, steps=problem.steps[:count])

@@ -9,6 +9,7 @@ import numpy as np
 from iree.compiler import ir as mlir
 
 from tuninglink.kernels.graphs import repeated_inputs
+from tuninglink.kernels.producers import reshaped
 from tuninglink.mlir import thread_context, to_text
 from tuninglink.payloads import Value, build, filled, new_function
 
@@ -43,7 +44,7 @@ def guarded_program(call: KernelCall, count: int) -> str:
             destination = filled(wide, _CONTENT)
             result = call.launched([*map(_guarded, own)], wide, destination)
             flat = mlir.RankedTensorType.get([size], written.element_type)
-            head = _reshaped("tensor.expand_shape", _slice(result, 0, flat), written)
+            head = reshaped(_slice(result, 0, flat), written, [[*range(written.rank)]])
             plain = call.launched(own, written)
             mlir.Operation.create(
                 "func.return", operands=[plain, head, _slice(result, size, guard)]
@@ -72,7 +73,7 @@ def _guarded(value: Value) -> Value:
     return build(
         "tensor.insert_slice",
         wide,
-        _reshaped("tensor.collapse_shape", value, flat),
+        reshaped(value, flat, [[*range(kind.rank)]]),
         filled(wide, float("nan")),
         static_offsets=mlir.DenseI64ArrayAttr.get([0]),
         static_sizes=mlir.DenseI64ArrayAttr.get([size]),
@@ -91,14 +92,3 @@ def _slice(value: Value, offset: int, kind: mlir.RankedTensorType) -> Value:
         static_strides=mlir.DenseI64ArrayAttr.get([1]),
         operandSegmentSizes=mlir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
     )
-
-
-def _reshaped(name: str, value: Value, kind: mlir.RankedTensorType) -> Value:
-    """Build a reshape between one dimension and several."""
-    rank = max(value.type.rank, kind.rank)
-    index = mlir.IntegerType.get_signless(64)
-    group = mlir.ArrayAttr.get([mlir.IntegerAttr.get(index, at) for at in range(rank)])
-    attributes: dict[str, mlir.Attribute] = {"reassociation": mlir.ArrayAttr.get([group])}
-    if name == "tensor.expand_shape":
-        attributes["static_output_shape"] = mlir.DenseI64ArrayAttr.get([*kind.shape])
-    return build(name, kind, value, **attributes)

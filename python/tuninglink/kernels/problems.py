@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
@@ -25,13 +25,11 @@ from tuninglink.kernels.steps import (
     taken_by_steps,
 )
 from tuninglink.mlir import defining_op, names
-from tuninglink.payloads import Value, constant, filled
-from tuninglink.replacing import UNIT, Attention, Contraction, NoFormError, Spelled, spellings
+from tuninglink.payloads import Value, filled
+from tuninglink.replacing import UNIT, Contraction, NoFormError, Spelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-_SCALE: Final = 3
 
 
 @dataclass(frozen=True)
@@ -183,75 +181,6 @@ class ProductProblem(Spelled):
 
     def __str__(self) -> str:
         return "_".join([f"product_{self.contraction}", *step_names(self.steps)])
-
-
-@dataclass(frozen=True)
-class ScaledAttention(Spelled):
-    """An attention with a constant scale."""
-
-    attention: Attention
-    scale: float
-
-    @classmethod
-    def of(cls, operation: mlir.Operation) -> ScaledAttention:
-        """Read an attention of a program.
-
-        Raises:
-            NoFormError: it is something else, or no kernel computes it.
-        """
-        attention = Attention.of(operation)
-        scale = constant_of(operation.operands[_SCALE])
-        if scale is None:
-            raise NoFormError("its scale is not a constant")
-        return cls(attention, scale.value)
-
-    @property
-    def loop_sizes(self) -> Mapping[str, int]:
-        """The sizes of the loops by letter."""
-        return self.attention.loop_sizes
-
-    @property
-    def work(self) -> int:
-        """The number of multiplications of its two products."""
-        sizes = self.loop_sizes
-        outer = prod(size for loop, size in sizes.items() if loop not in "nk")
-        return outer * (sizes["n"] + sizes["k"])
-
-    @cached_property
-    def spellings(self) -> tuple[ScaledAttention, ...]:
-        """The ways in which the problem may be written, with keys and values of the same layout; its own first."""
-        layout = [loops[-2:] for loops in self.attention.operands]
-        others = spellings(self.attention)
-        same = [other for other in others if [at[-2:] for at in other.operands] == layout]
-        return tuple(replace(self, attention=other) for other in same)
-
-    @cached_property
-    def operands(self) -> tuple[tuple[str, str], ...]:
-        """The loops and the element types of the operands and the result of the kernel, the result last."""
-        both = [*zip(self.attention.operands, self.attention.types, strict=True)]
-        return tuple(both[:_SCALE] + both[_SCALE + 1 :])
-
-    def loaded(self, operands: Sequence[Value]) -> Sequence[Value]:
-        """Return the operands that the kernel reads: those of the problem."""
-        return operands
-
-    @property
-    def taken(self) -> tuple[int, ...]:
-        """The positions, among the values of the graph, of the operands of the kernel."""
-        return tuple(range(len(self.operands) - 1))
-
-    def tensors(self) -> tuple[mlir.Type, ...]:
-        """Return the types of the values of the graph: all operands but the scale."""
-        kinds = self.attention.tensors()
-        return kinds[:_SCALE] + kinds[_SCALE + 1 :]
-
-    def build(self, operands: Sequence[Value]) -> Value:
-        """Build the graph at the current insertion point."""
-        scale = constant(mlir.Type.parse(self.attention.types[_SCALE]), self.scale)
-        return self.attention.build([*operands[:_SCALE], scale, *operands[_SCALE:]])
-
-    def __str__(self) -> str:
-        return f"attention_{self.attention}"
 
 
 def check_start(operation: mlir.Operation) -> None:

@@ -18,6 +18,8 @@ from tuninglink.replacing import FLOATS, maps_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+COLLAPSE: Final = "tensor.collapse_shape"
+EXPAND: Final = "tensor.expand_shape"
 _EXTENSION: Final = "arith.extf"
 
 _MOST: Final = 4
@@ -118,3 +120,14 @@ def with_equal_types(
         after = [at for at, producer in enumerate(own) if producer.type != kind]
         kept.append(own[after[-1] + 1 :] if after else own)
     return kept[0], kept[1]
+
+
+def reshaped(value: Value, kind: mlir.RankedTensorType, groups: Sequence[Sequence[int]]) -> Value:
+    """Build a tensor of another type whose dimensions, or those of the value, are groups of the other ones."""
+    index = mlir.IntegerType.get_signless(64)
+    listed = [mlir.ArrayAttr.get([mlir.IntegerAttr.get(index, at) for at in own]) for own in groups]
+    attributes: dict[str, mlir.Attribute] = {"reassociation": mlir.ArrayAttr.get(listed)}
+    if kind.rank <= value.type.rank:
+        return build(COLLAPSE, kind, value, **attributes)
+    attributes["static_output_shape"] = mlir.DenseI64ArrayAttr.get([*kind.shape])
+    return build(EXPAND, kind, value, **attributes)

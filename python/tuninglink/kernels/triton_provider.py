@@ -17,7 +17,7 @@ from tuninglink.kernels.kernel import (
     KernelError,
     KernelProvider,
 )
-from tuninglink.kernels.problems import ProductProblem, ScaledAttention
+from tuninglink.kernels.problems import ProductProblem
 from tuninglink.kernels.triton_sources import attention_source, product_source, splits, strides
 from tuninglink.mlir import error, note
 from tuninglink.replacing import ORDER, NoFormError
@@ -26,6 +26,7 @@ from tuninglink.specs import KIB, block_memory, oldest_ptx
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.kernels.attentions import ScaledAttention
     from tuninglink.kernels.graphs import KernelProblem
 
 _POINTERS: Final = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32", "i1": "*i8"}
@@ -258,7 +259,7 @@ def _plain(problem: KernelProblem) -> ProductProblem | ScaledAttention:
     Raises:
         NoFormError: none does.
     """
-    return problem if isinstance(problem, ScaledAttention) else problem.plain
+    return problem.plain
 
 
 def load_source(source: str, name: str) -> Any:

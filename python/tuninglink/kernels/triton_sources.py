@@ -11,7 +11,7 @@ from tuninglink.kernels.steps import ELEMENTS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.kernels.problems import ScaledAttention
+    from tuninglink.kernels.attentions import ScaledAttention
 
 _LOG2E: Final = 1.4426950408889634
 _LEAST: Final = 16

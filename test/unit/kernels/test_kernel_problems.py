@@ -15,6 +15,7 @@ from kernel_programs import (
     NAMED,
     convolution_program,
     extended_program,
+    heads_program,
     linear_program,
     product_program,
 )
@@ -24,6 +25,7 @@ from tuninglink.iree import Target
 from tuninglink.kernels import (
     BuiltKernel,
     ConvolutionProblem,
+    Heads,
     KernelCall,
     KernelProblem,
     ProductProblem,
@@ -237,6 +239,51 @@ def test_an_attention_is_replaced_in_each_spelling_with_its_scale_only() -> None
     assert not replaces(problem, attention_program(ATTENTION.with_mask("mj", "f16")))
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_heads_stay_where_a_program_has_them(*, masked: bool) -> None:
+    sizes = {"batches": 2, "heads": 3, "rows": 17, "keys": 20, "size": 16}
+    program = heads_program(**sizes, masked=masked)
+    problem = read(program)
+    assert isinstance(problem, ScaledAttention)
+    mask = [("amj", "i1")] if masked else []
+    assert problem.operands == (
+        *(("ambk", "f16"), ("ajbk", "f16"), ("ajbn", "f16"), *mask),
+        ("ambn", "f16"),
+    )
+    assert problem.plain.loop_sizes == {"a": 2, "b": 3, "m": 17, "n": 16, "k": 16, "j": 20}
+    assert problem.heads == Heads(3, (True, True, True), "a1mj" if masked else "", result=True)
+    assert replaces(problem, program)
+    other = {**sizes, "heads": 2, "batches": 3}
+    assert not replaces(problem, heads_program(**other, masked=masked))
+    assert not replaces(problem, heads_program(**sizes, masked=not masked))
+    assert not replaces(problem, program.replace("0.25", "0.5"))
+    # An op that transposes otherwise is left to the compiler.
+    square = heads_program(**{**sizes, "keys": 3, "rows": 3}, masked=masked)
+    before, after = square.split("%ck = ")
+    turned = "[0, 1, 2, 3]".join(before.rsplit("[0, 2, 1, 3]", 1)) + "%ck = " + after
+    problem = read(square)
+    assert replaces(problem, square)
+    assert not replaces(problem, turned)
+    changed = read(turned)
+    assert isinstance(changed, ScaledAttention)
+    assert changed.heads is not None
+    assert changed.heads.moved == (True, False, True)
+    assert changed.operands[1] == ("abjk", "f16")
+    assert replaces(changed, turned)
+    # The result is used as attention computes it: its transposition is not a part of the graph.
+    used = program.replace(
+        "util.return %r", "util.optimization_barrier %o : tensor<6x17x16xf16>\n  util.return %r"
+    )
+    with pytest.raises(NoFormError):
+        read(used)
+    module = mlir.Module.parse(used, thread_context()).operation
+    (alone,) = problems_of(module)
+    assert isinstance(alone, ScaledAttention)
+    assert alone.heads == Heads(3, (True, True, True), "a1mj" if masked else "")
+    assert alone.operands[-1] == ("abmn", "f16")
+    assert replaces(alone, used)
+
+
 def test_a_contraction_whose_accumulation_is_not_shown_is_left_alone() -> None:
     problem = ProductProblem(contraction(17, 8, 24))
     module = product_program(17, 8, 24, rhs="kn")
@@ -267,6 +314,7 @@ def test_the_function_calls_the_kernel_with_its_launch() -> None:
         linear_program(3, 17, 24, 40),
         convolution_program((2, 5, 8, 9), (24, 5, 3, 3), bias=True),
         attention_program(ATTENTION.with_mask("mj", "i1")),
+        heads_program(batches=2, heads=3, rows=17, keys=20, size=16, masked=True),
     ],
 )
 def test_guards_are_after_operands_and_the_result(program: str) -> None:
