@@ -56,16 +56,18 @@ LIMITS: Final = {
     "pinning": (518, 27),
     "scaffolding": (918, 31),
     "runner": (724, 28),
-    "kernels": (2164, 112),
+    "kernels": (2407, 123),
     "predicting": (1527, 52),
     "emission": (1039, 37),
+    "mean": (0, 0),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5512, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 283
+MOST_FILES: Final = 284
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
