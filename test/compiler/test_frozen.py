@@ -10,7 +10,7 @@ from programs import EXAMPLES, PROGRAMS, TARGETS
 from tuning_programs import CONVOLUTION, REDUCTION, matmul
 
 import tuninglink
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, Severity
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.specs import Spec, load_spec, provenance_of
 
@@ -187,6 +187,22 @@ def test_choices_of_given_specs_stay_and_unused_entries_go() -> None:
     assert len(operations) == 3
     assert operations[0].startswith("matmul 128x256x512")
     assert not any("32x32x32" in operation for operation in operations)
+
+
+def test_choices_of_given_specs_stay_next_to_those_with_neighbors() -> None:
+    large = matmul(128, 256, 512)
+    started = tuninglink.init_spec(large.encode(), target="cortex-a76", diagnostics=QUIET)
+    tuned = started.text.replace("vector_reduction = [0, 0, 4]", "vector_reduction = [0, 0, 2]")
+    assert tuned != started.text
+    source = program(large, PRODUCTS["at least zero"])
+    frozen = freeze(source, "cortex-a76", tuned)
+    assert frozen.left_out == ()
+    assert "only_consumer_of_result_0" in frozen.text
+    kept = compiled(source, "cortex-a76", frozen.text)
+    assert kept.output == compiled(source, "cortex-a76", tuned).output
+    assert kept.output != compiled(source, "cortex-a76").output
+    report = tuninglink.check(frozen.text.encode(), target="cortex-a76")
+    assert not [one for one in report.specs[0].findings() if one.severity is not Severity.REMARK]
 
 
 def test_the_choice_of_a_default_spec_is_written_as_well() -> None:

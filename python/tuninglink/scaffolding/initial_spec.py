@@ -60,6 +60,7 @@ from tuninglink.specs import (
     NOT_PREDICTED,
     PREDICTED,
     PROVENANCE,
+    LinkForm,
     Revision,
     SpecSource,
     expected_gain,
@@ -401,18 +402,15 @@ class _SpecWriter:
         used: dict[int, dict[str, list[str]]] = {}
         for item in self._configured.applied:
             if item.position < len(given) and not item.ignored and not item.derivation:
-                matchers = used.setdefault(item.position, {})
-                matchers.setdefault(item.entry.matcher if item.entry else "", []).append(
-                    item.dispatch
-                )
+                matcher = item.entry.matcher if item.entry else ""
+                used.setdefault(item.position, {}).setdefault(matcher, []).append(item.dispatch)
         tuned = {
             name for matchers in used.values() for names_ in matchers.values() for name in names_
         }
         from importlib import metadata  # noqa: PLC0415 - the other specs do not need it
 
-        flags = {FLAGS: list(own_flags)} if own_flags else {}
         version = metadata.version("iree-base-compiler")
-        about = {"compiler": version, **flags}
+        about = {"compiler": version, **({FLAGS: list(own_flags)} if own_flags else {})}
         kept = [
             part
             for position, spec in enumerate(given)
@@ -452,7 +450,11 @@ class _SpecWriter:
             ]
             text, entries = _spec(chosen, taken, provenances)
             own = [load_spec(text.encode())] if chosen or not kept else []
-            return link_specs([*kept, *own], name=_FROZEN).spec.text(), entries
+            # One list of all entries is verified as well as others, also if some configure neighbors of their ops.
+            is_flat = bool(kept) and any(form.is_wide for _, form in chosen)
+            is_flat &= all(spec.anatomy.opaque_because is None for spec in kept)
+            form = LinkForm.FLAT if is_flat else None
+            return link_specs([*kept, *own], name=_FROZEN, form=form).spec.text(), entries
 
         chosen, left_out = self._verified(points, left_out, linked, is_wide=True)
         text, entries = linked(chosen)
@@ -469,9 +471,7 @@ class _SpecWriter:
             {**reader.record(omission.dispatches, omission.words), "reason": omission.reason}
             for omission in left_out
         ]
-        targets = sorted(
-            {str(dispatch.target) for dispatch in reader.dispatches if dispatch.target}
-        )
+        targets = sorted({str(one.target) for one in reader.dispatches if one.target})
         module = mlir.Module.parse(text, thread_context()).operation
         with module.context, mlir.Location.unknown():
             module.attributes[PROVENANCE] = provenance_attribute(

@@ -154,6 +154,7 @@ def link_specs(
     *,
     name: str = LINKED_SPEC_NAME,
     diagnostics: DiagnosticSink | None = None,
+    form: LinkForm | None = None,
 ) -> LinkedSpec:
     """Link specs into one. The inputs stay as they are.
 
@@ -161,18 +162,18 @@ def link_specs(
         specs: at least one spec, in order of precedence. The result lives in the context of the first.
         name: the symbol of the result.
         diagnostics: receives warnings, such as about specs that may override an earlier one; by default they are dropped.
+        form: the form of the result; by default the one that `choose_form` returns.
 
     Raises:
         SpecError: there is no spec, or one cannot be linked.
     """
-    form = choose_form(specs, diagnostics=diagnostics)
+    form = form or choose_form(specs, diagnostics=diagnostics)
     parts = [Part(spec, None if spec.only_replaces else spec) for spec in specs]
     linked = link_parts(parts, form, name=name) or link_nothing(specs, name=name)
     lists = filter(None, (spec.replacing for spec in specs))
     replacing = link_replace_entries(lists, linked.spec.module.context, name)
-    if replacing is None:
-        return linked
-    return replace(linked, spec=replace(linked.spec, replacing=replacing))
+    spec = replace(linked.spec, replacing=replacing)
+    return linked if replacing is None else replace(linked, spec=spec)
 
 
 def link_replace_entries(

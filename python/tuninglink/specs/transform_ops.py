@@ -137,10 +137,8 @@ def consumes(operation: mlir.Operation, handle: Handle) -> bool:
 
 _READING: Final = frozenset(
     {
-        names.MERGE_HANDLES,
-        names.NEAREST_SYMBOL_TABLE,
-        names.NUM_ASSOCIATIONS,
-        names.PARAM_CONSTANT,
+        *(names.MERGE_HANDLES, names.NUM_ASSOCIATIONS),
+        *(names.NEAREST_SYMBOL_TABLE, names.PARAM_CONSTANT),
         names.PRINT,
         names.SELECT,
         names.STRUCTURED_MATCH,

@@ -477,8 +477,8 @@ class RequiredOp:
 def required_op(matcher: mlir.Operation | None, at: int | None = None) -> RequiredOp | None:
     """Return the requirements of a matcher on its op, or on the op that it yields at a position; None if unknown."""
     operations = [*body(matcher)] if matcher is not None and matcher.regions[0].blocks else []
-    if at is not None and operations:
-        handle = operations[-1].operands[at]
+    if operations:
+        handle = operations[0].block.arguments[0] if at is None else operations[-1].operands[at]
         operations = [operation for operation in operations if handle in list(operation.operands)]
     for operation in operations:
         if operation.name in _OUTPUTS:
