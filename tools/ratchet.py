@@ -27,7 +27,7 @@ LIMITS: Final = {
     "upgrading": (3660, 137),
     "spaces.cpu": (1454, 45),
     "spaces.gpu": (3344, 138),
-    "specs": (5860, 291),
+    "specs": (5859, 291),
     "matching": (5063, 184),
     "spaces.spirv": (841, 35),
     "specs.verification": (1793, 49),
@@ -59,8 +59,6 @@ LIMITS: Final = {
     "kernels": (2407, 123),
     "predicting": (1527, 52),
     "emission": (1039, 37),
-    "mean": (0, 0),
-    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5512, 199),
 }

@@ -30,8 +30,8 @@
 // SPEC: transform.structured.match attributes {indexing_maps = {{.*}}, iterator_types = [
 
 // The code stays the same, also with the stock compiler and on RISC-V.
-// RUN: iree-compile %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-triple=aarch64-unknown-unknown-eabi-elf --iree-llvmcpu-target-cpu=cortex-a76 -o %t/plain.vmfb
-// RUN: iree-compile %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-triple=aarch64-unknown-unknown-eabi-elf --iree-llvmcpu-target-cpu=cortex-a76 --iree-codegen-tuning-spec-path=%t/frozen.mlir -o %t/kept.vmfb
+// RUN: iree-compile %s --mlir-disable-threading --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-triple=aarch64-unknown-unknown-eabi-elf --iree-llvmcpu-target-cpu=cortex-a76 -o %t/plain.vmfb
+// RUN: iree-compile %s --mlir-disable-threading --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-triple=aarch64-unknown-unknown-eabi-elf --iree-llvmcpu-target-cpu=cortex-a76 --iree-codegen-tuning-spec-path=%t/frozen.mlir -o %t/kept.vmfb
 // RUN: cmp %t/plain.vmfb %t/kept.vmfb
 // RUN: tuninglink compile %s --target cortex-a76 --spec %t/frozen.mlir -o %t/kept.vmfb
 // RUN: cmp %t/plain.vmfb %t/kept.vmfb
