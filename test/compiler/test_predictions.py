@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from tuninglink.programs import read_program
 from tuninglink.spaces import ProviderRegistry
 from tuninglink.specs import CACHE_VARIABLE, load_spec, provenance_of
 from tuninglink.tuning.candidates import prepare
+from tuninglink.tuning.problems import program_of, read_words
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
@@ -157,6 +159,50 @@ def test_predictions_are_cached(cache: Path) -> None:
     file.write_text("{")
     compiled()
     assert json.loads(file.read_bytes()) == answer
+
+
+HEADS = b"""
+func.func @heads(%x: tensor<384x12x64xf16>, %bias: tensor<12x64xf16>) -> tensor<12x384x64xf16> {
+  %empty = tensor.empty() : tensor<12x384x64xf16>
+  %result = linalg.generic {indexing_maps = [affine_map<(t, h, d) -> (t, h, d)>, affine_map<(t, h, d) -> (h, d)>,
+      affine_map<(t, h, d) -> (h, t, d)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %bias : tensor<384x12x64xf16>, tensor<12x64xf16>) outs(%empty : tensor<12x384x64xf16>) {
+  ^bb0(%element: f16, %one: f16, %out: f16):
+    %sum = arith.addf %element, %one : f16
+    linalg.yield %sum : f16
+  } -> tensor<12x384x64xf16>
+  return %result : tensor<12x384x64xf16>
+}
+"""
+
+
+def test_what_computes_element_by_element_is_predicted_on_gpus(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen = model("change thread results", gain=1.0, margin=0.2)
+    use(monkeypatch, replace(chosen, forms={"elementwise, parallel, parallel, parallel, f16": 0.0}))
+    compilation, _ = compiled(HEADS, target="sm_80")
+    assert [applied.is_own for applied in compilation.applied] == [True]
+    assert compiled(HEADS)[0].applied == ()
+
+
+def test_subgroups_of_predictions_share_no_sums_of_several_lanes() -> None:
+    flags = tuple(compile_flags(Target.parse("sm_80")))
+    words = ("attention 64x257x257x64 f16", "matmul 1x4096x4096 f16 transpose_b")
+    shipped = model_for(Target.parse("sm_80"))
+    assert shipped is not None
+    program = read_program(program_of(map(read_words, words)).encode(), flags)
+    for task in program.tasks:
+        spaces = prepare(task, flags, (), ProviderRegistry(lambda _: None), {}).spaces
+        ranked = predictions.climb(spaces, shipped)
+        assert len(ranked) > 50
+        for knobs in (scored.candidate.knobs for scored in ranked):
+            # Lanes sum along the loops that `partial_reduction` tiles, and have a result each along the others.
+            places = re.findall(r"partial_reduction\[(\d+)\]", " ".join(knobs))
+            subgroups = math.prod(knobs.get(f"subgroup_basis[{loop}]", 1) for loop in places)
+            own = {f"lane_basis[{loop}]" for loop in places}
+            lanes = [v for k, v in knobs.items() if k.startswith("lane_basis") and k not in own]
+            assert subgroups == 1 or not places or math.prod(lanes) == 1
 
 
 SUMS = """

@@ -25,6 +25,9 @@ from tuninglink.emission import FORMS, NoMatcherError, SpecEntry, matcher_key, w
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.files import make_directory, write_file
 from tuninglink.iree import (
+    LANE_BASIS,
+    PARTIAL_REDUCTION,
+    SUBGROUP_BASIS,
     WORKGROUP_SIZE,
     OpKind,
     Target,
@@ -306,7 +309,7 @@ def _decide(question: Question) -> Prediction:
     if spaces.default.knobs:
         ranked = climb(spaces, model)
     elif fault:
-        drawn = spaces.sample(_DRAWN, 0)
+        drawn = [one for one in spaces.sample(_DRAWN, 0) if not _splits_sums(one.knobs)]
         gains = model.gains(spaces.problem, spaces.default, drawn)
         ranked = sorted(map(Scored, drawn, gains.expected, gains.lower), key=lambda one: one.rank)
     else:
@@ -375,7 +378,7 @@ def climb(spaces: CandidateSpaces, model: GainModel) -> list[Scored]:
     default, ranked = spaces.default, []
     starts: dict[int, Candidate] = {}
     if any(name.startswith(WORKGROUP_SIZE) for name in default.knobs):
-        drawn = spaces.sample(_DRAWN_ON_GPU, 0)
+        drawn = [one for one in spaces.sample(_DRAWN_ON_GPU, 0) if not _splits_sums(one.knobs)]
         gains = model.gains(spaces.problem, default, drawn)
         scored = map(Scored, drawn, gains.expected.tolist(), gains.lower.tolist())
         for one in sorted(scored, key=lambda one: one.rank):
@@ -403,7 +406,10 @@ def _climb_from(origin: Candidate, spaces: CandidateSpaces, model: GainModel) ->
     broken = constraints.broken_heuristics(start)
 
     def accepts(move: Mapping[str, int]) -> bool:
-        return constraints.accepts({**start, **move}, _CHECKING, without=broken)
+        assignment = {**start, **move}
+        if _splits_sums(assignment):
+            return False
+        return constraints.accepts(assignment, _CHECKING, without=broken)
 
     # 1. The valid moves from it.
     moves = [move for move in _moves(spaces.problem, knobs, start) if accepts(move)]
@@ -448,6 +454,20 @@ def _climb_from(origin: Candidate, spaces: CandidateSpaces, model: GainModel) ->
         best = [one.candidate.knobs for one in ranked[:_FRONTIER]]
         frontier = [{name: values[name] for name in knobs} for values in best]
     return ranked
+
+
+def _splits_sums(knobs: Mapping[str, int]) -> bool:
+    """Return whether subgroups share sums whose lanes have different results, which IREE 3.13 may compute wrongly.
+
+    On an H200, 44 of 134 such candidates of products and attention gave wrong results, and none of 437 others.
+    """
+    counts = {SUBGROUP_BASIS: 1, LANE_BASIS: 1}
+    for name, value in knobs.items():
+        basis, _, loop = name.partition("[")
+        is_summed = f"{PARTIAL_REDUCTION}[{loop}" in knobs
+        if basis in counts and is_summed == (basis == SUBGROUP_BASIS):
+            counts[basis] *= value
+    return min(counts.values()) > 1
 
 
 def _moves(
