@@ -57,7 +57,7 @@ LIMITS: Final = {
     "scaffolding": (918, 31),
     "runner": (724, 28),
     "kernels": (2407, 123),
-    "predicting": (1527, 52),
+    "predicting": (1547, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
     "cli": (5512, 199),
