@@ -10,13 +10,19 @@ import pytest
 from attention_programs import program_of as attention_program
 from contraction_programs import contraction
 from iree.compiler import ir as mlir
-from kernel_programs import convolution_program, product_program
+from kernel_programs import (
+    convolution_program,
+    heads_program,
+    linear_program,
+    product_program,
+)
 
 import tuninglink
 from tuninglink.checking import Checker
 from tuninglink.kernels import (
     BuiltKernel,
     Candidate,
+    ConvolutionProblem,
     KernelCall,
     KernelError,
     KernelProblem,
@@ -102,6 +108,29 @@ def test_a_convolution_with_steps_is_one_kernel(*, bias: bool) -> None:
     assert kernel.content in output
     # The compiler transposes images and filters, so that channels are contiguous.
     assert output.count(b".entry") == 3
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        linear_program(3, 17, 24, 40),
+        convolution_program((2, 32, 12, 11), (24, 32, 3, 3), bias=True),
+        heads_program(batches=2, heads=3, rows=33, keys=40, size=64, masked=True),
+    ],
+    ids=["linear", "convolution", "heads"],
+)
+def test_programs_of_pytorch_have_a_kernel_in_both_types(program: str, element: str) -> None:
+    program = program.replace("f16", element)
+    module = mlir.Module.parse(program, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    problem = kernel_problem(end.operands[0].owner.operation)
+    first, *_ = TritonProvider().candidates(problem, "sm_90a")
+    kernel = TritonProvider().make(first)
+    output = compiled(problem, kernel, program)
+    assert kernel.content in output
+    # Nothing but images and filters is moved.
+    assert output.count(b".entry") == (3 if isinstance(problem, ConvolutionProblem) else 1)
 
 
 def test_an_op_on_rows_of_images_has_no_kernel() -> None:
