@@ -80,8 +80,12 @@ class ScaledAttention(Spelled):
             return plain
         # Which operands are moved, and how many heads they have.
         sources = [_collapsed(operation.operands[at]) for at in range(_SCALE)]
-        moved = [source for source in sources if source is not None and _is_transposed(source)]
-        counts = {mlir.RankedTensorType(one.results[0].type).shape[1] for one in moved}
+        left, keys, values = (one is not None and _is_transposed(one) for one in sources)
+        counts = {
+            mlir.RankedTensorType(source.results[0].type).shape[1]
+            for source, is_moved in zip(sources, (left, keys, values), strict=True)
+            if source is not None and is_moved
+        }
         mask = (
             "" if attention.mask is None else _broadcast(operation.operands[_MASK], attention.mask)
         )
@@ -93,7 +97,6 @@ class ScaledAttention(Spelled):
             return plain
         if len(counts) > 1:
             raise NoFormError("its operands have different numbers of heads")
-        left, keys, values = (source in moved for source in sources)
         heads = Heads(counts.pop(), (left, keys, values), mask, bool(following))
         return replace(plain, heads=heads)
 

@@ -270,6 +270,16 @@ def test_heads_stay_where_a_program_has_them(*, masked: bool) -> None:
     assert changed.heads.moved == (True, False, True)
     assert changed.operands[1] == ("abjk", "f16")
     assert replaces(changed, turned)
+    # So is one that is not transposed at all.
+    given = program.replace("%k: tensor<2x20x3x16xf16>", "%k: tensor<6x20x16xf16>")
+    lines = [
+        line for line in given.splitlines() if not line.strip().startswith(("%ek ", "%tk ", "%ck "))
+    ]
+    cached = "\n".join(lines).replace("%ck", "%k")
+    problem = read(cached)
+    assert isinstance(problem, ScaledAttention)
+    assert problem.heads == Heads(3, (True, False, True), "a1mj" if masked else "", result=True)
+    assert replaces(problem, cached)
     # The result is used as attention computes it: its transposition is not a part of the graph.
     used = program.replace(
         "util.return %r", "util.optimization_barrier %o : tensor<6x17x16xf16>\n  util.return %r"
