@@ -26,7 +26,7 @@ from tuninglink.spaces import ProviderRegistry
 from tuninglink.specs import CACHE_VARIABLE, load_spec, provenance_of
 from tuninglink.tuning.candidates import prepare
 from tuninglink.tuning.problems import program_of, read_words
-from tuninglink.tuning.search import search_named
+from tuninglink.tuning.search import model_search, search_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def model(feature: str, gain: float, margin: float) -> GainModel:
         "version": 1,
         "provenance": {},
         "margin": margin,
-        "forms": {"contraction, k, m, n, f32": 0.0},
+        "forms": {f"contraction, k, m, n, {element}": 0.0 for element in ("f16", "f32")},
         "names": [feature],
         "columns": [0, -1, -1],
         "values": [50, round(-100 * gain), round(100 * gain)],
@@ -432,6 +432,28 @@ func.func @product{m}(%lhs: tensor<{m}x{k}xf32>, %rhs: tensor<{k}x{n}xf32>,
     for answer in answers:
         assert bool(answer["attributes"]) == (answer["reason"] == "")
         assert "cannot be predicted" not in answer["reason"]
+
+
+def test_a_search_climbs_from_other_pipelines_on_a_gpu(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compiler's choice is no start for those of another pipeline, which are expected to be faster."""
+    flags = tuple(compile_flags(Target.parse("sm_80")))
+    program = cache / "half.mlir"
+    program.parent.mkdir()
+    program.write_text(MATMUL.read_text().replace("f32", "f16"))
+    (task,) = read_program(str(program), flags).tasks
+    spaces = prepare(task, flags, [], ProviderRegistry(lambda _: None), {}).spaces
+    drawn = {one.key: one for one in spaces.sample(400, 0)}
+    others = {one.pipeline for one in drawn.values()} - {spaces.default.pipeline}
+    other = model(f"pipeline {min(others)}", gain=1.0, margin=0.0)
+    monkeypatch.setattr(model_search, "model_for", lambda _: other)
+    search = search_named("model")(spaces, 0, None)
+    asked = search.ask(500)
+    assert asked[0].pipeline in others
+    # Those that were not drawn are neighbors of the compiler's choice, or were reached.
+    new = [one for one in asked if one.key not in drawn]
+    assert {one.pipeline for one in new} - {spaces.default.pipeline}
 
 
 def test_a_search_begins_with_what_a_climb_by_the_model_reaches() -> None:

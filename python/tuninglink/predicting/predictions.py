@@ -369,16 +369,17 @@ class Scored:
         return -self.lower, -self.expected
 
 
-def climb(spaces: CandidateSpaces, model: GainModel) -> list[Scored]:
+def climb(
+    spaces: CandidateSpaces, model: GainModel, drawn: Sequence[Candidate] = ()
+) -> list[Scored]:
     """Return candidates reached from the compiler's choice, those first whose gain has the largest lower bound.
 
-    On a GPU, where spaces are pipelines and intrinsics, the best of a few draws from each of three is another start.
-    More draws, and the neighbors that the tuner uses, take longer than a prediction may.
+    On a GPU, the best drawn one, by default of a few, of each of three spaces (pipeline, intrinsic) is another start.
     """
-    default, ranked = spaces.default, []
-    starts: dict[int, Candidate] = {}
+    default, ranked, starts = spaces.default, list[Scored](), dict[int, Candidate]()
     if any(name.startswith(WORKGROUP_SIZE) for name in default.knobs):
-        drawn = [one for one in spaces.sample(_DRAWN_ON_GPU, 0) if not _splits_sums(one.knobs)]
+        drawn = drawn or spaces.sample(_DRAWN_ON_GPU, 0)
+        drawn = [one for one in drawn if not _splits_sums(one.knobs)]
         gains = model.gains(spaces.problem, default, drawn)
         scored = map(Scored, drawn, gains.expected.tolist(), gains.lower.tolist())
         for one in sorted(scored, key=lambda one: one.rank):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib.util import find_spec
-from itertools import zip_longest
+from itertools import starmap, zip_longest
 from threading import Thread
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -181,10 +181,10 @@ class ModelSearch(Search):
         default = self._start
         if self._gains is not None and default is not None:
             if default.space >= 0:
-                reached = sorted(climb(self._pool, self._gains), key=lambda one: -one.expected)
-                knobs = (scored.candidate.knobs for scored in reached[:_FIRST])
-                made = (self._pool.candidate(default.pipeline, values) for values in knobs)
-                self._further += filter(None, made)
+                climbed = climb(self._pool, self._gains, sampled)
+                ranked = sorted(climbed, key=lambda one: -one.expected)
+                reached = [(one.candidate.pipeline, one.candidate.knobs) for one in ranked]
+                self._further += filter(None, starmap(self._pool.candidate, reached[:_FIRST]))
             likely = [*self._further, *sampled]
             # Those of equal guesses hardly differ.
             order = np.unique(self._estimates(likely).round(2), return_index=True)[1]
