@@ -98,7 +98,9 @@ def train_models(arguments: argparse.Namespace) -> None:
         measured += gains_among(read_trials(table), table.stem)
     place = environment_in(directory)
     date = datetime.now(UTC).date().isoformat()
-    provenance = Provenance(place.target, place.device, place.compiler, date=date)
+    provenance = Provenance(
+        place.target, place.device, place.compiler, date=date, cores=place.cores
+    )
     names: dict[str, str] = {}
     selected: list[Selection] = []
 

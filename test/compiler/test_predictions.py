@@ -66,7 +66,7 @@ def model(feature: str, gain: float, margin: float) -> GainModel:
     document = {
         "format": "tuninglink.prediction",
         "version": 1,
-        "provenance": {},
+        "provenance": {"cores": 3},
         "margin": margin,
         "forms": {f"contraction, k, m, n, {element}": 0.0 for element in ("f16", "f32")},
         "names": [feature],
@@ -151,7 +151,7 @@ def test_predictions_are_cached(cache: Path) -> None:
     explained = tuninglink.explain(MATMUL, specs=LIBRARY, target="znver4")
     (operation,) = explained.dispatches[0].operations
     assert operation.match
-    gain = "9.00 times as fast as the compiler's choice, at least 1.74"
+    gain = "9.00 times as fast as the compiler's choice, at least 1.74, on 3 threads"
     assert operation.match.expected_gain == gain
     assert f"predicted          {gain}" in render(explained, ExplanationFormat.TABLE, None)
     assert plain(explained)["dispatches"][0]["operations"][0]["match"]["expected_gain"] == gain
@@ -394,7 +394,8 @@ def test_a_written_prediction_is_a_spec() -> None:
     written = tuninglink.init_spec(MATMUL, target="znver4", predict=True)
     assert written.left_out == ()
     assert (
-        "// Expected: 2.00 times as fast as the compiler's choice, at least 1.74." in written.text
+        "// Expected: 2.00 times as fast as the compiler's choice, at least 1.74, on 3 threads."
+        in written.text
     )
     (spec,) = tuninglink.check(written.text.encode(), target="znver4").specs
     assert not [each for each in spec.diagnostics() if each.severity.value == "error"]
@@ -437,7 +438,7 @@ func.func @product{m}(%lhs: tensor<{m}x{k}xf32>, %rhs: tensor<{k}x{n}xf32>,
 def test_a_search_climbs_from_other_pipelines_on_a_gpu(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The compiler's choice is no start for those of another pipeline, which are expected to be faster."""
+    """Another pipeline than the compiler's choice has, which is expected to be faster, gets starts of its own."""
     flags = tuple(compile_flags(Target.parse("sm_80")))
     program = cache / "half.mlir"
     program.parent.mkdir()

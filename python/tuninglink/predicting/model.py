@@ -84,6 +84,7 @@ class Provenance:
         trials: the number of measured candidates.
         groups: the number of groups of problems, of which one at a time was left out for the calibration.
         date: the day of the training.
+        cores: the threads that ran the measurements on a CPU; 0 for other devices, and if they are unknown.
     """
 
     target: str = ""
@@ -93,6 +94,7 @@ class Provenance:
     trials: int = 0
     groups: int = 0
     date: str = ""
+    cores: int = 0
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,7 @@ class GainModel:
         trees: randomized trees, each of which guesses the gain.
         margin: what is subtracted for the lower bound.
         forms: the forms of the problems that it was trained on, see `form_of`, each with the least work of its problems.
-            For others and for smaller ones, there is no lower bound: they gain little, and new code for them moves that of
-            others, which may cost more.
+            For others and for smaller ones, there is no lower bound: they gain little, and move the code of others.
         provenance: what it was trained on.
     """
 

@@ -1,7 +1,6 @@
 """Predictions: for each problem of a program, the configuration that a model expects to be faster than the compiler's.
 
-`predicted_spec` makes the spec of `library:predicted`. Problems that are not in the cache are decided in worker
-processes: drawing valid candidates takes most of the time.
+`predicted_spec` makes the spec of `library:predicted`. Problems outside of the cache are decided in worker processes.
 """
 
 from __future__ import annotations
@@ -55,6 +54,7 @@ from tuninglink.specs import (
     NOT_PREDICTED,
     PREDICTED,
     PROVENANCE,
+    THREADS,
     WRONG_DEFAULT,
     cache_directory,
     provenance_attribute,
@@ -173,8 +173,7 @@ def predicted_spec(
             groups.setdefault(key, []).append((point, [*versions]))
     kept |= set(_beside(reader))
     # 3. An entry for each prediction that all dispatches that its matcher accepts share.
-    fresh = FreshNames([])
-    entries: list[SpecEntry] = []
+    fresh, entries = FreshNames([]), list[SpecEntry]()
     answers = predictions(asked)
     for key, group in groups.items():
         found = [answers[question] for _, questions in group for question in questions]
@@ -187,15 +186,17 @@ def predicted_spec(
             continue
         point, questions = group[0]
         together = [name for each, _ in group for name in each.dispatches]
+        label, target = fresh.take(point.label), Target.parse(point.target)
+        threads = model.provenance.cores if (model := model_for(target)) else 0
         provenance: dict[str, object] = {
             "source": PREDICTED,
             "model": asked[questions[0]],
             EXPECTED_SPEEDUP: round(min(one.expected for one in found), 3),
             LEAST_SPEEDUP: round(min(one.least for one in found), 3),
+            **({THREADS: threads} if threads else {}),
             **reader.record(together, point.words),
             **({WRONG_DEFAULT: found[0].fault} if found[0].fault else {}),
         }
-        label, target = fresh.take(point.label), Target.parse(point.target)
         entry = SpecEntry(label, point.workload, key[0], found[0].attributes, provenance, target)
         entries.append(entry)
     module = mlir.Module.parse(write_spec(PREDICTED, entries), thread_context()).operation

@@ -257,13 +257,11 @@ def train(
 
     The counts of the provenance are filled in. `report` receives the models of the calibration.
     """
-    table = Table.of(measured)
-    selected: list[Selection] = []
+    table, selected = Table.of(measured), list[Selection]()
     for fold in folds_of(measured, table):
         report(fold)
         selected += fold.selected
-    trials = sum(len(one.candidates) for one in measured)
-    groups = len({one.group for one in measured})
-    provenance = replace(provenance, problems=len(measured), trials=trials, groups=groups)
+    trials, groups = sum(len(one.candidates) for one in measured), {one.group for one in measured}
+    provenance = replace(provenance, problems=len(measured), trials=trials, groups=len(groups))
     trees = exported(fit(table, np.ones(len(table.gains), np.bool_)))
     return GainModel(table.names, trees, margin_of(selected), forms_of(measured), provenance)

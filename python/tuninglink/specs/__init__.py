@@ -79,6 +79,7 @@ with lazy_imports(globals()):
         LEAST_SPEEDUP as LEAST_SPEEDUP,
         NOT_PREDICTED as NOT_PREDICTED,
         PROVENANCE as PROVENANCE,
+        THREADS as THREADS,
         WRONG_DEFAULT as WRONG_DEFAULT,
         Revision as Revision,
         SequenceScope as SequenceScope,

@@ -7,7 +7,7 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
+from tuninglink.errors import SpecError, counted
 from tuninglink.mlir import (
     FreshNames,
     body,
@@ -42,9 +42,8 @@ class Revision:
         ]
         self._pairs = [pair for operation in self._lists for pair in pairs_of(operation)]
         # A list can be left out if what it yields is what it walks.
-        may_go = len(self._lists) == 1 or all(
-            len(op.results) <= len(op.operands) for op in self._lists
-        )
+        widening = [op for op in self._lists if len(op.results) > len(op.operands)]
+        may_go = len(self._lists) == 1 or not widening
         if not self._pairs or len(self._pairs) != len(self._anatomy.pairs) or not may_go:
             message = f"the entries of '{spec.source}' are not in lists of its entry points"
             raise SpecError(error(message, spec.module))
@@ -195,20 +194,19 @@ def provenance_of(table: SequenceTable, matcher: str = "") -> dict[str, object]:
 def origin_of(spec: Spec, entry: Entry) -> str:
     """Return where the configuration of an entry comes from, or an empty string if that is not recorded."""
     provenance = provenance_of(spec.anatomy.table, entry.matcher)
-    device = provenance.get("device")
-    return str(provenance.get("source") or (f"tuned on {device}" if device else ""))
+    source, device = provenance.get("source"), provenance.get("device")
+    return str(source or (f"tuned on {device}" if device else ""))
 
 
 EXPECTED_SPEEDUP: Final = "expected_speedup"
-"""The key in `PROVENANCE` for the speedup over the compiler's choice that a model expects."""
-
 LEAST_SPEEDUP: Final = "least_speedup"
-"""The key for the lower bound of that speedup."""
+THREADS: Final = "threads"
+"""The keys for the speedup that a model expects, its lower bound, and the threads on a CPU that it was measured with."""
 
 WRONG_DEFAULT: Final = "wrong_default"
 """The key for the reason why the compiler's choice, which a prediction replaces, computes wrong results."""
 
-GAIN: Final = (EXPECTED_SPEEDUP, LEAST_SPEEDUP, WRONG_DEFAULT)
+GAIN: Final = (EXPECTED_SPEEDUP, LEAST_SPEEDUP, THREADS, WRONG_DEFAULT)
 """The keys for the gain that `expected_gain` states."""
 
 NOT_PREDICTED: Final = "not_predicted"
@@ -221,7 +219,8 @@ def expected_gain(provenance: Mapping[str, object]) -> str:
     if not (isinstance(expected, float) and isinstance(least, float)):
         return ""
     gain = f"{expected:.2f} times as fast as the compiler's choice, at least {least:.2f}"
-    wrong = provenance.get(WRONG_DEFAULT)
+    threads, wrong = provenance.get(THREADS), provenance.get(WRONG_DEFAULT)
+    gain += f", on {counted(threads, 'thread')}" if isinstance(threads, int) else ""
     return f"{gain}; the compiler's choice computes wrong results: {wrong}" if wrong else gain
 
 
