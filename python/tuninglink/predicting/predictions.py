@@ -379,8 +379,7 @@ def climb(
     """
     default, ranked, starts = spaces.default, list[Scored](), dict[int, Candidate]()
     if any(name.startswith(WORKGROUP_SIZE) for name in default.knobs):
-        drawn = drawn or spaces.sample(_DRAWN_ON_GPU, 0)
-        drawn = [one for one in drawn if not _splits_sums(one.knobs)]
+        drawn = [one for one in drawn or spaces.sample(_DRAWS, 0) if not _splits_sums(one.knobs)]
         gains = model.gains(spaces.problem, default, drawn)
         scored = map(Scored, drawn, gains.expected.tolist(), gains.lower.tolist())
         for one in sorted(scored, key=lambda one: one.rank):
@@ -392,7 +391,7 @@ def climb(
     return sorted(ranked, key=lambda one: one.rank)
 
 
-_DRAWN_ON_GPU: Final = 24
+_DRAWS: Final = 24
 _STARTS: Final = 3
 
 
