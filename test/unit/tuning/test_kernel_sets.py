@@ -8,6 +8,7 @@ from contraction_programs import contraction
 from kernel_specs import PTX
 
 from tuninglink.errors import Diagnostic
+from tuninglink.forms import BroadcastMatmul, FoldedBatch, PaddedAttention, PaddedContraction
 from tuninglink.iree import Target
 from tuninglink.kernels import (
     GROUP,
@@ -25,6 +26,7 @@ from tuninglink.specs import load_spec
 from tuninglink.tuning.deciding import ConfidenceInterval, TuneOptions
 from tuninglink.tuning.flag_sets import ChosenKernel, FlagSet, KernelChoice, SetResult
 from tuninglink.tuning.flag_sets.kernel_sets import KernelChooser, make_kernel
+from tuninglink.tuning.flag_sets.sets import forms_beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,6 +92,27 @@ def test_several_kernels_that_lose_are_left_out_together() -> None:
     # One is left out by a set that was compared, and none if all gain.
     assert not choice.refined([*results[:2], result(slow, 1.9), results[3]])
     assert not choice.refined([result(every, 3.0), *results[1:]])
+
+
+def test_forms_beside_kernels_are_those_of_other_ops() -> None:
+    # A form of an op would be applied before a kernel that replaces a later op of the same graph.
+    attention = Attention(
+        ("amk", "ajk", "ajn", "", "amn"),
+        ("f16", "f16", "f16", "f32", "f16"),
+        "amnkj",
+        (48, 197, 64, 64, 197),
+    )
+    other = attention.resized({"a": 12})
+    padded, kept = (PaddedAttention(one, (("m", 224), ("j", 224))) for one in (attention, other))
+    product = contraction(6, 33, 40, 72, name="linalg.batch_matmul")
+    folded = FoldedBatch(BroadcastMatmul((2, 3), (33, 40, 72), product.types))
+    apart = FoldedBatch(BroadcastMatmul((2, 3), (33, 40, 73), product.types))
+    loose = PaddedContraction(contraction(33, 40, 71), (("k", 72),))
+    kernels = [ScaledAttention(attention, 0.125), ProductProblem(product)]
+    forms = [padded, kept, folded, apart, loose]
+    assert forms_beside(forms, kernels) == [kept, apart, loose]
+    assert forms_beside(forms, [ProductProblem(loose.problem)]) == [padded, kept, folded, apart]
+    assert forms_beside(forms, []) == forms
 
 
 class Failing(KernelProvider):

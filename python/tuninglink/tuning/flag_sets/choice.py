@@ -422,7 +422,6 @@ def _compare(
     kernels = _choose_kernels(
         compiler, options, uri, listener, seconds=_KERNEL_PART * left, load=load
     )
-    kernels = replace(kernels, others=forms[0].forms if forms else "")
     sets = [*kernels.sets, *forms, *sets]
     if options.kernels:  # The sets have a part of what is left.
         left -= time.monotonic() - began

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from math import prod
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from threading import Lock
@@ -19,9 +20,9 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.compiler import Phase, SavedProgram, compiler_run, has_encodings
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import cannot
-from tuninglink.forms import FormProblem, problems_in, promising_forms
+from tuninglink.forms import BroadcastMatmul, FormProblem, problems_in, promising_forms
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
-from tuninglink.kernels import problems_of
+from tuninglink.kernels import ProductProblem, ScaledAttention, problems_of
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN
 from tuninglink.programs import ProgramCalls, advance_to_abi, form_replaced
@@ -287,6 +288,7 @@ class FormedSource:
     forms: tuple[tuple[str, str, tuple[str, ...]], ...] = field(default=(), compare=False)
     target: Target | None = field(default=None, compare=False)
     problems: Mapping[KernelProblem, int] = field(default_factory=dict, compare=False)
+    likely: tuple[Form, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -381,6 +383,14 @@ class SetCompiler(ExitStack):
         machine = self._options.machine
         is_same = machine and formed.target and machine.backend == formed.target.backend
         return (machine if is_same else formed.target), formed.problems
+
+    def forms_beside(self, kernels: Sequence[KernelProblem]) -> str:
+        """Return a spec with forms of the first program's ops that are in no graph of kernels; empty for none."""
+        formed = self._replaceable()
+        if formed is None or formed.target is None:
+            return ""
+        forms = forms_beside(formed.likely, kernels)
+        return _bound_forms(forms, formed.target) if forms else ""
 
     def awaited(self, jobs: Mapping[FlagSet, Job]) -> list[Job]:
         """Return compilations to wait for: of forms, and of sets with fewer defaults that are known to be miscompiled."""
@@ -514,7 +524,36 @@ def form_source(
     code = hashlib.sha256(str(text).encode()).hexdigest()
     target = targets[0] if targets else None
     forms = _specs_of_forms(problems, target) if target else ()
-    return FormedSource(code, backends, wrong_defaults, forms, target, for_kernels)
+    likely = [own[0] for own in promising_forms(problems, target).values()] if target else []
+    return FormedSource(code, backends, wrong_defaults, forms, target, for_kernels, tuple(likely))
+
+
+def forms_beside(forms: Sequence[Form], kernels: Sequence[KernelProblem]) -> list[Form]:
+    """Return forms of ops that are in no graph of kernels.
+
+    Ops are replaced in the order of the program: a form of a product or an attention would come before the kernel of the ops
+    that end with a later one.
+    """
+    attentions = {one.attention for one in kernels if isinstance(one, ScaledAttention)}
+    products = [one.contraction for one in kernels if isinstance(one, ProductProblem)]
+    covered = {spelled for product in products for spelled in product.spellings}
+    sizes = {tuple(product.loop_sizes.get(loop, 1) for loop in "amnk") for product in products}
+    return [
+        form
+        for form in forms
+        if form.problem not in attentions
+        and form.problem not in covered
+        and not (
+            isinstance(form.problem, BroadcastMatmul)
+            and (prod(form.problem.batches), *form.problem.sizes) in sizes
+        )
+    ]
+
+
+def _bound_forms(forms: Sequence[Form], target: Target) -> str:
+    """Return a spec with forms for a target: other targets have other intrinsics."""
+    bound = load_spec(spec_of(forms).encode(), targets=[target.architecture or target.family])
+    return link_specs([bound]).spec.text()
 
 
 def _specs_of_forms(
@@ -539,9 +578,7 @@ def _specs_of_forms(
         choices = [(first, flags) for first, _ in choices[:1] for flags in ((_TILING, *fast), fast)]
     specs: dict[tuple[str, tuple[str, ...]], str] = {}
     for number, (chosen, flags) in enumerate(choices):
-        # Other targets have other intrinsics.
-        bound = load_spec(spec_of(chosen).encode(), targets=[target.architecture or target.family])
-        text = link_specs([bound]).spec.text()
+        text = _bound_forms(chosen, target)
         if (text, flags) not in specs:
             first_name, *more = dict.fromkeys(map(str, chosen))
             name = f"{first_name}, and {len(more)} more" if more else first_name
