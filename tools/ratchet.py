@@ -59,7 +59,6 @@ LIMITS: Final = {
     "kernels": (2410, 123),
     "predicting": (1547, 53),
     "emission": (1039, 37),
-    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5512, 199),
 }
