@@ -57,7 +57,7 @@
 // RUN: tuninglink explain %s --target cortex-a76 --spec %t/frozen.mlir | filecheck %s --check-prefix=EXPLAIN
 // EXPLAIN: tuned: 100 % of FLOPs, 100 % of calls (4 of 4 dispatches)
 // RUN: tuninglink explain %s --target cortex-a76 --spec %t/frozen.mlir -o %t/new.json
-// RUN: tuninglink diff %t/frozen.mlir %t/new.json --fail-on-regression | filecheck %s --check-prefix=KEPT
+// RUN: tuninglink diff %t/frozen.mlir - --fail-on-regression < %t/new.json | filecheck %s --check-prefix=KEPT
 // KEPT: 4 of 4 entries kept
 // RUN: tuninglink check %t/frozen.mlir --target cortex-a76 --model %s | filecheck %s --check-prefix=CHECK
 // CHECK: not decided: matches itself: line {{[0-9]+}} and 3 more: it also requires other ops around the matched one
@@ -65,9 +65,10 @@
 // CHECK: in the model: line {{[0-9]+}}: {{.*}} in @relu_dispatch_0::@embedded_elf_arm_64: valid
 // CHECK: in the model: line {{[0-9]+}}: {{.*}} in @plain_dispatch_0::@embedded_elf_arm_64: valid
 // CHECK: in the model: line {{[0-9]+}}: {{.*}} in @accumulated_dispatch_0::@embedded_elf_arm_64: valid
-// RUN: sed 's/vector_common_parallel = .8, 8.>/vector_common_parallel = [8, 8, 0]>/' %t/biased.spec.mlir > %t/rank.mlir
+// RUN: sed 's/.8, 32., vector_common_parallel = .8, 8.>/[8, 32, 0], vector_common_parallel = [8, 8, 0]>/' %t/biased.spec.mlir > %t/rank.mlir
 // RUN: tuninglink check %t/rank.mlir --target cortex-a76 2>&1 | filecheck %s --check-prefix=RANK
-// RANK: warning: entry 'match_biased_dispatch_0_matmul_37x53x91_f32': 'vector_common_parallel' has 3 sizes for the 2 loops that the matcher requires
+// RANK: warning: entry 'match_biased_dispatch_0_matmul_37x53x91_f32': 'cache_parallel' has 3 sizes for the 2 loops that the matcher requires
+// RANK: note: 1 more, at line {{[0-9]+}}; --all shows them
 // RUN: tuninglink upgrade %t/frozen.mlir -o %t/upgraded.mlir
 // RUN: cmp %t/frozen.mlir %t/upgraded.mlir
 // RUN: tuninglink dump %s --target cortex-a76 --spec %t/frozen.mlir | filecheck %s --check-prefix=DUMP

@@ -189,7 +189,7 @@ DIFF_USAGE: Final[Usage] = Usage(
     positionals=(
         Positional(
             "OLD",
-            "A report as JSON, of `explain` or of `tune`, a directory of `--report`, or a spec.",
+            "A report as JSON, of `explain` or of `tune`, a directory of `--report`, or a spec; - is standard input.",
         ),
         Positional(
             "NEW",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -209,7 +210,7 @@ def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
     """Return the changes from one report or spec to a later one.
 
     Args:
-        old: an explanation or a tuning report, as JSON, a directory with a tuning report, or a spec.
+        old: an explanation or a tuning report, as JSON, a directory with one, or a spec; `-` is standard input.
         new: a later one of the same kind; for a frozen spec, also an explanation of its program with it.
         least: the smallest relevant change of a time, as a fraction.
 
@@ -218,20 +219,19 @@ def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
     """
     old, new = (path / "report.json" if path.is_dir() else path for path in (old, new))
     before, after = reports = _report(old), _report(new)
-    kinds = ["a spec" if report is None else report["format"] for report in reports]
-    is_frozen = before is None and after is not None and kinds[1] == _EXPLANATION
-    if kinds[0] != kinds[1] and not is_frozen:
+    kinds = ["a spec" if isinstance(report, bytes) else report["format"] for report in reports]
+    if kinds[0] != kinds[1] and not (isinstance(before, bytes) and kinds[1] == _EXPLANATION):
         notes = [note(f"'{path}': {kind}") for path, kind in zip((old, new), kinds, strict=True)]
         raise TuninglinkError(error("the files are not of the same kind", notes=notes))
-    spec = load_spec(old) if before is None else None
-    if spec is not None and after is None:
-        return compare_specs(spec, load_spec(new))
+    spec = load_spec(before, name=str(old)) if isinstance(before, bytes) else None
+    if spec is not None and isinstance(after, bytes):
+        return compare_specs(spec, load_spec(after, name=str(new)))
     paths = str(old), str(new)
     try:
-        if spec is not None and after is not None:
+        assert not isinstance(after, bytes)
+        if spec is not None:
             return compare_frozen(spec, paths, after)
-        assert before is not None
-        assert after is not None
+        assert not isinstance(before, bytes)
         if kinds[0] == _EXPLANATION:
             return compare_explanations(paths, before, after)
         return compare_tunings(paths, before, after, least)
@@ -240,14 +240,14 @@ def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
         raise TuninglinkError(error(message)) from None
 
 
-def _report(path: Path) -> Object | None:
-    """Return a report; None for a file that is not JSON, which may be a spec."""
+def _report(path: Path) -> Object | bytes:
+    """Return a report, or the content of a file that is not JSON, which may be a spec; `-` is standard input."""
     try:
-        content = path.read_bytes()
+        content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     except OSError as failure:
         raise TuninglinkError(cannot("read", str(path), failure)) from None
     if path.suffix != ".json" and not content.lstrip().startswith((b"{", b"[")):
-        return None
+        return content
     report: Any = load_json(content, str(path))
     version = _VERSIONS.get(report.get("format", "")) if isinstance(report, dict) else None
     if version is None or report.get("version") != version:
