@@ -334,7 +334,7 @@ def shown_findings(reports: Sequence[SpecReport], options: CheckOptions) -> Iter
             listed = ", ".join(
                 [*lines[:_MOST_LINES], *(["..."] if len(lines) > _MOST_LINES else [])]
             )
-            at = f", at lines {listed}" if lines else ""
+            at = f", at {'line' if len(lines) == 1 else 'lines'} {listed}" if lines else ""
             more = note(f"{len(others):,} more{at}; --all shows them")
             yield replace(first, notes=(*first.notes, more))
     # Some answers need a target.

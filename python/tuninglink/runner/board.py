@@ -131,8 +131,7 @@ class BoardState:
     def is_here(self) -> bool:
         """Whether the board is the machine of this process: both were booted at the same time."""
         with suppress(OSError):
-            own = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-            return own == self.first("boot")
+            return Path("/proc/sys/kernel/random/boot_id").read_text().strip() == self.first("boot")
         return False
 
 
@@ -166,21 +165,18 @@ class Board(ExitStack):
         during: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         super().__init__()
-        self.access = access
+        self.access, self.highest_mhz, self.is_kept = access, 0, True
         self.prefix: tuple[str, ...] = ()
-        self.highest_mhz, self.is_kept = 0, True
         self._lease_seconds = access.lease_seconds
         self._connection = SharedConnection(access.command)
-        self._pauses = tuple(pauses)
-        self._during = during
+        self._pauses, self._during = tuple(pauses), during
         self._tools = f"{access.tools.rstrip('/')}/" if access.tools else ""
         self._session, self._directory, self._is_usable = "", "", False
         self._present: OrderedDict[str, int] = OrderedDict()  # sizes, the latest used last
         self._waiting: list[tuple[Sequence[Call], Future[list[CallResult]]]] = []
         self._queue_lock, self._turn = threading.Lock(), threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._contact = time.monotonic()
-        self._ended = threading.Event()
+        self._contact, self._ended = time.monotonic(), threading.Event()
         try:
             self.state = self._open()
         except (_LostError, _FullError) as failure:
@@ -268,8 +264,7 @@ class Board(ExitStack):
             )
             seconds = sum(call.seconds for call in calls) + archive.tell() / _SLOWEST
             archive.seek(0)
-            words = ("sh", f"{self._directory}/serve.sh")
-            answer, errors = self._command(words, archive, seconds + _MARGIN_SECONDS)
+            answer, errors = self._command("serve.sh", archive, seconds + _MARGIN_SECONDS)
         _, mark, rest = answer.partition(b"tuninglink-answer ")
         line, _, content = rest.partition(b"\n")
         if not mark:
@@ -322,7 +317,7 @@ class Board(ExitStack):
                 file.write(f"{lines}{script}".encode())
                 file.seek(0)
                 try:
-                    output, errors = self._command(("sh",), file, _OPENING_SECONDS)
+                    output, errors = self._command("", file, _OPENING_SECONDS)
                 except _LostError as failure:
                     failures.append(str(failure))
                     continue
@@ -334,6 +329,7 @@ class Board(ExitStack):
                 raise _FullError(state["tuninglink-failed"][0])
             if "tuninglink-opened" in state and _PLAIN.fullmatch(state["tuninglink-session"][0]):
                 self._session, self._directory = session, state["tuninglink-session"][0]
+                self._owner = state.get("owner", [""])[0]
                 self._is_usable = True
                 kept = state.get("kept", ())
                 self._present = OrderedDict((n, s) for n, s in self._present.items() if n in kept)
@@ -350,8 +346,13 @@ class Board(ExitStack):
             self.prefix = ()
         raise _LostError(f"'{shlex.join(self.access.command)} sh': {failures[0]}")
 
-    def _command(self, words: Sequence[str], given: IO[bytes], seconds: float) -> tuple[bytes, str]:
-        """Run a command on the board; return its output, and the last line of its errors."""
+    def _command(self, script: str, given: IO[bytes], seconds: float) -> tuple[bytes, str]:
+        """Run a script of the session, or the given one without a name; return its output, and the last line of its errors."""
+        words: tuple[str, ...] = ("sh", f"{self._directory}/{script}") if script else ("sh",)
+        if script and self._owner:
+            # Another user may have made such a directory since. There need not be a shell that could check it.
+            checked = ("find", self._directory, "-prune", "-user", self._owner, "-exec")
+            words = (*checked, *words, "{}", "+")
         with TemporaryFile() as output, TemporaryFile() as errors:
             process = self._started(words, stdin=given, stdout=output, stderr=errors)
             self._process, self._contact = process, time.monotonic()
@@ -390,7 +391,7 @@ class Board(ExitStack):
             if time.monotonic() - self._contact < self._lease_seconds / 3 or not self._is_usable:
                 continue
             with suppress(_LostError):
-                words = "touch", f"{self._directory}/lease"
+                words = "touch", "-c", f"{self._directory}/lease"
                 process = self._started(words, stdin=nothing, stdout=nothing, stderr=nothing)
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_MARGIN_SECONDS)
@@ -404,8 +405,7 @@ class Board(ExitStack):
             self._kill(process)
         if self._directory:
             with TemporaryFile() as nothing, suppress(_LostError):
-                words = ("sh", f"{self._directory}/close.sh")
-                self._command(words, nothing, _MARGIN_SECONDS)
+                self._command("close.sh", nothing, _MARGIN_SECONDS)
         self._connection.close()
 
 

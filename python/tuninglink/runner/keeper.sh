@@ -8,7 +8,8 @@ touch -r "$dir/lease" "$dir/seen"
 idle=0
 while [ "$idle" -lt "$limit" ]; do
   sleep $step
-  [ -d "$dir" ] || exit 0
+  # Another user may have made a directory of this name since.
+  [ -d "$dir" ] && [ ! -h "$dir" ] && [ -O "$dir" ] || exit 0
   idle=$((idle + step))
   # The clock of a board may be set while it runs, also back.
   if [ "$dir/lease" -nt "$dir/seen" ] || [ "$dir/lease" -ot "$dir/seen" ]; then
@@ -16,4 +17,4 @@ while [ "$idle" -lt "$limit" ]; do
     idle=0
   fi
 done
-sh "$dir/close.sh"
+[ -O "$dir" ] && sh "$dir/close.sh"

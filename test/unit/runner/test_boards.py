@@ -76,7 +76,7 @@ def test_files_travel_once(tmp_path: Path) -> None:
 def test_calls_of_several_threads_travel_together(tmp_path: Path) -> None:
     held, log = tmp_path / "held", tmp_path / "log"
     command = connection(
-        f'case $2 in *serve.sh) echo batch >>"{log}"; while [ -e "{held}" ]; do sleep 0.05; done;; esac'
+        f'case $* in *serve.sh*) echo batch >>"{log}"; while [ -e "{held}" ]; do sleep 0.05; done;; esac'
     )
     with Board(access(tmp_path / "board", *command)) as board:
         held.touch()
@@ -119,7 +119,7 @@ def test_a_time_limit_ends_a_call(tmp_path: Path) -> None:
 def test_a_broken_connection_is_retried_in_a_new_session_with_its_files(tmp_path: Path) -> None:
     broken, log = tmp_path / "broken", tmp_path / "log"
     command = connection(
-        f'case $2 in *serve.sh) cat >"{log}"; rm "{broken}" 2>/dev/null && exit 255; exec "$@" <"{log}";; esac'
+        f'case $* in *serve.sh*) cat >"{log}"; rm "{broken}" 2>/dev/null && exit 255; exec "$@" <"{log}";; esac'
     )
     file = BoardFile(os.urandom(1 << 20))
     with Board(access(tmp_path / "board", *command), pauses=NO_PAUSES) as board:
@@ -389,3 +389,19 @@ def test_the_scripts_of_the_guide_make_a_board_of_a_queue(tmp_path: Path) -> Non
             running.kill()
     assert list((tmp_path / "board").iterdir()) == []
     assert list(queue.iterdir()) == []
+
+
+def test_scripts_of_a_directory_of_another_user_are_not_run(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    log = tmp_path / "log"
+    with Board(
+        access(tmp_path / "board", *connection(f'echo "$*" >>"{log}"')), pauses=NO_PAUSES
+    ) as board:
+        (directory,) = (tmp_path / "board").iterdir()
+        assert board.run([Call("echo", ("a",))])[0].stdout == "a\n"
+        assert f"find {directory} -prune -user {os.getuid()} -exec sh" in log.read_text()
+        # The owner cannot be changed without privileges, so the expected one is.
+        board._owner = str(os.getuid() + 1)
+        (directory / "serve.sh").write_text(f'touch "{ran}"')
+        assert board.run([Call("echo", ("b",))])[0].stdout == "b\n"
+    assert not ran.exists()
