@@ -66,7 +66,7 @@ _COPIES: Final = 4
 _MAKING: Final = 300.0
 """The time limit for making a kernel, in seconds: Triton's assembler may take most of a minute on a busy core."""
 
-_MAKING_PART: Final = 0.6
+_MAKING_PART: Final = 0.5
 _COMPILING_PART: Final = 0.8
 """The largest part of the time that the first problem may take, and that of a problem that passes before its kernels are
 compared: those that are not compiled by then are left out."""
@@ -150,6 +150,7 @@ class KernelChooser(ExitStack):
         self._work = {problem: work[problem] for problem in heaviest if work[problem] >= least}
         self._making: dict[KernelProblem, list[tuple[Candidate, Future[BuiltKernel | str]]]] = {}
         providers, architecture = kernel_providers(report), kernel_architecture(target)
+        offered: dict[KernelProblem, Sequence[Candidate]] = {}
         for problem in self._work:
             offers: list[Sequence[Candidate]] = []
             for provider in providers:
@@ -160,10 +161,14 @@ class KernelChooser(ExitStack):
             candidates = [
                 own[at] for at in range(_MOST_CANDIDATES) for own in offers if at < len(own)
             ]
-            self._making[problem] = [
-                (candidate, self._pool.submit(make_kernel, candidate, seconds=_MAKING))
-                for candidate in candidates[:_MOST_CANDIDATES]
-            ]
+            offered[problem] = candidates[:_MOST_CANDIDATES]
+        # The first candidates of all problems are made before the second ones, as the time may be short.
+        for at in range(_MOST_CANDIDATES):
+            for problem, candidates in offered.items():
+                making = self._making.setdefault(problem, [])
+                for candidate in candidates[at : at + 1]:
+                    job = self._pool.submit(make_kernel, candidate, seconds=_MAKING)
+                    making.append((candidate, job))
 
     def choose(
         self, device: Device, seconds: float, load: Callable[[Job], object]
