@@ -150,7 +150,7 @@ class KernelChooser(ExitStack):
         self._work = {problem: work[problem] for problem in heaviest if work[problem] >= least}
         self._making: dict[KernelProblem, list[tuple[Candidate, Future[BuiltKernel | str]]]] = {}
         providers, architecture = kernel_providers(report), kernel_architecture(target)
-        offered: dict[KernelProblem, Sequence[Candidate]] = {}
+        offered: dict[KernelProblem, list[Candidate]] = {}
         for problem in self._work:
             offers: list[Sequence[Candidate]] = []
             for provider in providers:
