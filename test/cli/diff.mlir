@@ -22,6 +22,8 @@
 // PAGE: <!DOCTYPE html>
 // PAGE: "format":"tuninglink.comparison"
 // RUN: not tuninglink diff %t/tuned.json %t/untuned.json -o %t 2>&1 | filecheck %s --check-prefix=DIRECTORY
+// RUN: not tuninglink diff - - < %t/tuned.json 2>&1 | filecheck %s --check-prefix=TWICE
+// TWICE: error: standard input can be read once: name one of the two files
 // DIRECTORY: error: cannot write '{{.*}}': it is a directory
 
 // Specs are compared entry by entry.

@@ -184,6 +184,10 @@ def test_what_computes_element_by_element_is_predicted_on_gpus(
     compilation, _ = compiled(HEADS, target="sm_80")
     assert [applied.is_own for applied in compilation.applied] == [True]
     assert compiled(HEADS)[0].applied == ()
+    # The entry is written, too.
+    written = tuninglink.init_spec(HEADS, target="sm_80", predict=True)
+    assert len(load_spec(written.text.encode()).entries) == 1
+    assert written.left_out == ()
 
 
 def test_subgroups_of_predictions_share_no_sums_of_several_lanes() -> None:
@@ -196,6 +200,8 @@ def test_subgroups_of_predictions_share_no_sums_of_several_lanes() -> None:
         spaces = prepare(task, flags, (), ProviderRegistry(lambda _: None), {}).spaces
         ranked = predictions.climb(spaces, shipped)
         assert len(ranked) > 50
+        found = {(one.candidate.space, *one.candidate.knobs.items()) for one in ranked}
+        assert len(found) == len(ranked)
         for knobs in (scored.candidate.knobs for scored in ranked):
             # Lanes sum along the loops that `partial_reduction` tiles, and have a result each along the others.
             places = re.findall(r"partial_reduction\[(\d+)\]", " ".join(knobs))

@@ -218,6 +218,8 @@ def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
         TuninglinkError: a file cannot be read, is neither a report nor a spec, or the two are of different kinds.
     """
     old, new = (path / "report.json" if path.is_dir() else path for path in (old, new))
+    if str(old) == str(new) == "-":
+        raise TuninglinkError(error("standard input can be read once: name one of the two files"))
     before, after = reports = _report(old), _report(new)
     kinds = ["a spec" if isinstance(report, bytes) else report["format"] for report in reports]
     if kinds[0] != kinds[1] and not (isinstance(before, bytes) and kinds[1] == _EXPLANATION):

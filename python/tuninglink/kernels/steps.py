@@ -93,12 +93,12 @@ class Step:
         Raises:
             NoFormError: it is something else, or no kernel computes it.
         """
-        op = StructuredOp(operation)
-        (block,) = operation.regions[0].blocks
-        indexed = op.operand_loops
         allowed = {"indexing_maps", "iterator_types", "operandSegmentSizes"}
         if operation.name != names.GENERIC or {*operation.attributes} - allowed:
             raise NoFormError("it is followed by another op")
+        op = StructuredOp(operation)
+        (block,) = operation.regions[0].blocks
+        indexed = op.operand_loops
         count = len(operation.operands) - 1
         if indexed[-1] != tuple(range(len(loops))) or op.loop_count != len(loops):
             raise NoFormError("it is followed by an op with other loops")
@@ -169,6 +169,8 @@ class Step:
         for number, item in enumerate(self.body):
             operands = [values[at] for at in item.operands]
             attributes = entries_of(mlir.Attribute.parse(item.attributes, thread_context()))
+            if item.type not in ELEMENTS and (item.name == names.CONSTANT or item.name in _CASTS):
+                raise NoFormError("it is followed by an op on other types")
             if item.name == names.CONSTANT:
                 number_attribute = attributes["value"]
                 if not isinstance(number_attribute, mlir.FloatAttr):
@@ -191,7 +193,8 @@ class Step:
                 expression = expression if predicate in _COMPARISONS else f"{expression} == 0"
             elif item.name in _TRITON:
                 expression = _TRITON[item.name].format(*operands)
-                if item.type in ("f16", "bf16") and "float32" in expression:
+                is_wide = "float32" in expression or item.name == "arith.divf"
+                if item.type in ("f16", "bf16") and is_wide:
                     expression = f"({expression}).to({ELEMENTS[item.type]})"
             else:
                 raise NoFormError(f"it is followed by '{item.name}'")

@@ -28,7 +28,6 @@ from tuninglink.iree import (
     PARTIAL_REDUCTION,
     SUBGROUP_BASIS,
     WORKGROUP_SIZE,
-    OpKind,
     Target,
     find_dispatches,
     find_root_ops,
@@ -36,7 +35,7 @@ from tuninglink.iree import (
 )
 from tuninglink.mlir import FreshNames, names, thread_context
 from tuninglink.predicting.model import GainModel, model_for, model_names
-from tuninglink.scaffolding import LeftOut, ProgramReader, StartingPoint, is_tunable
+from tuninglink.scaffolding import LeftOut, ProgramReader, StartingPoint, can_be_predicted
 from tuninglink.solver import Limits, Verdict
 from tuninglink.spaces import ProviderRegistry, verify_configuration
 from tuninglink.spaces.cpu import CpuProvider
@@ -121,8 +120,12 @@ class Question:
 
     def key(self, model: str) -> str:
         """Return a hash of everything that an answer by a model depends on."""
-        parts = [*_versions(), model, self.function, *self.default]
+        parts = [*_versions(), _RULES, model, self.function, *self.default]
         return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+_RULES: Final = 2
+"""The version of the search for a candidate, which changes what a model answers."""
 
 
 @cache
@@ -158,7 +161,7 @@ def predicted_spec(
         (form, matcher), reason = _matcher(point.workload), ""
         if not all(versions.values()):
             reason = f"there is no model for {point.target}"
-        elif not _is_predicted(point.workload, point.target):
+        elif not can_be_predicted(point.workload):
             reason = "it computes element by element or moves data"
         elif point.workload.static_sizes is None:
             reason = "its sizes are dynamic"
@@ -229,15 +232,8 @@ def _beside(reader: ProgramReader) -> Iterator[tuple[str, str, str]]:
             own = each.roots if dispatch.name in read else ()
             for op in function_ops(each.function).computing:
                 workload = read_workload(op, each.function, dispatch.module)
-                if op not in own and _is_predicted(workload, str(dispatch.target)):
+                if op not in own and can_be_predicted(workload):
                     yield *_matcher(workload), str(dispatch.target)
-
-
-def _is_predicted(workload: Workload, target: str) -> bool:
-    """Return whether a root op can gain: on GPUs also one that computes element by element, such as a transpose."""
-    kind = workload.problem.kind
-    is_gpu = Target.parse(target).backend != "llvm-cpu"
-    return is_tunable(kind) or (is_gpu and kind is OpKind.ELEMENTWISE)
 
 
 def _matcher(workload: Workload) -> tuple[str, str]:
@@ -388,7 +384,9 @@ def climb(
                 ranked.append(one)
     for start in (default, *starts.values()):
         ranked += _climb_from(start, spaces, model)
-    return sorted(ranked, key=lambda one: one.rank)
+    # Two climbs may reach the same candidate.
+    distinct = {(one.candidate.space, *sorted(one.candidate.knobs.items())): one for one in ranked}
+    return sorted(distinct.values(), key=lambda one: one.rank)
 
 
 _DRAWS: Final = 24

@@ -14,5 +14,6 @@ with lazy_imports(globals()):
         LeftOut as LeftOut,
         ProgramReader as ProgramReader,
         StartingPoint as StartingPoint,
+        can_be_predicted as can_be_predicted,
         is_tunable as is_tunable,
     )

@@ -51,9 +51,15 @@ from tuninglink.mlir import (
     to_bytecode,
     to_text,
 )
-from tuninglink.scaffolding.program_reader import LeftOut, ProgramReader, StartingPoint, is_tunable
+from tuninglink.scaffolding.program_reader import (
+    LeftOut,
+    ProgramReader,
+    StartingPoint,
+    can_be_predicted,
+    is_tunable,
+)
 from tuninglink.spaces import AllowedValues, ProviderRegistry, knob_values, meaning, tiled_problem
-from tuninglink.spaces.model import configuration_from
+from tuninglink.spaces.model import Workload, configuration_from
 from tuninglink.specs import (
     FLAGS,
     MAKERS,
@@ -303,7 +309,11 @@ class _SpecWriter:
         return InitSpec(text, named, tuple(left_out))
 
     def _selected(
-        self, program: str, dispatches: Sequence[str], top: int | None
+        self,
+        program: str,
+        dispatches: Sequence[str],
+        top: int | None,
+        can_gain: Callable[[Workload], bool] = lambda workload: is_tunable(workload.problem.kind),
     ) -> tuple[list[StartingPoint], list[LeftOut]]:
         """Return the selected problems that entries can be written for, and the other selected dispatches."""
         points = [
@@ -312,7 +322,7 @@ class _SpecWriter:
             if (
                 _fits((*point.dispatches, point.label), dispatches)
                 if dispatches
-                else is_tunable(point.workload.problem.kind)
+                else can_gain(point.workload)
             )
         ][:top]
         left_out = [
@@ -335,7 +345,7 @@ class _SpecWriter:
     def predict(self, program: str, dispatches: Sequence[str], top: int | None) -> InitSpec:
         """Write the entries of `library:predicted` for the selected dispatches, as far as they take effect."""
         # 1. The selected entries that take effect.
-        points, left_out = self._selected(program, dispatches, top)
+        points, left_out = self._selected(program, dispatches, top, can_be_predicted)
         configured = self._configured.output
         text = MAKERS[PREDICTED](self._sources, lambda _: configured, self._report)
         spec = load_spec(text.encode())

@@ -24,6 +24,7 @@ from tuninglink.iree import (
     DispatchCost,
     GivenSizes,
     OpKind,
+    Target,
     count_calls,
     describe,
     dispatch_costs,
@@ -242,6 +243,13 @@ class ProgramReader:
 
 def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]]:
     return [(op, roots.function) for roots in find_root_ops(module) for op in roots.roots]
+
+
+def can_be_predicted(workload: Workload) -> bool:
+    """Return whether a root op can gain by a prediction: on GPUs also one that computes element by element."""
+    kind, target = workload.problem.kind, workload.target
+    is_gpu = target is not None and Target.from_attribute(target).backend != "llvm-cpu"
+    return is_tunable(kind) or (is_gpu and kind is OpKind.ELEMENTWISE)
 
 
 def is_tunable(kind: OpKind) -> bool:

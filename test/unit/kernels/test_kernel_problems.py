@@ -107,6 +107,24 @@ def test_a_product_with_steps_is_read_and_replaced(rhs: str, product: str) -> No
             product_program(8, 8, 8, ["bias"]).replace("linalg.yield %r", "linalg.yield %x"),
             "yields something else",
         ),
+        (
+            product_program(8, 8, 8, ["bias"]).replace(
+                "%r = arith.addf %x",
+                "%small = arith.truncf %x : f32 to f8E4M3FN\n"
+                "    %wide = arith.extf %small : f8E4M3FN to f32\n    %r = arith.addf %wide",
+            ),
+            "op on other types",
+        ),
+        (
+            product_program(8, 8, 8, ["bias", "residual"])
+            .replace("ins(%s0, %o1", "ins(%s0, %soft")
+            .replace(
+                "  %s1 =",
+                "  %soft = linalg.softmax dimension(1) ins(%s0 : tensor<8x8xf32>) "
+                "outs(%o1 : tensor<8x8xf32>) -> tensor<8x8xf32>\n  %s1 =",
+            ),
+            "another op",
+        ),
     ],
 )
 def test_a_graph_without_a_kernel_has_a_reason(program: str, reason: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from contraction_programs import contraction
 from kernel_specs import PTX
@@ -24,7 +25,14 @@ from tuninglink.kernels import (
 from tuninglink.replacing import Attention, spec
 from tuninglink.specs import load_spec
 from tuninglink.tuning.deciding import ConfidenceInterval, TuneOptions
-from tuninglink.tuning.flag_sets import ChosenKernel, FlagSet, KernelChoice, SetResult
+from tuninglink.tuning.flag_sets import (
+    ChosenKernel,
+    FlagSet,
+    KernelChoice,
+    Listener,
+    SetResult,
+    choice,
+)
 from tuninglink.tuning.flag_sets.kernel_sets import KernelChooser, make_kernel
 from tuninglink.tuning.flag_sets.sets import forms_beside
 
@@ -220,3 +228,36 @@ def test_problems_get_kernels_by_their_multiplications(monkeypatch: pytest.Monke
     problems: dict[KernelProblem, int] = {small: 1, attention: 1, product: 2}
     with KernelChooser(TuneOptions(input="", flags=()), problems, HOPPER, lambda _: None):
         assert asked == [product, attention]
+
+
+def test_forms_of_ops_without_kernels_are_in_the_sets_with_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forms = spec([kernel(256, 1.0, 1.0).call])
+
+    class Compiler:
+        def kernel_problems(self) -> object:
+            return HOPPER, {LARGE.call.problem: 1}
+
+        def forms_beside(self, kernels: Sequence[KernelProblem]) -> str:
+            assert kernels == [LARGE.call.problem]
+            return forms
+
+    monkeypatch.setattr(choice, "_device", lambda *_: ExitStack())
+    monkeypatch.setattr(KernelChooser, "choose", lambda *_: [LARGE])
+    made = choice._choose_kernels(
+        cast("Any", Compiler()),
+        TuneOptions(input="", flags=()),
+        "cuda",
+        Listener(),
+        seconds=1.0,
+        load=lambda _: None,
+    )
+    (flag_set,) = made.sets
+    assert names(flag_set) == ["add64", "add256"]
+
+
+def test_sets_that_were_not_compared_lose_to_none() -> None:
+    choice = KernelChoice((LARGE, SMALL, MEDIUM, SLOW), HOPPER)
+    every, *others = choice.sets
+    assert not choice.refined([SetResult(every), *(result(own, 1.5) for own in others)])

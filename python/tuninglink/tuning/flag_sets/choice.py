@@ -491,7 +491,9 @@ def _choose_kernels(
         chooser = opened.enter_context(KernelChooser(options, problems, target, listener.noticed))
         device = _device(uri, options)
         opened.enter_context(device)
-        return KernelChoice(tuple(chooser.choose(device, seconds, load)), target)
+        chosen = tuple(chooser.choose(device, seconds, load))
+        others = compiler.forms_beside([kernel.call.problem for kernel in chosen])
+        return KernelChoice(chosen, target, others)
     return KernelChoice()
 
 

@@ -72,10 +72,14 @@ _COMPILING_PART: Final = 0.8
 compared: those that are not compiled by then are left out."""
 
 _GUARDING: Final = 60.0
-"""The time limits, in seconds, for compiling and for running a program that shows whether a kernel stays within its buffers."""
+_LEAST_GUARDING: Final = 15.0
+"""The time limits, in seconds, for compiling and for running a program that shows whether a kernel stays within its buffers,
+and the least one for compiling it at the end of the time for kernels."""
 
 _NICENESS: Final = 10
 _REFERENCE_PART: Final = 0.5
+_MOST_REFERENCE: Final = 120.0
+"""The part of a problem's time for its reference, and the most seconds."""
 
 _MOST_LEFT_OUT: Final = 3
 """The number of sets that lack one kernel each."""
@@ -167,7 +171,11 @@ class KernelChooser(ExitStack):
             for problem, candidates in offered.items():
                 making = self._making.setdefault(problem, [])
                 for candidate in candidates[at : at + 1]:
-                    job = self._pool.submit(make_kernel, candidate, seconds=_MAKING)
+                    try:
+                        job = self._pool.submit(make_kernel, candidate, seconds=_MAKING)
+                    except Exception as failure:  # noqa: BLE001 - a plug-in may offer anything
+                        self._tell(_failing(str(candidate.provider), failure))
+                        continue
                     making.append((candidate, job))
 
     def choose(
@@ -205,7 +213,7 @@ class KernelChooser(ExitStack):
                 if result.best is not None:
                     self._begin_guard(contest, result.best.flag_set)
             for contest, result in results:
-                chosen += self._safe(contest, result, device)
+                chosen += self._safe(contest, result, device, deadline)
         except DeviceError as failure:
             self._tell(f"no more kernels are chosen: {failure.diagnostics[0].message}")
         return chosen
@@ -253,6 +261,8 @@ class KernelChooser(ExitStack):
                 return compiler.submit(replacing).result()
             except (CancelledError, RuntimeError):  # the compiler has been stopped
                 return NOT_COMPILED
+            except Exception as failure:  # noqa: BLE001 - of one kernel, which the others outlive
+                return f"{type(failure).__name__}: {failure}"
 
         # These threads wait: kernels are made, and programs are compiled, in processes.
         threads = ThreadPoolExecutor(len(making))
@@ -271,6 +281,7 @@ class KernelChooser(ExitStack):
         with ExitStack() as opened:
             default = compiled_by(contest.jobs[DEFAULT], deadline)
             limit = max(1.0, _REFERENCE_PART * (deadline - time.monotonic()))
+            limit = min(limit, _MOST_REFERENCE)
             reference = program_reference(default, self._target.backend, settings, limit)
             judge.reference = opened.enter_context(reference) if reference else None
             now = time.monotonic()
@@ -287,22 +298,30 @@ class KernelChooser(ExitStack):
             contest.guards[flag_set] = compiler.submit(DEFAULT)
         return contest.guards[flag_set]
 
-    def _safe(self, contest: _Contest, result: FlagsResult, device: Device) -> list[ChosenKernel]:
+    def _safe(
+        self, contest: _Contest, result: FlagsResult, device: Device, deadline: float
+    ) -> list[ChosenKernel]:
         """Return the fastest kernel of a problem that stays within its buffers, and say what came of the others."""
         problem, first = contest.problem, result.best
         wrong = [own for own in result.results if own.is_rejected]
         faults = [f"kernel '{own.flag_set.name}' is left out: {own.note}" for own in wrong]
         gaining = [own for own in result.results if first and (own is first or own.may_win(1.0))]
-        best = None
+        best, failed = None, list[str]()
         for own in sorted(gaining, key=lambda one: (one is not first, -one.median)):
             job = self._begin_guard(contest, own.flag_set)
-            if not (fault := self._fault(compiled_by(job, time.monotonic() + _GUARDING), device)):
+            # What compiled in time has been compiled with guards soon, too.
+            now = time.monotonic()
+            compiled = compiled_by(job, now + min(_GUARDING, max(_LEAST_GUARDING, deadline - now)))
+            if isinstance(compiled, str):
+                failed.append(f"with guards, {compiled}")
+            elif fault := self._fault(compiled, device):
+                faults.append(f"kernel '{own.flag_set.name}' is left out: {fault}")
+            else:
                 best = own
                 break
-            faults.append(f"kernel '{own.flag_set.name}' is left out: {fault}")
         for fault in faults:
             self._tell(fault)
-        failed = [own.note for own in result.results if own.speedup is None and own not in wrong]
+        failed += [own.note for own in result.results if own.speedup is None and own not in wrong]
         words = [counted(len(result.results), "kernel")]
         words += [f"{len(faults)} wrong"] if faults else []
         reasons = [*filter(None, failed), "there was no time"]
@@ -316,10 +335,8 @@ class KernelChooser(ExitStack):
         call, work = contest.calls[best.flag_set], self._work[problem]
         return [ChosenKernel(call, best.median or 1.0, work)]
 
-    def _fault(self, compiled: CompiledSource | str, device: Device) -> str:
+    def _fault(self, compiled: CompiledSource, device: Device) -> str:
         """Return the reason why a kernel is not safe to use: it reads or writes past the ends of buffers; empty for none."""
-        if isinstance(compiled, str):
-            return compiled
         assert compiled.calls is not None, "its arguments are tensors"
         seed = self._options.settings.seed
         variants = ProgramVariants(compiled.calls, device, OutputJudge(), seed)
@@ -359,6 +376,8 @@ def _made(job: Future[BuiltKernel | str], deadline: float) -> BuiltKernel | str:
         return f"its provider crashed: {failure.status}"
     except TuninglinkError as failure:
         return failure.diagnostics[0].message
+    except Exception as failure:  # noqa: BLE001 - what a plug-in makes may not be pickled
+        return f"its provider fails: {type(failure).__name__}: {failure}"
 
 
 @dataclass(frozen=True)
@@ -389,7 +408,7 @@ class KernelChoice:
         if len(self.chosen) <= 2:  # noqa: PLR2004 - all sets were compared
             return []
         medians = {result.flag_set: result.median for result in results}
-        of_all = medians.get(self._without(), math.inf)
+        of_all = medians.get(self._without()) or math.inf
         losing = [
             kernel for kernel in self.chosen if medians.get(self._without(kernel), 0.0) > of_all
         ]

@@ -389,7 +389,9 @@ class SetCompiler(ExitStack):
         formed = self._replaceable()
         if formed is None or formed.target is None:
             return ""
-        forms = forms_beside(formed.likely, kernels)
+        # Whether forms of contractions help is not known.
+        likely = [own for own in formed.likely if not isinstance(own.problem, Contraction)]
+        forms = forms_beside(likely, kernels)
         return _bound_forms(forms, formed.target) if forms else ""
 
     def awaited(self, jobs: Mapping[FlagSet, Job]) -> list[Job]:
