@@ -96,9 +96,7 @@ _MOST_FINAL: Final = 20.0
 
 _REFERENCE_PART: Final = 0.4
 _LEAST_REFERENCE: Final = 5.0
-
-_MOST_REFERENCE: Final = 120.0
-"""The largest fraction of a comparison for computing the reference, and the bounds on its seconds."""
+"""The largest fraction of a comparison for computing the reference, and its least seconds."""
 
 
 class Listener:
@@ -443,11 +441,8 @@ def _compare(
                 load(job)
             end = began + seconds
             default = compiled_by(jobs[DEFAULT], max(end, latest))
-            limit = min(
-                _MOST_REFERENCE,
-                max(_LEAST_REFERENCE, _REFERENCE_PART * seconds),
-                max(0.0, max(end, latest) - time.monotonic()),
-            )
+            limit = max(_LEAST_REFERENCE, _REFERENCE_PART * seconds)
+            limit = min(limit, max(0.0, max(end, latest) - time.monotonic()))
             reference = program_reference(default, backend, settings, limit)
             judge = OutputJudge(
                 reference=opened.enter_context(reference) if reference else None,

@@ -78,8 +78,6 @@ and the least one for compiling it at the end of the time for kernels."""
 
 _NICENESS: Final = 10
 _REFERENCE_PART: Final = 0.5
-_MOST_REFERENCE: Final = 120.0
-"""The part of a problem's time for its reference, and the most seconds."""
 
 _MOST_LEFT_OUT: Final = 3
 """The number of sets that lack one kernel each."""
@@ -281,7 +279,6 @@ class KernelChooser(ExitStack):
         with ExitStack() as opened:
             default = compiled_by(contest.jobs[DEFAULT], deadline)
             limit = max(1.0, _REFERENCE_PART * (deadline - time.monotonic()))
-            limit = min(limit, _MOST_REFERENCE)
             reference = program_reference(default, self._target.backend, settings, limit)
             judge.reference = opened.enter_context(reference) if reference else None
             now = time.monotonic()
