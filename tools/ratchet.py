@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (661, 43),
     "tuning.deciding": (3156, 160),
     "tuning.database": (1958, 84),
-    "tuning.flag_sets": (2191, 101),
+    "tuning.flag_sets": (2188, 101),
     "tuning.scheduling": (2130, 148),
     "tuning": (4020, 158),
     "forms": (1316, 66),
@@ -59,7 +59,6 @@ LIMITS: Final = {
     "kernels": (2413, 123),
     "predicting": (1545, 52),
     "emission": (1039, 37),
-    "all": (0, 0),
     "doctor": (244, 9),
     "cli": (5512, 199),
 }
