@@ -16,6 +16,7 @@ from kernel_programs import (
     linear_program,
     product_program,
 )
+from moved_attention import fused_program, grouped_program
 
 import tuninglink
 from tuninglink.checking import Checker
@@ -170,6 +171,20 @@ def test_an_attention_is_replaced_by_iree_compile_as_well() -> None:
     assert kernel.grid == (1, 6, 1)
     program = attention_program(ATTENTION.attention)
     assert kernel.content in compiled(ATTENTION, kernel, program)
+
+
+@pytest.mark.parametrize("program", [fused_program(2, 33, 4, 24), grouped_program(2, 33, 4, 2, 24)])
+def test_an_attention_with_what_moves_its_operands_and_its_result_is_one_kernel(
+    program: str,
+) -> None:
+    module = mlir.Module.parse(program, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    problem = kernel_problem(end.operands[0].owner.operation)
+    assert TritonProvider().candidates(problem, "sm_90a")
+    kernel = made(problem, "sm_90a", m=64, j=32, w=4, s=2)
+    output = compiled(problem, kernel, program)
+    assert kernel.content in output
+    assert output.count(b".entry") == 1  # the compiler moves nothing
 
 
 def test_a_mask_of_i1_is_a_byte_for_each_element() -> None:

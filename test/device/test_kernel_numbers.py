@@ -21,6 +21,7 @@ from kernel_programs import (
     product_program,
     stepped,
 )
+from moved_attention import attended, fused_program, grouped_program
 from places import ROOT
 
 from tuninglink.kernels import (
@@ -31,6 +32,7 @@ from tuninglink.kernels import (
     ScaledAttention,
     TritonProvider,
     kernel_problem,
+    problems_of,
 )
 from tuninglink.mlir import collect, thread_context
 from tuninglink.replacing import UNIT, Attention
@@ -82,15 +84,6 @@ def attention(
         (query, key, value, "", *masks, output), kinds, "".join(sizes), tuple(sizes.values())
     )
     return ScaledAttention(problem, 0.3)
-
-
-def with_heads(*, masked: bool) -> ScaledAttention:
-    program = heads_program(batches=2, heads=3, rows=17, keys=20, size=16, masked=masked)
-    module = mlir.Module.parse(program, thread_context()).operation
-    (end,) = collect(module, "util.return")
-    problem = kernel_problem(end.operands[0].owner.operation)
-    assert isinstance(problem, ScaledAttention)
-    return problem.plain
 
 
 CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
@@ -147,8 +140,6 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
     ),
     ("turned", attention("amk", "akj", "anj", a=2, m=16, n=24, k=33, j=50), QUERIES, ()),
     ("groups", attention("apmk", "ajk", "ajn", a=2, p=3, m=17, n=16, k=16, j=20), QUERIES, ()),
-    ("heads", with_heads(masked=True), QUERIES, ()),
-    ("heads without a mask", with_heads(masked=False), QUERIES, ()),
     ("mask", attention("amk", "ajk", "ajn", "mj", a=2, m=17, n=16, k=16, j=35), QUERIES, ()),
     (
         "boolean",
@@ -233,6 +224,48 @@ def test_kernels_compute_what_numpy_computes() -> None:
             moved = [np.ascontiguousarray(np.moveaxis(value, 1, -1)) for value in inputs[:2]]
             inputs = [*moved, *inputs[2:]]
         calls.append((provider.source(candidate), candidate.name, provider.grid(candidate), inputs))
+    # Attentions whose operands and results are moved read and write memory as the program has it.
+    names = [name for name, *_ in CASES]
+    fused = random.standard_normal((2, 33, 3, 4, 24)).astype(np.float16)
+    query, key, value = (fused[:, :, at].copy() for at in range(3))
+    few, small = key[:, :, :2].copy(), value[:, :, :2].copy()
+    mask = (random.random((2, 1, 33, 33)) < 0.5).astype(np.int8)
+    mask[..., 0] = 1
+    heads = {"batches": 2, "heads": 4, "rows": 33, "keys": 33, "size": 24}
+    for name, program, memory, read in (
+        (
+            "slices",
+            fused_program(2, 33, 4, 24, first=1),
+            [fused] * 3,
+            (key, value, query, 0.3),
+        ),
+        (
+            "groups of heads",
+            grouped_program(2, 33, 4, 2, 24),
+            [query, few, small],
+            (query, np.repeat(few, 2, 2), np.repeat(small, 2, 2), 0.3),
+        ),
+        (
+            "heads",
+            heads_program(**heads, masked=False),
+            [query, key, value],
+            (query, key, value, 0.25),
+        ),
+        (
+            "heads with a mask",
+            heads_program(**heads, masked=True),
+            [query, key, value, mask],
+            (query, key, value, 0.25, mask),
+        ),
+    ):
+        module = mlir.Module.parse(program, thread_context()).operation
+        (problem,) = problems_of(module)
+        assert isinstance(problem, ScaledAttention)
+        candidate = Candidate("triton", problem, "sm_90a", tuple(QUERIES.items()))
+        inputs = [*memory, np.full((2, 33, 4, 24), 7, np.float16)]
+        expected.append(attended(*read))
+        calls.append((provider.source(candidate), candidate.name, provider.grid(candidate), inputs))
+        names.append(name)
     # The interpreter is chosen when Triton is imported.
     script = ROOT / "test" / "support" / "interpreted_kernels.py"
     output = subprocess.run(
@@ -242,6 +275,6 @@ def test_kernels_compute_what_numpy_computes() -> None:
         stdout=subprocess.PIPE,
         check=True,
     ).stdout
-    for (name, *_), result, wanted in zip(CASES, pickle.loads(output), expected, strict=True):
+    for name, result, wanted in zip(names, pickle.loads(output), expected, strict=True):
         error = np.abs(result - wanted).max() / np.abs(wanted).max()
         assert error < (1e-3 if result.dtype == np.float16 else 1e-5), name

@@ -4,7 +4,6 @@ from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
     from tuninglink.kernels.attentions import (
-        Heads as Heads,
         ScaledAttention as ScaledAttention,
     )
     from tuninglink.kernels.convolutions import ConvolutionProblem as ConvolutionProblem

@@ -1,4 +1,4 @@
-"""Problems of kernels: attention, with the ops that move its heads."""
+"""Problems of kernels: attention, with the ops that move its operands and its result."""
 
 from __future__ import annotations
 
@@ -9,61 +9,43 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree import StructuredOp
+from tuninglink.kernels.layouts import Dimension, Move, contiguous, merged, moves_of
 from tuninglink.kernels.problems import constant_of
-from tuninglink.kernels.producers import COLLAPSE, EXPAND, Producer, reshaped
-from tuninglink.mlir import defining_op, names
-from tuninglink.payloads import Value, computed, constant
-from tuninglink.replacing import UNIT, Attention, NoFormError, Spelled, maps_of, spellings
+from tuninglink.mlir import entries_of, thread_context
+from tuninglink.payloads import Value, constant
+from tuninglink.replacing import LOOPS, Attention, NoFormError, Spelled, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _SCALE: Final = 3
-_MASK: Final = 4
-_GROUPS: Final = [[0, 1], [2], [3]]
-"""The dimensions of batches, heads, rows and elements, of which attention has the first two as one."""
-
-_ORDER: Final = [0, 2, 1, 3]
-"""The dimensions of a tensor of batches, rows, heads and elements, as it is transposed for attention, and back."""
-
-
-@dataclass(frozen=True)
-class Heads:
-    """The ops by which PyTorch moves heads to batches for attention, and back.
-
-    Attributes:
-        count: the heads of a batch.
-        moved: whether queries, keys and values are transposed from batches, rows, heads and elements.
-        mask: the loops of the mask that is broadcast to the heads, `a1mj`; empty if none is.
-        result: whether the result is transposed to batches, rows, heads and elements.
-    """
-
-    count: int
-    moved: tuple[bool, bool, bool]
-    mask: str = ""
-    result: bool = False
 
 
 @dataclass(frozen=True)
 class ScaledAttention(Spelled):
-    """An attention with a constant scale.
+    """An attention with a constant scale, and the ops that move its operands and its result.
 
     Attributes:
         attention: the attention.
         scale: its scale.
-        heads: the ops that move its heads; None if there are none, or others.
+        sources: the shapes and element types of the tensors that the kernel reads, if ops move some operands.
+        moves: the ops that compute operands from them.
+        inputs: the numbers of the operands if ops move some: tensors come first, then results of moves.
+        following: the ops that move the result, each of which takes that of the one before.
     """
 
     attention: Attention
     scale: float
-    heads: Heads | None = None
+    sources: tuple[tuple[tuple[int, ...], str], ...] = ()
+    moves: tuple[Move, ...] = ()
+    inputs: tuple[int, ...] = ()
+    following: tuple[Move, ...] = ()
 
     @classmethod
     def of(
         cls, operation: mlir.Operation, following: Sequence[mlir.Operation] = ()
     ) -> ScaledAttention:
-        """Read an attention of a program, and the ops that transpose its result, if there are any.
+        """Read an attention of a program, what moves its operands, and ops after it, which move its result.
 
         Raises:
             NoFormError: it is something else, or no kernel computes it.
@@ -73,32 +55,23 @@ class ScaledAttention(Spelled):
         if scale is None:
             raise NoFormError("its scale is not a constant")
         plain = cls(attention, scale.value)
-        if attention.outer != "a" or any(
-            len(loops) != 3 or loops[0] != "a"  # noqa: PLR2004
-            for loops, _ in plain.operands
-        ):
+        after = [Move.of(other, 0) for other in following]
+        if None in after:
+            raise NoFormError("it is followed by an op that does not move it")
+        plain = replace(plain, following=tuple(move for move in after if move is not None))
+        if plain.following:
+            _ = plain.layouts  # raises for a result without a layout
+        given = list(operation.operands)[:-1]
+        tensors, moves, inputs = moves_of(given[:_SCALE] + given[_SCALE + 1 :])
+        if not moves:
             return plain
-        # Which operands are moved, and how many heads they have.
-        sources = [_collapsed(operation.operands[at]) for at in range(_SCALE)]
-        left, keys, values = (one is not None and _is_transposed(one) for one in sources)
-        counts = {
-            mlir.RankedTensorType(source.results[0].type).shape[1]
-            for source, is_moved in zip(sources, (left, keys, values), strict=True)
-            if source is not None and is_moved
-        }
-        mask = (
-            "" if attention.mask is None else _broadcast(operation.operands[_MASK], attention.mask)
-        )
-        if mask:
-            counts.add(_collapsed(operation.operands[_MASK]).results[0].type.shape[1])  # type: ignore[union-attr]
-        if following:
-            counts.add(mlir.RankedTensorType(following[0].results[0].type).shape[1])
-        if not counts:
-            return plain
-        if len(counts) > 1:
-            raise NoFormError("its operands have different numbers of heads")
-        heads = Heads(counts.pop(), (left, keys, values), mask, bool(following))
-        return replace(plain, heads=heads)
+        sources = tuple((tuple(at.type.shape), str(at.type.element_type)) for at in tensors)
+        moved = replace(plain, sources=sources, moves=tuple(moves), inputs=tuple(inputs))
+        try:
+            _ = moved.layouts
+        except NoFormError:
+            return plain  # which reads operands that the compiler moves
+        return moved
 
     @property
     def loop_sizes(self) -> Mapping[str, int]:
@@ -112,10 +85,23 @@ class ScaledAttention(Spelled):
         outer = prod(size for loop, size in sizes.items() if loop not in "nk")
         return outer * (sizes["n"] + sizes["k"])
 
+    @property
+    def is_moved(self) -> bool:
+        """Whether ops move an operand or the result."""
+        return bool(self.moves or self.following)
+
+    @property
+    def plain(self) -> ScaledAttention:
+        """The problem that the kernel computes: with its layouts, it is this one."""
+        return self
+
     @cached_property
     def spellings(self) -> tuple[ScaledAttention, ...]:
-        """The ways in which the problem may be written, with keys and values of the same layout; its own first."""
-        if self.heads is not None:
+        """The ways in which the problem may be written, with keys and values of the same layout; its own first.
+
+        With ops that move something, there is its own only: a program has attention as a frontend writes it.
+        """
+        if self.is_moved:
             return (self,)
         layout = [loops[-2:] for loops in self.attention.operands]
         others = spellings(self.attention)
@@ -123,180 +109,83 @@ class ScaledAttention(Spelled):
         return tuple(replace(self, attention=other) for other in same)
 
     @cached_property
-    def plain(self) -> ScaledAttention:
-        """The problem that the kernel computes in memory: with loops over batches, a, and over heads, b."""
-        heads = self.heads
-        if heads is None:
-            return self
-        *read, output = self.attention.operands
-        both = [loops.replace("a", "ab") for loops in read]
-        for at, is_moved in enumerate(heads.moved):
-            both[at] = _apart(read[at]) if is_moved else both[at]
-        if heads.mask:
-            both[_MASK] = heads.mask.replace(UNIT, "")
-        both.append(_apart(output) if heads.result else output.replace("a", "ab"))
-        sizes = self._sizes
-        attention = replace(
-            self.attention, operands=tuple(both), loops="".join(sizes), sizes=(*sizes.values(),)
-        )
-        return ScaledAttention(attention, self.scale)
-
-    @property
-    def _sizes(self) -> dict[str, int]:
-        """The sizes of the loops, with those over batches and over heads."""
-        assert self.heads is not None, "heads are moved"
-        sizes = dict(self.loop_sizes)
-        batches = sizes.pop("a") // self.heads.count
-        return {"a": batches, "b": self.heads.count, **sizes}
-
-    @cached_property
     def operands(self) -> tuple[tuple[str, str], ...]:
         """The loops and the element types of the operands and the result of the kernel, the result last."""
-        attention = self.plain.attention if self.heads is not None else self.attention
-        both = [*zip(attention.operands, attention.types, strict=True)]
+        both = [*zip(self.attention.operands, self.attention.types, strict=True)]
         return tuple(both[:_SCALE] + both[_SCALE + 1 :])
 
-    def loaded(self, operands: Sequence[Value]) -> Sequence[Value]:
-        """Return the operands that the kernel reads: those of the problem."""
-        return operands
+    @cached_property
+    def layouts(self) -> tuple[tuple[Mapping[str, Dimension], int], ...]:
+        """The dimensions by loop, and the offset, of each operand and of the result in the memory that the kernel gets.
 
-    @property
-    def _destinations(self) -> tuple[bool, ...]:
-        """Whether each operand is followed by the destination of an op that moves it: queries, keys, values, and the mask."""
-        heads, count = self.heads, len(self.operands) - 1
-        given = (False,) * count if heads is None else (*heads.moved, bool(heads.mask))
-        return given[:count]
+        A loop over batches may have several dimensions in memory, others have one.
+
+        Raises:
+            NoFormError: an operand or the result has no such layout.
+        """
+        sizes = self.loop_sizes
+        shapes = [[sizes[loop] for loop in loops] for loops, _ in self.operands]
+        with thread_context():
+            own = [contiguous(shape) for shape, _ in self.sources]
+            for move in self.moves:
+                attributes = entries_of(mlir.Attribute.parse(move.attributes))
+                own.append(move.after(own[move.source], attributes))
+            last = self.following[-1].shapes[1] if self.following else shapes[-1]
+            result = contiguous(last)
+            for move in reversed(self.following):
+                attributes = entries_of(mlir.Attribute.parse(move.attributes))
+                result = move.before(result, attributes)
+        read = [own[number] for number in self.inputs] or [*map(contiguous, shapes[:-1])]
+        found = []
+        for (loops, _), layout in zip(self.operands, [*read, result], strict=True):
+            dimensions = dict(zip(loops, map(merged, layout.dimensions), strict=True))
+            if any(len(at) > 1 for loop, at in dimensions.items() if loop in LOOPS):
+                raise NoFormError("an operand has no layout with one stride for each loop")
+            found.append((dimensions, layout.offset))
+        return tuple(found)
+
+    def loaded(self, operands: Sequence[Value]) -> Sequence[Value]:
+        """Return the operands that the kernel reads: a tensor with several of them is one of the problem."""
+        roots = list(range(len(self.sources)))
+        for move in self.moves:
+            roots.append(roots[move.source])
+        return [operands[roots[number]] for number in self.inputs] or operands
 
     @property
     def taken(self) -> tuple[int, ...]:
-        """The positions, among the values of the graph, of the operands of the kernel."""
-        has = self._destinations
-        return tuple(at + sum(has[:at]) for at in range(len(has)))
+        """The positions, among the values of the graph, of the tensors that the kernel reads."""
+        return tuple(range(len(self.sources) or len(self.operands) - 1))
 
     def tensors(self) -> tuple[mlir.Type, ...]:
-        """Return the types of the values of the graph: operands but the scale, and destinations.
+        """Return the types of the values of the graph.
 
-        An operand that is moved is the tensor before, and the destination.
+        They are the tensors that the kernel reads, destinations of ops that move operands, that of the attention, and those
+        of ops that move the result.
         """
-        given = self.attention.tensors()
-        given = given[:_SCALE] + given[_SCALE + 1 :]
-        if self.heads is None:
-            return given
-        kinds: list[mlir.Type] = []
-        read = [loops for at, loops in enumerate(self.attention.operands) if at != _SCALE]
-        for at, has in enumerate(self._destinations):
-            element = self.operands[at][1]
-            if has:
-                own = self.heads.mask if at == _SCALE else _apart(read[at])
-                kinds += [self._tensor(own, element), self._tensor("ab" + read[at][1:], element)]
-            else:
-                kinds.append(given[at])
-        kinds.append(given[-1])
-        if self.heads.result:
-            kinds.append(self._tensor(_apart(read[-1]), self.operands[-1][1]))
-        return tuple(kinds)
-
-    def _tensor(self, loops: str, element: str) -> mlir.Type:
-        sizes = {UNIT: 1, **self._sizes}
-        return mlir.RankedTensorType.get([sizes[at] for at in loops], mlir.Type.parse(element))
+        *given, output = self.attention.tensors()
+        read = [
+            mlir.RankedTensorType.get([*shape], mlir.Type.parse(element))
+            for shape, element in self.sources
+        ]
+        moved, last = (
+            [kind for move in own for kind in move.tensors()]
+            for own in (self.moves, self.following)
+        )
+        return (*(read or given[:_SCALE] + given[_SCALE + 1 :]), *moved, output, *last)
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the graph at the current insertion point."""
+        rest = list(operands)
+        values = [rest.pop(0) for _ in self.taken]
+        for move in self.moves:
+            destination = rest.pop(0) if move.producer else None
+            values.append(move.build(values[move.source], destination))
         scale = constant(mlir.Type.parse(self.attention.types[_SCALE]), self.scale)
-        rest, read = list(operands), list[Value]()
-        for at, has in enumerate(self._destinations):
-            value = rest.pop(0)
-            if has:
-                assert self.heads is not None, "an operand is moved"
-                if at == _SCALE:
-                    loops = "abmj"
-                    maps = maps_of([self.heads.mask, loops], loops)
-                    value = computed([value], maps, rest.pop(0), lambda element, _: element)
-                else:
-                    value = _transposed(value, rest.pop(0))
-                whole = self.attention.tensors()[at + (at == _SCALE)]
-                value = reshaped(value, mlir.RankedTensorType(whole), _GROUPS)
-            read.append(value)
-        read.insert(_SCALE, scale)
-        result = self.attention.build([*read, rest.pop(0)])
-        if self.heads is None or not self.heads.result:
-            return result
-        destination = rest.pop(0)
-        batches, rows, heads, elements = destination.type.shape
-        apart = mlir.RankedTensorType.get(
-            [batches, heads, rows, elements], destination.type.element_type
-        )
-        expanded = reshaped(result, apart, _GROUPS)
-        return _transposed(expanded, destination)
+        read = [values[number] for number in self.inputs] or values
+        value = self.attention.build([*read[:_SCALE], scale, *read[_SCALE:], rest.pop(0)])
+        for move in self.following:
+            value = move.build(value, rest.pop(0) if move.producer else None)
+        return value
 
     def __str__(self) -> str:
-        heads = "" if self.heads is None else f"_heads{self.heads.count}"
-        return f"attention_{self.attention}{heads}"
-
-
-def transposing(operation: mlir.Operation) -> list[mlir.Operation]:
-    """Return an attention and the ops that transpose its result, the last of which is the given one; empty if it does not."""
-    expanding = defining_op(operation.operands[0]) if _is_transposed(operation) else None
-    if expanding is None or expanding.name != EXPAND or _groups(expanding) != _GROUPS:
-        return []
-    attention = defining_op(expanding.operands[0])
-    if attention is None or attention.name != names.ATTENTION:
-        return []
-    uses = [len([*op.results[0].uses]) for op in (attention, expanding)]
-    return [attention, expanding, operation] if uses == [1, 1] else []
-
-
-def _apart(loops: str) -> str:
-    """Return the loops of an operand before its heads were moved: `ambk` for `amk`."""
-    return f"{loops[:2]}b{loops[2:]}"
-
-
-def _transposed(value: Value, destination: Value) -> Value:
-    loops = "abcd"
-    source = "".join(loops[at] for at in _ORDER)
-    return Producer(names.TRANSPOSE, source, "f16").build(value, destination, loops)
-
-
-def _groups(operation: mlir.Operation) -> list[list[int]]:
-    groups = mlir.ArrayAttr(operation.attributes["reassociation"])
-    return [[mlir.IntegerAttr(at).value for at in mlir.ArrayAttr(group)] for group in groups]
-
-
-def _collapsed(value: Value) -> mlir.Operation | None:
-    """Return the op before a reshape that makes batches and heads one dimension."""
-    reshaping = defining_op(value)
-    if reshaping is None or reshaping.name != COLLAPSE or _groups(reshaping) != _GROUPS:
-        return None
-    return defining_op(reshaping.operands[0])
-
-
-def _is_transposed(operation: mlir.Operation) -> bool:
-    if operation.name != names.TRANSPOSE or {*operation.attributes} != {"permutation"}:
-        return False
-    kind = operation.operands[0].type
-    is_static = isinstance(kind, mlir.RankedTensorType) and kind.has_static_shape
-    order = list(mlir.DenseI64ArrayAttr(operation.attributes["permutation"]))
-    return is_static and kind.encoding is None and order == _ORDER
-
-
-def _broadcast(value: Value, loops: str) -> str:
-    """Return the loops of a mask before it is broadcast to heads; empty if it is not."""
-    operation = _collapsed(value)
-    if operation is None or operation.name != names.GENERIC or len(operation.operands) != 2:  # noqa: PLR2004
-        return ""
-    op, block = StructuredOp(operation), operation.regions[0].blocks[0]
-    read, written = op.operand_loops
-    (*others, last) = list(block.operations)
-    is_moved = not others and last.operands[0] == block.arguments[0]
-    constants = [at for at in op.maps[0].results if isinstance(at, mlir.AffineConstantExpr)]
-    is_unit = len(constants) == read.count(None) and all(at.value == 0 for at in constants)
-    allowed = {"indexing_maps", "iterator_types", "operandSegmentSizes"}
-    if not (is_moved and is_unit) or loops != "amj" or {*operation.attributes} - allowed:
-        return ""
-    own = "".join(UNIT if loop is None else "abmj"[loop] for loop in read)
-    is_ordered = written == (0, 1, 2, 3) and "b" not in own and own.replace(UNIT, "") in _MASKS
-    return own if is_ordered else ""
-
-
-_MASKS: Final = ("amj", "mj", "aj", "j")
-"""The loops of masks that are broadcast to heads."""
+        return f"attention_{self.attention}" + "_moved" * self.is_moved

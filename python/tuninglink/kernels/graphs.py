@@ -9,8 +9,9 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.kernels.attentions import ScaledAttention, transposing
+from tuninglink.kernels.attentions import ScaledAttention
 from tuninglink.kernels.convolutions import ConvolutionProblem
+from tuninglink.kernels.layouts import moves_after
 from tuninglink.kernels.problems import ProductProblem
 from tuninglink.mlir import collect, defining_op, names, thread_context, to_text
 from tuninglink.payloads import build, new_function
@@ -42,8 +43,9 @@ def _graph(operation: mlir.Operation) -> tuple[KernelProblem, list[mlir.Operatio
     """
     if operation.name == names.ATTENTION:
         return ScaledAttention.of(operation), [operation]
-    if operation.name == names.TRANSPOSE and (graph := transposing(operation)):
-        return ScaledAttention.of(graph[0], graph[1:]), graph
+    with suppress(NoFormError):
+        attention, moves = moves_after(operation, names.ATTENTION)
+        return ScaledAttention.of(attention, moves), [attention, *moves]
     # An op may follow several products. The nearest one leaves the others to their own graphs.
     following = sorted(_graphs_before(operation).items(), key=lambda graph: len(graph[1]))
     for product, after in [(operation, list[mlir.Operation]()), *following]:
@@ -109,8 +111,7 @@ def problems_of(module: mlir.Operation) -> dict[KernelProblem, int]:
     for problem in list(problems):
         beginnings = [other for other in problems if _begins(other, problem)]
         if beginnings:
-            first = min(beginnings, key=lambda other: len(other.taken))
-            problems[first] += problems.pop(problem)
+            problems[min(beginnings, key=_length)] += problems.pop(problem)
     return dict(problems)
 
 
@@ -151,11 +152,17 @@ def _is_structured(operation: mlir.Operation) -> bool:
 def _begins(beginning: KernelProblem, problem: KernelProblem) -> bool:
     """Return whether a graph is the beginning of another one, in whose place its entries match."""
     if isinstance(problem, ScaledAttention):
-        heads = problem.heads
-        if heads is None or not heads.result:
-            return False
-        return beginning == replace(problem, heads=replace(heads, result=False))
+        plain = ScaledAttention(problem.attention, problem.scale)
+        is_part = beginning in (replace(problem, following=()), plain)
+        return beginning != problem and bool(problem.following) and is_part
     if isinstance(beginning, ScaledAttention):
         return False
     count = len(beginning.steps)
     return beginning != problem and beginning == replace(problem, steps=problem.steps[:count])
+
+
+def _length(problem: KernelProblem) -> int:
+    """Return the number of ops of a graph besides its product or attention."""
+    if isinstance(problem, ScaledAttention):
+        return len(problem.moves) + len(problem.following)
+    return len(problem.steps)

@@ -106,8 +106,8 @@ class TritonProvider(KernelProvider):
         fewest = 16 if rows <= 16 else 32  # noqa: PLR2004 - products of tiles have at least 16
         last = {loop: size - 1 for loop, size in sizes.items() if loop in ORDER}
         spans = [
-            sum(step * last.get(loop, 0) for loop, step in strides(problem, loops).items())
-            for loops, _ in problem.operands
+            sum(step * last.get(loop, 0) for loop, step in strides(problem, number).items())
+            for number in range(len(problem.operands))
         ]
         if max(spans) >= _MOST_ELEMENTS - 1 or self.batches(problem) > _MOST_BATCHES:
             return ()

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.kernels.problems import ProductProblem
 from tuninglink.kernels.steps import ELEMENTS
+from tuninglink.replacing import LOOPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.kernels.attentions import ScaledAttention
+    from tuninglink.kernels.layouts import Dimension
 
 _LOG2E: Final = 1.4426950408889634
 _LEAST: Final = 16
@@ -20,9 +22,15 @@ _LEAST: Final = 16
 _HEAD: Final = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
 
 
-def strides(problem: ProductProblem | ScaledAttention, loops: str) -> Mapping[str, int]:
-    """Return the distance of elements along each loop of a contiguous operand; 0 along others."""
-    sizes = problem.loop_sizes
+def strides(problem: ProductProblem | ScaledAttention, number: int) -> Mapping[str, int]:
+    """Return the distance of elements along each loop of an operand; 0 along others, and along batches of an attention."""
+    sizes, (loops, _) = problem.loop_sizes, problem.operands[number]
+    if not isinstance(problem, ProductProblem):
+        dimensions, _ = problem.layouts[number]
+        return {
+            loop: dimensions[loop][0][1] if loop in dimensions and loop in LOOPS else 0
+            for loop in sizes
+        }
     own = {loop: prod(sizes[at] for at in loops[number + 1 :]) for number, loop in enumerate(loops)}
     return {loop: own.get(loop, 0) for loop in sizes}
 
@@ -36,15 +44,22 @@ def _offsets(pairs: Sequence[tuple[str, int]]) -> str:
 def _pointers(problem: ProductProblem | ScaledAttention, names: Sequence[str]) -> list[str]:
     """Return lines that move the pointers of operands to the part of a block."""
     sizes, lines = problem.loop_sizes, list[str]()
-    for name, (loops, _) in zip(names, problem.operands, strict=True):
-        own, terms, inner = dict(strides(problem, loops)), list[str](), 1
-        if name == "a" and own.get("a") and isinstance(problem, ProductProblem) and problem.windows:
-            own["a"] = prod(problem.windows.image)
+    for number, name in enumerate(names):
+        if isinstance(problem, ProductProblem):
+            own, offset = dict(strides(problem, number)), 0
+            if name == "a" and own.get("a") and problem.windows:
+                own["a"] = prod(problem.windows.image)
+            dimensions: Mapping[str, Dimension] = {at: ((sizes[at], own[at]),) for at in sizes}
+        else:
+            dimensions, offset = problem.layouts[number]
+        terms, inner = list[str](), 1
         for loop in [loop for loop in reversed(problem.operands[-1][0]) if loop not in "mn"]:
-            if own[loop] and sizes[loop] > 1:
-                at = f"batch // {inner}" if inner > 1 else "batch"
-                terms.append(f"({at}) % {sizes[loop]} * {own[loop]}")
-            inner *= sizes[loop]
+            for size, stride in reversed(dimensions.get(loop, ((sizes[loop], 0),))):
+                if stride and size > 1:
+                    at = f"batch // {inner}" if inner > 1 else "batch"
+                    terms.append(f"({at}) % {size} * {stride}")
+                inner *= size
+        terms += [str(offset)] if offset else []
         lines += [f"{name} += {' + '.join(terms)}"] if terms else []
     return lines if not lines else ["batch = tl.program_id(1).to(tl.int64)", *lines]
 
@@ -115,7 +130,7 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
             turned = "" if two == usual else ".T"
             loads.append(f"{tile}_tile = {tile}_tiles.load([{where}]){turned}")
             continue
-        own = strides(problem, loops)
+        own = strides(problem, tile != "a")
         first, last = (("k" if loop == "k" else at, own[loop]) for loop in usual)
         offsets = _offsets([(f"{first[0]}[:, None]", first[1]), (f"{last[0]}[None, :]", last[1])])
         side = "[None, :]" if tile == "a" else "[:, None]"
@@ -140,8 +155,8 @@ def _results(
     """Return lines with the ops after a product on a part of a tile, which store their result."""
     kind, pending = problem.contraction.types[2], []
     # Where the elements of each operand and of the result are, and which exist.
-    for pointer, (loops, _) in zip(names[2:], problem.operands[2:], strict=True):
-        own = strides(problem, loops)
+    for number, pointer in enumerate(names[2:], 2):
+        own = strides(problem, number)
         offsets = _offsets([("m[:, None]", own["m"]), (f"n{part}[None, :]", own["n"])])
         exist = [*(out_m if own["m"] else []), *(out_n if own["n"] else [])]
         pending.append((pointer, offsets, exist))
@@ -178,9 +193,9 @@ def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, 
     """
     sizes = problem.loop_sizes
     tile_m, tile_j = options["m"], options["j"]
-    (query, _), _, _, *masks, (output, element) = problem.operands
+    _, _, _, *masks, (_, element) = problem.operands
     names = ["q", "k", "v", *(["x"] if masks else []), "o"]
-    q, o = strides(problem, query), strides(problem, output)
+    q, o = strides(problem, 0), strides(problem, len(names) - 1)
     out_m = ["(m < M)[:, None]"] if sizes["m"] % tile_m else []
     lines = [
         *(f"{loop.upper()}: tl.constexpr = {sizes[loop]}" for loop in "mj"),
@@ -228,8 +243,8 @@ def _taken(
     problem: ScaledAttention, tile_m: int, start: str, width: int, out_j: list[str]
 ) -> list[str]:
     """Return lines that take a number of keys and their values from a start on, of which not all may exist."""
-    _, (key, _), (value, kind), *masks, _ = problem.operands
-    k, v = strides(problem, key), strides(problem, value)
+    _, _, (_, kind), *masks, _ = problem.operands
+    k, v = strides(problem, 1), strides(problem, 2)
     lines = [f"j = {start} + tl.arange(0, {width})"]
 
     for number, (_, _, exist) in enumerate(_parts(problem, "k")):
@@ -242,8 +257,8 @@ def _taken(
     if problem.scale <= 0 or any(mask_kind != "i1" for _, mask_kind in masks):
         lines.append(f"s = s{scaled}")
         scaled = ""
-    for loops, mask_kind in masks:
-        x = strides(problem, loops)
+    for _, mask_kind in masks:
+        x = strides(problem, 3)
         offsets = _offsets([("m[:, None]", x["m"]), ("j[None, :]", x["j"])])
         conditions = ["(m < M)[:, None]"] if x["m"] and problem.loop_sizes["m"] % tile_m else []
         conditions += [f"({one})[None, :]" for one in out_j if x["j"]]

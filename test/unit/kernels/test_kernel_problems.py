@@ -20,12 +20,12 @@ from kernel_programs import (
     product_program,
 )
 from kernel_specs import PTX
+from moved_attention import fused_program, grouped_program
 
 from tuninglink.iree import Target
 from tuninglink.kernels import (
     BuiltKernel,
     ConvolutionProblem,
-    Heads,
     KernelCall,
     KernelProblem,
     ProductProblem,
@@ -263,30 +263,32 @@ def test_heads_stay_where_a_program_has_them(*, masked: bool) -> None:
     program = heads_program(**sizes, masked=masked)
     problem = read(program)
     assert isinstance(problem, ScaledAttention)
-    mask = [("amj", "i1")] if masked else []
-    assert problem.operands == (
-        *(("ambk", "f16"), ("ajbk", "f16"), ("ajbn", "f16"), *mask),
-        ("ambn", "f16"),
+    batches, features = ((2, 17 * 48), (3, 16)), ((16, 1),)
+    pairs = ((2, 20 * 48), (3, 16))
+    mask = [({"a": ((2, 340), (3, 0)), "m": ((17, 20),), "j": ((20, 1),)}, 0)] if masked else []
+    assert problem.layouts == (
+        ({"a": batches, "m": ((17, 48),), "k": features}, 0),
+        ({"a": pairs, "j": ((20, 48),), "k": features}, 0),
+        ({"a": pairs, "j": ((20, 48),), "n": features}, 0),
+        *mask,
+        ({"a": batches, "m": ((17, 48),), "n": features}, 0),
     )
-    assert problem.plain.loop_sizes == {"a": 2, "b": 3, "m": 17, "n": 16, "k": 16, "j": 20}
-    assert problem.heads == Heads(3, (True, True, True), "a1mj" if masked else "", result=True)
     assert replaces(problem, program)
     other = {**sizes, "heads": 2, "batches": 3}
     assert not replaces(problem, heads_program(**other, masked=masked))
     assert not replaces(problem, heads_program(**sizes, masked=not masked))
     assert not replaces(problem, program.replace("0.25", "0.5"))
-    # An op that transposes otherwise is left to the compiler.
-    square = heads_program(**{**sizes, "keys": 3, "rows": 3}, masked=masked)
+    # An op that transposes otherwise gives other strides.
+    square = heads_program(**{**sizes, "batches": 3, "keys": 3, "rows": 3}, masked=masked)
     before, after = square.split("%ck = ")
-    turned = "[0, 1, 2, 3]".join(before.rsplit("[0, 2, 1, 3]", 1)) + "%ck = " + after
+    turned = "[2, 1, 0, 3]".join(before.rsplit("[0, 2, 1, 3]", 1)) + "%ck = " + after
     problem = read(square)
     assert replaces(problem, square)
     assert not replaces(problem, turned)
     changed = read(turned)
     assert isinstance(changed, ScaledAttention)
-    assert changed.heads is not None
-    assert changed.heads.moved == (True, False, True)
-    assert changed.operands[1] == ("abjk", "f16")
+    moved = {"a": ((3, 16), (3, 48)), "j": ((3, 144),), "k": features}
+    assert changed.layouts[1] == (moved, 0)
     assert replaces(changed, turned)
     # So is one that is not transposed at all.
     given = program.replace("%k: tensor<2x20x3x16xf16>", "%k: tensor<6x20x16xf16>")
@@ -296,7 +298,7 @@ def test_heads_stay_where_a_program_has_them(*, masked: bool) -> None:
     cached = "\n".join(lines).replace("%ck", "%k")
     problem = read(cached)
     assert isinstance(problem, ScaledAttention)
-    assert problem.heads == Heads(3, (True, False, True), "a1mj" if masked else "", result=True)
+    assert problem.layouts[1] == ({"a": ((6, 320),), "j": ((20, 16),), "k": features}, 0)
     assert replaces(problem, cached)
     # The result is used as attention computes it: its transposition is not a part of the graph.
     used = program.replace(
@@ -307,9 +309,78 @@ def test_heads_stay_where_a_program_has_them(*, masked: bool) -> None:
     module = mlir.Module.parse(used, thread_context()).operation
     (alone,) = problems_of(module)
     assert isinstance(alone, ScaledAttention)
-    assert alone.heads == Heads(3, (True, True, True), "a1mj" if masked else "")
-    assert alone.operands[-1] == ("abmn", "f16")
+    assert (alone.layouts[:-1], alone.following) == (read(program).layouts[:-1], ())  # type: ignore[union-attr]
     assert replaces(alone, used)
+
+
+def test_an_attention_reads_what_the_program_moves_and_writes_its_result_moved() -> None:
+    fused = fused_program(2, 17, 3, 8)
+    problem = read(fused)
+    assert isinstance(problem, ScaledAttention)
+    assert problem.taken == (0,)  # queries, keys and values are in one tensor
+    row, image = 3 * 3 * 8, 17 * 3 * 3 * 8
+    batches = ((2, image), (3, 8))
+    features = ((8, 1),)
+    assert problem.layouts == (
+        ({"a": batches, "m": ((17, row),), "k": features}, 0),
+        ({"a": batches, "j": ((17, row),), "k": features}, 24),
+        ({"a": batches, "j": ((17, row),), "n": features}, 48),
+        ({"a": ((2, 17 * 24), (3, 8)), "m": ((17, 24),), "n": features}, 0),
+    )
+    assert replaces(problem, fused)
+    # Keys and values in each other's place, another scale or order, and square sizes in another order, differ.
+    for other in (
+        fused_program(2, 17, 3, 8, first=1),
+        fused.replace("0.3", "0.4"),
+        fused_program(2, 17, 4, 8),
+    ):
+        assert not replaces(problem, other)
+    square = fused_program(2, 3, 3, 8)
+    assert replaces(read(square), square)
+    for old, new in (
+        ("permutation = [2, 0, 3, 1, 4]", "permutation = [2, 0, 1, 3, 4]"),
+        ("permutation = [0, 2, 1, 3]", "permutation = [0, 1, 2, 3]"),
+    ):
+        assert old in square
+        assert not replaces(read(square), square.replace(old, new))
+    # Heads of a group read the same keys.
+    grouped = read(grouped_program(2, 17, 6, 3, 8))
+    assert isinstance(grouped, ScaledAttention)
+    assert grouped.taken == (0, 1, 2)
+    assert grouped.layouts[1] == (
+        {"a": ((2, 17 * 24), (3, 8), (2, 0)), "j": ((17, 24),), "k": features},
+        0,
+    )
+    assert replaces(grouped, grouped_program(2, 17, 6, 3, 8))
+    assert not replaces(grouped, grouped_program(2, 17, 6, 2, 8))
+
+
+def test_an_attention_that_is_used_elsewhere_is_computed_there_as_well() -> None:
+    program = fused_program(2, 17, 3, 8)
+    kinds = {"%r": "tensor<6x17x8xf16>", "%heads": "tensor<2x3x17x8xf16>"}
+    for value, kind in kinds.items():
+        elsewhere = program.replace(
+            "util.return", f"util.optimization_barrier {value} : {kind}\n  util.return"
+        )
+        with pytest.raises(NoFormError):
+            read(elsewhere)
+        module = mlir.Module.parse(elsewhere, thread_context()).operation
+        ((problem, count),) = problems_of(module).items()
+        # Its operands are still read as they are.
+        assert isinstance(problem, ScaledAttention)
+        assert (count, problem.taken, problem.following) == (1, (0,), ())
+        assert replaces(problem, elsewhere)
+    # Others may read what the program moves: it stays.
+    barrier = "util.optimization_barrier %t : tensor<3x2x3x17x8xf16>\n  util.return"
+    moved = program.replace("util.return", barrier)
+    assert replaces(read(program), moved)
+    # An entry without the moves matches in the place of one with them.
+    first = program.replace("@main", "@first")
+    second = program.replace(
+        "util.return", "util.optimization_barrier %r : tensor<6x17x8xf16>\n  util.return"
+    )
+    module = mlir.Module.parse(first + second, thread_context()).operation
+    assert [*problems_of(module).values()] == [2]
 
 
 def test_a_contraction_whose_accumulation_is_not_shown_is_left_alone() -> None:
@@ -343,6 +414,7 @@ def test_the_function_calls_the_kernel_with_its_launch() -> None:
         convolution_program((2, 5, 8, 9), (24, 5, 3, 3), bias=True),
         attention_program(ATTENTION.with_mask("mj", "i1")),
         heads_program(batches=2, heads=3, rows=17, keys=20, size=16, masked=True),
+        fused_program(2, 17, 3, 8),
     ],
 )
 def test_guards_are_after_operands_and_the_result(program: str) -> None:
