@@ -11,7 +11,6 @@ from iree.compiler import ir as mlir
 
 from tuninglink.kernels.layouts import Dimension, Move, contiguous, merged, moves_of
 from tuninglink.kernels.problems import constant_of
-from tuninglink.mlir import entries_of, thread_context
 from tuninglink.payloads import Value, constant
 from tuninglink.replacing import LOOPS, Attention, NoFormError, Spelled, spellings
 
@@ -99,13 +98,12 @@ class ScaledAttention(Spelled):
     def spellings(self) -> tuple[ScaledAttention, ...]:
         """The ways in which the problem may be written, with keys and values of the same layout; its own first.
 
-        With ops that move something, there is its own only: a program has attention as a frontend writes it.
+        With ops that move something, they differ in the numbering of the loops only.
         """
-        if self.is_moved:
-            return (self,)
-        layout = [loops[-2:] for loops in self.attention.operands]
+        shown = None if self.is_moved else -2
+        layout = [loops[shown:] for loops in self.attention.operands]
         others = spellings(self.attention)
-        same = [other for other in others if [at[-2:] for at in other.operands] == layout]
+        same = [other for other in others if [at[shown:] for at in other.operands] == layout]
         return tuple(replace(self, attention=other) for other in same)
 
     @cached_property
@@ -125,16 +123,13 @@ class ScaledAttention(Spelled):
         """
         sizes = self.loop_sizes
         shapes = [[sizes[loop] for loop in loops] for loops, _ in self.operands]
-        with thread_context():
-            own = [contiguous(shape) for shape, _ in self.sources]
-            for move in self.moves:
-                attributes = entries_of(mlir.Attribute.parse(move.attributes))
-                own.append(move.after(own[move.source], attributes))
-            last = self.following[-1].shapes[1] if self.following else shapes[-1]
-            result = contiguous(last)
-            for move in reversed(self.following):
-                attributes = entries_of(mlir.Attribute.parse(move.attributes))
-                result = move.before(result, attributes)
+        own = [contiguous(shape) for shape, _ in self.sources]
+        for move in self.moves:
+            own.append(move.after(own[move.source]))
+        last = self.following[-1].shapes[1] if self.following else shapes[-1]
+        result = contiguous(last)
+        for move in reversed(self.following):
+            result = move.before(result)
         read = [own[number] for number in self.inputs] or [*map(contiguous, shapes[:-1])]
         found = []
         for (loops, _), layout in zip(self.operands, [*read, result], strict=True):

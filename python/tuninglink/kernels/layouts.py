@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree import StructuredOp
 from tuninglink.kernels.producers import COLLAPSE, EXPAND, Producer
-from tuninglink.mlir import defining_op, entries_of, names
+from tuninglink.mlir import defining_op, entries_of, thread_context
 from tuninglink.payloads import Value, build
-from tuninglink.replacing import FLOATS, UNIT, NoFormError
+from tuninglink.replacing import FLOATS, NoFormError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,19 +77,19 @@ class Move:
         ):
             return None
         before, after = (tuple(kind.shape) for kind in tensors)
-        element, other = (str(kind.element_type) for kind in tensors)
-        producer = None
-        if operation.name in (names.TRANSPOSE, names.GENERIC):
-            if not (own := _loops(operation, len(after))):
-                return None
-            producer = Producer(operation.name, own, element)
-        elif operation.name not in (COLLAPSE, EXPAND, _SLICE) or len(operation.operands) != 1:
-            return None
-        if element not in (*FLOATS, "i1") or element != other:
+        element, result = (str(kind.element_type) for kind in tensors)
+        producer = Producer.of(operation, _LETTERS[: len(after)])
+        is_reshape = operation.name in (COLLAPSE, EXPAND, _SLICE) and len(operation.operands) == 1
+        if not (producer or is_reshape) or element not in (*FLOATS, "i1") or element != result:
             return None
         given = {name: operation.attributes[name] for name in operation.attributes}
         text = "" if producer else ", ".join(f"{name} = {value}" for name, value in given.items())
         return cls(source, (before, after), element, producer, operation.name, f"{{{text}}}")
+
+    @property
+    def parsed(self) -> dict[str, mlir.Attribute]:
+        """The attributes of another op by name."""
+        return entries_of(mlir.Attribute.parse(self.attributes, thread_context()))
 
     def tensors(self) -> list[mlir.Type]:
         """Return the types of its other operands: the destination of a transposition or a broadcast."""
@@ -103,10 +102,9 @@ class Move:
             assert destination is not None, "it has one"
             return self.producer.build(value, destination, _LETTERS[: len(self.shapes[1])])
         kind = mlir.RankedTensorType.get([*self.shapes[1]], value.type.element_type)
-        attributes = entries_of(mlir.Attribute.parse(self.attributes))
-        return build(self.name, kind, value, **attributes)
+        return build(self.name, kind, value, **self.parsed)
 
-    def after(self, layout: Layout, attributes: dict[str, mlir.Attribute]) -> Layout:
+    def after(self, layout: Layout) -> Layout:
         """Return the layout of the result in the memory of the value that it takes.
 
         Raises:
@@ -118,11 +116,11 @@ class Move:
             moved = (read.get(at, ((size, 0),)) for at, size in zip(_LETTERS, shape, strict=False))
             return Layout(tuple(moved), layout.offset)
         if self.name == COLLAPSE:
-            return Layout(_collapsed(own, _groups(attributes)), layout.offset)
+            return Layout(_collapsed(own, self._groups), layout.offset)
         if self.name == EXPAND:
-            return Layout(_expanded(own, _groups(attributes), shape), layout.offset)
+            return Layout(_expanded(own, self._groups, shape), layout.offset)
         starts, sizes, steps = (
-            list(mlir.DenseI64ArrayAttr(attributes[f"static_{name}"]))
+            list(mlir.DenseI64ArrayAttr(self.parsed[f"static_{name}"]))
             for name in ("offsets", "sizes", "strides")
         )
         offset, kept = layout.offset, list[Dimension]()
@@ -134,7 +132,7 @@ class Move:
                 kept.append(((size, stride * step),))
         return Layout(tuple(kept), offset)
 
-    def before(self, layout: Layout, attributes: dict[str, mlir.Attribute]) -> Layout:
+    def before(self, layout: Layout) -> Layout:
         """Return the layout of the value that it takes in the memory of the result.
 
         Raises:
@@ -144,10 +142,15 @@ class Move:
         if self.producer is not None and {*self.producer.loops} == {*_LETTERS[: len(own)]}:
             return Layout(tuple(own[_LETTERS.index(loop)] for loop in self.producer.loops))
         if self.name == EXPAND:
-            return Layout(_collapsed(own, _groups(attributes)))
+            return Layout(_collapsed(own, self._groups))
         if self.name == COLLAPSE:
-            return Layout(_expanded(own, _groups(attributes), shape))
+            return Layout(_expanded(own, self._groups, shape))
         raise NoFormError("a part of its result is moved")
+
+    @property
+    def _groups(self) -> list[list[int]]:
+        groups = mlir.ArrayAttr(self.parsed["reassociation"])
+        return [[mlir.IntegerAttr(at).value for at in mlir.ArrayAttr(group)] for group in groups]
 
 
 def moves_of(values: Sequence[Value]) -> tuple[list[Value], list[Move], list[int]]:
@@ -203,33 +206,6 @@ def moves_after(last: mlir.Operation, name: str) -> tuple[mlir.Operation, list[m
     raise NoFormError("it is not the result of an attention")
 
 
-def _loops(operation: mlir.Operation, count: int) -> str:
-    """Return the loops of the operand of a transposition or a broadcast with a number of loops; empty if it is neither."""
-    if len(operation.operands) != 2:  # noqa: PLR2004
-        return ""
-    if operation.name == names.TRANSPOSE:
-        order = list(mlir.DenseI64ArrayAttr(operation.attributes["permutation"]))
-        own = "".join(_LETTERS[order.index(at)] for at in range(len(order)))
-        return own if {*operation.attributes} == {"permutation"} else ""
-    op, block = StructuredOp(operation), operation.regions[0].blocks[0]
-    read, written = op.operand_loops
-    body = list(block.operations)
-    is_moved = len(body) == 1 and body[0].operands[0] == block.arguments[0]
-    allowed = {"indexing_maps", "iterator_types", "operandSegmentSizes"}
-    if not is_moved or {*operation.attributes} - allowed or written != (*range(count),):
-        return ""
-    # A dimension without a loop is read at 0.
-    units = [
-        at
-        for loop, at in zip(read, op.maps[0].results, strict=True)
-        if loop is None and not (isinstance(at, mlir.AffineConstantExpr) and at.value == 0)
-    ]
-    single = [loop for loop in read if loop is not None]
-    if units or len({*single}) < len(single):
-        return ""
-    return "".join(UNIT if loop is None else _LETTERS[loop] for loop in read)
-
-
 def contiguous(shape: Sequence[int]) -> Layout:
     """Return the layout of a whole tensor."""
     strides = (prod(shape[at + 1 :]) for at in range(len(shape)))
@@ -283,8 +259,3 @@ def _expanded(
         sizes = [shape[at] for at in group]
         kept += [((size, stride * prod(sizes[at + 1 :])),) for at, size in enumerate(sizes)]
     return tuple(kept)
-
-
-def _groups(attributes: dict[str, mlir.Attribute]) -> list[list[int]]:
-    groups = mlir.ArrayAttr(attributes["reassociation"])
-    return [[mlir.IntegerAttr(at).value for at in mlir.ArrayAttr(group)] for group in groups]

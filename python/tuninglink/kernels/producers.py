@@ -13,13 +13,16 @@ from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-de
 from tuninglink.iree import StructuredOp
 from tuninglink.mlir import defining_op, names
 from tuninglink.payloads import Value, build, computed
-from tuninglink.replacing import FLOATS, maps_of
+from tuninglink.replacing import FLOATS, UNIT, maps_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COLLAPSE: Final = "tensor.collapse_shape"
 EXPAND: Final = "tensor.expand_shape"
+PLAIN: Final = frozenset(("indexing_maps", "iterator_types", "operandSegmentSizes"))
+"""The attributes of a `linalg.generic` without others."""
+
 _EXTENSION: Final = "arith.extf"
 
 _MOST: Final = 4
@@ -35,7 +38,7 @@ class Producer:
 
     Attributes:
         name: the name of the op: `linalg.transpose` or `linalg.generic`.
-        loops: the loops of the product that index the tensor.
+        loops: the loops of the product that index the tensor; `UNIT` for a dimension of one element that is broadcast.
         type: the element type of the tensor.
     """
 
@@ -51,27 +54,22 @@ class Producer:
         source = operation.operands[0].type
         if not isinstance(source, mlir.RankedTensorType) or source.encoding is not None:
             return None
-        own = ""
+        own: str | None = None
         if operation.name == names.TRANSPOSE and {*operation.attributes} == {"permutation"}:
             order = list(mlir.DenseI64ArrayAttr(operation.attributes["permutation"]))
             own = "".join(loops[order.index(at)] for at in range(len(order)))
         elif operation.name == names.GENERIC:
             op, block = StructuredOp(operation), operation.regions[0].blocks[0]
-            read, written = op.operand_loops
-            allowed = {"indexing_maps", "iterator_types", "operandSegmentSizes"}
+            written = op.operand_loops[-1]
             body, element = list(block.operations), block.arguments[0]
             if len(body) > 1 and body[0].name == _EXTENSION and body[0].operands[0] == element:
                 element = body.pop(0).results[0]
             is_moved = len(body) == 1 and body[0].operands[0] == element
-            if (
-                is_moved
-                and written == (*range(len(loops)),)
-                and not {*operation.attributes} - allowed
-            ):
-                own = "".join(loops[loop] for loop in read if loop is not None)
-                own = own if len(own) == len({*read}) == source.rank else ""
-        element_type = str(source.element_type)
-        return cls(operation.name, own, element_type) if own and element_type in FLOATS else None
+            is_plain = not {*operation.attributes} - PLAIN
+            if is_moved and is_plain and written == (*range(len(loops)),):
+                own = loops_read(op, 0, loops)
+        kind = str(source.element_type)
+        return cls(operation.name, own, kind) if own and kind in (*FLOATS, "i1") else None
 
     def build(self, value: Value, destination: Value, loops: str) -> Value:
         """Build the op, whose result has these loops, at the current insertion point."""
@@ -93,6 +91,20 @@ class Producer:
         _mlirDialectsLinalg.fill_builtin_region(operation)
         result: Value = operation.results[0]
         return result
+
+
+def loops_read(op: StructuredOp, number: int, loops: str) -> str | None:
+    """Return the letters of the loops that index an operand; `UNIT` for a dimension that is read at 0.
+
+    Return None if it is indexed by something else, or twice by one loop.
+    """
+    letters = ""
+    for loop, at in zip(op.operand_loops[number], op.maps[number].results, strict=True):
+        if loop is None and not (isinstance(at, mlir.AffineConstantExpr) and at.value == 0):
+            return None
+        letters += UNIT if loop is None else loops[loop]
+    single = letters.replace(UNIT, "")
+    return letters if len({*single}) == len(single) else None
 
 
 def producers_of(value: Value, loops: str) -> tuple[Producer, ...]:

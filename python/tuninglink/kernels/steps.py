@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import StructuredOp
+from tuninglink.kernels.producers import PLAIN, loops_read
 from tuninglink.mlir import defining_op, entries_of, names, thread_context
 from tuninglink.payloads import Value, build, computed
-from tuninglink.replacing import FLOATS, UNIT, NoFormError, maps_of
+from tuninglink.replacing import FLOATS, NoFormError, maps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,8 +94,7 @@ class Step:
         Raises:
             NoFormError: it is something else, or no kernel computes it.
         """
-        allowed = {"indexing_maps", "iterator_types", "operandSegmentSizes"}
-        if operation.name != names.GENERIC or {*operation.attributes} - allowed:
+        if operation.name != names.GENERIC or {*operation.attributes} - PLAIN:
             raise NoFormError("it is followed by another op")
         op = StructuredOp(operation)
         (block,) = operation.regions[0].blocks
@@ -105,16 +105,11 @@ class Step:
         if any(indexed[at] != indexed[-1] for at, _ in chained):
             raise NoFormError("it is followed by an op that transposes it")
         inputs = []
-        for dims, own in zip(indexed[:-1], op.maps, strict=False):
-            letters = [UNIT if dim is None else loops[dim] for dim in dims]
-            others = [at for dim, at in zip(dims, own.results, strict=True) if dim is None]
-            is_unit = all(
-                isinstance(at, mlir.AffineConstantExpr) and at.value == 0 for at in others
-            )
-            single = [letter for letter in letters if letter != UNIT]
-            if not is_unit or len({*single}) < len(single):
+        for at in range(count):
+            letters = loops_read(op, at, loops)
+            if letters is None:
                 raise NoFormError("it is followed by an op with an operand of other loops")
-            inputs.append("".join(letters))
+            inputs.append(letters)
         # Number the values: inputs, then constants from outside in the order of their use, then results.
         inner = list(block.operations)
         outside = [owner for op in inner for at in op.operands if (owner := defining_op(at))]

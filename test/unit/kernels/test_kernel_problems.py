@@ -328,6 +328,8 @@ def test_an_attention_reads_what_the_program_moves_and_writes_its_result_moved()
         ({"a": ((2, 17 * 24), (3, 8)), "m": ((17, 24),), "n": features}, 0),
     )
     assert replaces(problem, fused)
+    # Another frontend numbers the loops in another order.
+    assert replaces(problem, fused.replace("(a, m, n, k, j)", "(a, m, k, j, n)"))
     # Keys and values in each other's place, another scale or order, and square sizes in another order, differ.
     for other in (
         fused_program(2, 17, 3, 8, first=1),
