@@ -56,16 +56,17 @@ LIMITS: Final = {
     "pinning": (518, 27),
     "scaffolding": (937, 32),
     "runner": (724, 28),
-    "kernels": (2413, 123),
+    "kernels": (2586, 131),
     "predicting": (1545, 52),
     "emission": (1039, 37),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5512, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 284
+MOST_FILES: Final = 285
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
