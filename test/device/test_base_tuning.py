@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,8 @@ import tuninglink
 from tuninglink.cli.tune import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
 from tuninglink.specs import load_spec
-from tuninglink.tuning import tune_in_process
-from tuninglink.tuning.deciding import ConfidenceInterval, TuningSettings
+from tuninglink.tuning import Tuned, TuningReport, tune_in_process, tune_program
+from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison, TuningSettings
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
     GROUP,
@@ -24,6 +24,7 @@ from tuninglink.tuning.flag_sets import (
     NOT_COMPILED,
     FlagChoice,
     FlagSet,
+    FlagsResult,
     Listener,
     SetResult,
     TunedSet,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from tuninglink.errors import Diagnostic
     from tuninglink.tuning.deciding import Budget
-    from tuninglink.tuning.flag_sets import FlagsResult
 
 MATMUL = """
 func.func @main(%x: tensor<8x64xf32>, %y: tensor<64x128xf32>) -> tensor<8x128xf32> {
@@ -130,6 +130,33 @@ def test_the_end_of_the_budget_ends_the_compilation_up_to_the_dispatches(
     assert tuned is not None
     assert tuned.report.notes == (reason,)
     assert (tuned.entries, load_spec(tuned.spec.encode()).entries) == (0, ())
+
+
+def test_a_base_that_was_not_read_in_time_does_not_hide_what_was_tuned_under_another(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user interrupts the run while dispatches are tuned under the second base."""
+    tiled = SetResult(SET, speedup=ConfidenceInterval(1.3, 1.3, 1.3), is_data_tiled=True)
+    options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
+    choice = FlagChoice(options, Listener(), FlagsResult((tiled,), tiled), 600.0)
+    assert choice.bases == [SET, DEFAULT]
+    gain, kept = 1.5, []
+
+    def tune_base(_: object, base: FlagSet, *__: object) -> Tuned:
+        if base == SET:
+            return Tuned("unread", 0, TuningReport("", notes=("the budget was over",)))
+        model = ModelComparison(1.0, 1 / gain, ConfidenceInterval(gain, gain, gain))
+        return Tuned("tuned", 1, TuningReport("", model=model), is_interrupted=True)
+
+    monkeypatch.setattr("tuninglink.tuning.whole_run.tune_in_process", tune_base)
+    monkeypatch.setattr("tuninglink.tuning.whole_run.choose_flags", lambda *_: nullcontext(choice))
+    tuned = tune_program(options, Listener(), kept.append)
+    assert (tuned.spec, tuned.flags, tuned.is_interrupted) == ("tuned", (), True)
+    assert [result.spec for result in kept] == ["tuned"]
+    # The set alone may be faster.
+    gain = 1.2
+    alone = tune_program(options, Listener())
+    assert (alone.spec, alone.flags) == ("unread", SET.flags)
 
 
 class Sets(Listener):

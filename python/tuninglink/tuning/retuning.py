@@ -384,7 +384,7 @@ class Retuner:
                 return _untouched(spec, position, reason)
             comparisons.append(compared)
         verdict, reason = judge(comparisons)
-        before = _provenance(spec, position)
+        before = provenance_of(spec.anatomy.table, spec.anatomy.pairs[position][0])
         after = self._remeasured(before, comparisons)
         return EntryResult(spec, position, verdict, reason, before, after, tuple(comparisons))
 
@@ -461,12 +461,11 @@ class Retuner:
             comparisons.append(comparison)
         if judge(comparisons)[0] is not EntryVerdict.KEPT:
             return None
-        trials = {"trials": len(search.trials)}
         return replace(
             result,
             verdict=EntryVerdict.IMPROVED,
             reason=f"another configuration is faster than its own: {search.decision.speedup}",
-            after={**self._remeasured(result.before, comparisons), **trials},
+            after=self._remeasured(result.before, comparisons) | {"trials": len(search.trials)},
             comparisons=tuple(comparisons),
             configuration=winner,
         )
@@ -543,10 +542,9 @@ class Retuner:
         given = [] if copies or own is None else [own]
         limits = self.context.devices.first.description.limits
         spaces = CandidateSpaces(dispatch, default, given, self._registry, limits)
+        candidate = spaces.given[0] if spaces.given else spaces.default
         if copies:
             candidate = rewriting_candidate(spaces.default, copies)
-        else:
-            candidate = spaces.given[0] if spaces.given else spaces.default
         return EntryTask(task, template, spaces, source, candidate, single)
 
 
@@ -560,9 +558,5 @@ def _is_improvable(result: EntryResult) -> bool:
 
 
 def _untouched(spec: Spec, position: int, reason: str) -> EntryResult:
-    before = _provenance(spec, position)
+    before = provenance_of(spec.anatomy.table, spec.anatomy.pairs[position][0])
     return EntryResult(spec, position, EntryVerdict.UNTOUCHED, reason, before, before)
-
-
-def _provenance(spec: Spec, position: int) -> dict[str, object]:
-    return provenance_of(spec.anatomy.table, spec.anatomy.pairs[position][0])

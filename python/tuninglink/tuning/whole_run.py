@@ -211,7 +211,12 @@ def _tune_bases(
         raise failures[0] if failures else TuninglinkError(error("interrupted"))
     for diagnostic in (diagnostic for failure in failures for diagnostic in failure.diagnostics):
         listener.noticed(replace(diagnostic, severity=Severity.WARNING))
-    best = next(iter(tuned))
+    # By what is known so far: of one that was not read in time, the speedup of its set only.
+    gains = {}
+    for base, outcome in tuned.items():
+        alone, model = choice.set_result(base), outcome.report.model
+        gains[base] = (alone.median if alone else 1.0) * (model.speedup.median if model else 1.0)
+    best = max(gains, key=gains.__getitem__)
     result = replace(choice.result, best=choice.set_result(best))
     spec = with_entries(tuned[best].spec, result.forms, choice.options.specs)
     keep(replace(tuned[best], spec=spec, sets=result))
@@ -289,8 +294,7 @@ def tune_in_process(
                     reason = f"the budget was over before {options.title} was compiled up to its dispatches"
                     listener.noticed(Diagnostic(Severity.WARNING, reason))
                     return _untuned(options, reason)
-                crash = error(f"the compiler crashed: {failure.status}")
-                raise TuninglinkError(crash) from None
+                raise TuninglinkError(error(f"the compiler crashed: {failure.status}")) from None
 
 
 def _untuned(options: TuneOptions, reason: str) -> Tuned:

@@ -730,6 +730,11 @@ def test_one_set_is_tuned_where_another_cannot_catch_up_or_time_is_short() -> No
     assert [base.name for base in tuning_bases(FlagsResult((far,), far), 300.0)] == ["far"]
     short = tuning_bases(FlagsResult((TILED, PLAIN), TILED), 20.0)
     assert [base.name for base in short] == ["tiled"]
+    # Where the default does not run, a set that does is not compared with it.
+    only = replace(TILED, speedup=None)
+    for seconds in (20.0, 300.0):
+        failing = FlagsResult((only,), only, reason="without further flags, it does not compile")
+        assert [base.name for base in tuning_bases(failing, seconds)] == ["tiled"]
 
 
 def test_a_program_that_takes_long_to_compile_is_tuned_under_one_set() -> None:

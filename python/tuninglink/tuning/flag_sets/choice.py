@@ -197,9 +197,6 @@ _ALIKE: Final = 1.02
 _SURELY_ALIKE: Final = 1.05
 """The largest slowdown by the lower bound of its speedup."""
 
-_SAME: Final[ConfidenceInterval] = ConfidenceInterval(1.0, 1.0, 1.0)
-"""The speedup of the user's flags over themselves."""
-
 _MOST_RIVALS: Final = 2
 
 _FINAL_COMPILATIONS: Final = 10.0
@@ -239,12 +236,13 @@ class FlagChoice:
         if best is None:
             return [DEFAULT]
         bases = [best.flag_set]
-        if not best.is_data_tiled or self.result.default_is_tiled:
+        # Where the default does not run, the tuned programs are not compared: only one would be used.
+        if not best.is_data_tiled or self.result.default_is_tiled or self.result.reason:
             return bases
         # By lower bounds, as sets that left early have wide intervals and may have large medians by chance.
         results = self.result.results
         others = [other for other in results if not other.is_data_tiled and other.may_win(1.0)]
-        others.append(SetResult(DEFAULT, speedup=_SAME))
+        others.append(SetResult(DEFAULT, speedup=ConfidenceInterval(1.0, 1.0, 1.0)))
         other = max(others, key=lambda other: other.low)
         if self.seconds < max(_LEAST_SECONDS, _COMPILATIONS * self._compile_seconds):
             is_alike = best.median <= min(_ALIKE * other.median, _SURELY_ALIKE * other.low)
