@@ -71,7 +71,10 @@ def entry(form: Form) -> str:
 
 
 def spec(forms: Sequence[Form]) -> str:
-    """Return a preprocessing spec that replaces ops by forms; where several replace the same op, the first does."""
+    """Return a preprocessing spec that replaces ops by forms.
+
+    Where several replace the same op, the one with the largest graph does, and among equal ones the first.
+    """
     return _library(forms, has_main=True)
 
 
@@ -105,7 +108,7 @@ def _library(forms: Sequence[Form], *, has_main: bool) -> str:
         # Each spelling of a problem has one matcher, each function one sequence that calls it.
         replacing: dict[str, str] = {}
         matched: set[Spelled] = set()
-        pairs: list[Pair] = []
+        pairs: list[tuple[int, Pair]] = []
         for form in forms:
             for spelled in form.spellings:
                 if spelled.problem in matched:
@@ -119,14 +122,16 @@ def _library(forms: Sequence[Form], *, has_main: bool) -> str:
                     imports.append(function)
                     _add_replacing(module, replacing[function], imports, spelled.passed, count)
                 matcher = f"match_{function}_{len(pairs)}"
-                _add_matcher(module, matcher, spelled.problem)
+                size = _add_matcher(module, matcher, spelled.problem)
                 if isinstance(form, CallsCode) and form.targets:
                     bind(symbols(module)[matcher], form.targets)
                 named = (matcher, replacing[function])
                 matching, action = (mlir.FlatSymbolRefAttr.get(symbol) for symbol in named)
-                pairs.append((matching, action))
+                pairs.append((size, (matching, action)))
         if has_main:
-            add_main(module, pairs)
+            # A smaller graph would compute its product once more beside the rest of a larger one: silu(x) is x * sigmoid(x).
+            ordered = sorted(pairs, key=lambda pair: -pair[0])
+            add_main(module, [pair for _, pair in ordered])
         module.verify()
         return to_text(module)
 
@@ -184,8 +189,11 @@ def _add_sequence(
     return block
 
 
-def _add_matcher(module: mlir.Operation, name: str, problem: Spelled) -> None:
-    """Add a matcher of a problem that takes any values as its operands, and yields the op, its operands and its result."""
+def _add_matcher(module: mlir.Operation, name: str, problem: Spelled) -> int:
+    """Add a matcher of a problem that takes any values as its operands, and yields the op, its operands and its result.
+
+    Return the number of ops of its graph.
+    """
     values = [mlir.Type.parse(_ANY_VALUE)] * 2
     block = _add_sequence(module, name, names.READONLY, [any_op()], [any_op(), *values])
     with mlir.InsertionPoint(block):
@@ -198,6 +206,7 @@ def _add_matcher(module: mlir.Operation, name: str, problem: Spelled) -> None:
             problem.build(list(shown.arguments))
             yield_([])
         yield_([root, *dag.results])
+    return len(shown.operations)
 
 
 def _add_replacing(

@@ -149,6 +149,22 @@ def test_a_product_that_is_used_elsewhere_is_computed_there_as_well() -> None:
             read(elsewhere)
 
 
+def test_the_largest_graph_is_replaced_where_several_end_with_an_op() -> None:
+    program = product_program(8, 8, 8, ["bias", "residual"])
+    smaller = product_program(8, 8, 8, ["residual"]).replace("ins(%p, %o0", "ins(%o0, %p")
+    program = program.replace("ins(%s0, %o1", "ins(%s0, %p")
+    calls = [
+        KernelCall(read(own), replace(KERNEL, name=name))
+        for own, name in ((smaller, "one_step"), (program, "two_steps"))
+    ]
+    module = mlir.Module.parse(program, thread_context()).operation
+    PassManager.parse("builtin.module(canonicalize,cse)", module.context).run(module)
+    entries = load_spec(spec(calls).encode())
+    replace_ops(module, [Target.parse("a100")], [entries], None, print)
+    assert '"two_steps"' in str(module)
+    assert '"one_step"' not in str(module)
+
+
 @pytest.mark.parametrize("batches", [1, 3])
 def test_a_kernel_reads_weights_that_a_program_moves_and_extends(batches: int) -> None:
     program = linear_program(batches, 17, 24, 40)
