@@ -15,6 +15,7 @@ from kernel_programs import (
     heads_program,
     linear_program,
     product_program,
+    quantized_program,
 )
 from moved_attention import fused_program, grouped_program
 
@@ -132,6 +133,35 @@ def test_programs_of_pytorch_have_a_kernel_in_both_types(program: str, element: 
     assert kernel.content in output
     # Nothing but images and filters is moved.
     assert output.count(b".entry") == (3 if isinstance(problem, ConvolutionProblem) else 1)
+
+
+@pytest.mark.parametrize("rhs", ["nk", "kn"])
+@pytest.mark.parametrize("product", ["named", "wide"])
+def test_a_product_of_bytes_with_steps_is_one_kernel(product: str, rhs: str) -> None:
+    program = quantized_program(130, 136, 192, rhs=rhs, product=product)
+    module = mlir.Module.parse(program, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    problem = kernel_problem(end.operands[0].owner.operation)
+    candidates = TritonProvider().candidates(problem, "sm_90a")
+    # The tensor cores read bytes along k.
+    assert {dict(at.options)["t"] for at in candidates} == ({0, 1} if rhs == "nk" else {0})
+    first = next(at for at in candidates if dict(at.options)["m"] == 64)
+    kernel = TritonProvider().make(first)
+    assert b"wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8" in kernel.content
+    output = compiled(problem, kernel, program)
+    assert kernel.content in output
+    assert output.count(b".entry") == 1
+    for architecture in ("sm_80", "gfx942"):
+        assert made(problem, architecture, **OPTIONS).architecture == architecture
+
+
+def test_sums_of_bytes_that_may_be_too_large_are_left_to_the_compiler() -> None:
+    for k, sums, count in ((131_071, "i64", 1), (131_072, "i64", 0), (131_072, "i32", 1)):
+        problem = ProductProblem(replace(contraction(17, 24, k), types=("i8", "i8", sums)))
+        assert bool(TritonProvider().candidates(problem, "sm_90a")) == bool(count)
+    for types in (("i8", "i8", "f32"), ("i8", "i8", "i8"), ("i32", "i32", "i32")):
+        problem = ProductProblem(replace(contraction(17, 24, 40), types=types))
+        assert not TritonProvider().candidates(problem, "sm_90a")
 
 
 def test_an_op_on_rows_of_images_has_no_kernel() -> None:

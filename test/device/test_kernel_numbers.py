@@ -19,6 +19,7 @@ from kernel_programs import (
     heads_program,
     linear_program,
     product_program,
+    quantized_program,
     stepped,
 )
 from moved_attention import attended, fused_program, grouped_program
@@ -47,7 +48,7 @@ STEPS = (
 )
 TILE = {"m": 16, "n": 32, "k": 16, "w": 4, "s": 2, "g": 2}
 QUERIES = {"m": 16, "j": 16, "w": 4, "s": 2}
-TYPES = {"f16": np.float16, "f32": np.float32, "i1": np.int8}
+TYPES = {"f16": np.float16, "f32": np.float32, "i1": np.int8, "i8": np.int8, "i32": np.int32}
 
 
 def product(*sizes: int, rhs: str = "kn", steps: tuple[str, ...] = ()) -> ProductProblem:
@@ -63,6 +64,12 @@ def product(*sizes: int, rhs: str = "kn", steps: tuple[str, ...] = ()) -> Produc
 
 def linear(*sizes: int, gate: bool) -> KernelProblem:
     module = mlir.Module.parse(linear_program(*sizes, gate=gate), thread_context()).operation
+    (end,) = collect(module, "util.return")
+    return kernel_problem(end.operands[0].owner.operation)
+
+
+def quantized(*sizes: int, **options: Any) -> KernelProblem:
+    module = mlir.Module.parse(quantized_program(*sizes, **options), thread_context()).operation
     (end,) = collect(module, "util.return")
     return kernel_problem(end.operands[0].owner.operation)
 
@@ -122,6 +129,17 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
     ),
     ("wide steps", product(17, 90, 24, steps=STEPS[2]), {**TILE, "x": 16, "t": 0}, STEPS[2]),
     ("wide steps", product(17, 64, 24, steps=STEPS[1]), {**TILE, "x": 16, "t": 1}, STEPS[1]),
+    ("bytes", quantized(33, 40, 71, rhs="kn", steps=False), {**TILE, "k": 32, "t": 0}, ()),
+    (
+        "wide bytes",
+        quantized(17, 40, 64, product="wide", steps=False),
+        {**TILE, "k": 32, "t": 1},
+        (),
+    ),
+    *(
+        ("bytes", quantized(17, 40, 71, product=at), {**TILE, "k": 32, "t": 0}, ("quantization",))
+        for at in ("named", "wide")
+    ),
     ("attention", attention("abmk", "abjk", "abjn", a=2, b=2, m=33, n=16, k=16, j=33), QUERIES, ()),
     ("odd heads", attention("amk", "ajk", "ajn", a=3, m=17, n=40, k=72, j=35), QUERIES, ()),
     ("few", attention("amk", "ajk", "ajn", a=2, m=17, n=16, k=16, j=9), QUERIES, ()),
@@ -172,7 +190,9 @@ def arrays(problem: KernelProblem, random: np.random.Generator) -> list[np.ndarr
         ]
     for loops, kind in problem.operands:
         shape = [1 if loop == UNIT else problem.loop_sizes[loop] for loop in loops]
-        found.append(random.standard_normal(shape).astype(TYPES[kind]))
+        own = random.standard_normal(shape)
+        own = np.clip(own * 100, -128, 127) if kind in ("i8", "i32") else own
+        found.append(own.astype(TYPES[kind]))
     mask = problem.attention.mask if isinstance(problem, ScaledAttention) else None
     if mask is not None and found[3].dtype == np.int8:
         # Of the causal one, each query sees the keys up to its own.

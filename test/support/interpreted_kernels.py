@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+TYPES = {"float16": "fp16", "float32": "fp32", "int8": "i8", "int32": "i32"}
+
+
 class Buffer:
     """An array, as far as the interpreter takes it for a tensor of PyTorch."""
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.array = array
-        self.dtype = {"float16": "fp16", "float32": "fp32", "int8": "i8"}[str(array.dtype)]
+        self.dtype = TYPES[str(array.dtype)]
 
     def data_ptr(self) -> int:
         return self.array.ctypes.data

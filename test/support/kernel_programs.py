@@ -101,12 +101,91 @@ util.func public @main({", ".join(arguments)}) -> {result} {{
 """
 
 
+def quantized_program(
+    m: int, n: int, k: int, *, rhs: str = "nk", product: str = "named", steps: bool = True
+) -> str:
+    """Return a program of a product of i8, and of a bias, a scale and the rounding to i8 after it.
+
+    The product is a named op, a generic one, or one of numbers that were extended, as PyTorch exports it (`wide`).
+    """
+    shape = {"nk": f"{n}x{k}", "kn": f"{k}x{n}"}[rhs]
+    left, right, kind = f"tensor<{m}x{k}xi8>", f"tensor<{shape}xi8>", f"tensor<{m}x{n}xi32>"
+    loops = ("(m, k)", f"({rhs[0]}, {rhs[1]})", "(m, n)")
+    maps = "indexing_maps = [" + ", ".join(f"affine_map<(m, n, k) -> {at}>" for at in loops) + "]"
+    same, row = "affine_map<(m, n) -> (m, n)>", "affine_map<(m, n) -> (n)>"
+    parallel = 'iterator_types = ["parallel", "parallel"]'
+    element = "i64" if product == "wide" else "i32"
+    wide = kind.replace("i32", element)
+    lines = [
+        f"%zero = arith.constant 0 : {element}",
+        f"%e = tensor.empty() : {wide}",
+        f"%i = linalg.fill ins(%zero : {element}) outs(%e : {wide}) -> {wide}",
+    ]
+    if product == "named":
+        lines.append(NAMED.format(maps=maps, l=left, w=right, o=wide))
+    elif product == "generic":
+        text = GENERIC.format(maps=maps, l=left, w=right, o=wide, element="i8")
+        for name in ("extf", "mulf", "addf", "f32"):
+            text = text.replace(name, {"extf": "extsi", "f32": "i32"}.get(name, f"{name[:-1]}i"))
+        lines.append(text)
+    else:
+        for name, own in (("l", left), ("w", right)):
+            other = own.replace("i8", "i32")
+            lines.append(f"""%e{name} = tensor.empty() : {other}
+  %{name}32 = linalg.generic {{indexing_maps = [{same}, {same}], {parallel}}} ins(%{name} : {own}) outs(%e{name} : {other}) {{
+  ^bb0(%x: i8, %z: i32):
+    %y = arith.extsi %x : i8 to i32
+    linalg.yield %y : i32
+  }} -> {other}""")
+        text = NAMED.format(
+            maps=maps, l=left.replace("i8", "i32"), w=right.replace("i8", "i32"), o=wide
+        )
+        lines.append(text.replace("%p", "%q").replace("%l, %w", "%l32, %w32"))
+        lines.append(f"""%e32 = tensor.empty() : {kind}
+  %p = linalg.generic {{indexing_maps = [{same}, {same}], {parallel}}} ins(%q : {wide}) outs(%e32 : {kind}) {{
+  ^bb0(%x: i64, %z: i32):
+    %y = arith.trunci %x : i64 to i32
+    linalg.yield %y : i32
+  }} -> {kind}""")
+    value, result, others = "%p", kind, ""
+    if steps:
+        value, result = "%r", kind.replace("i32", "i8")
+        bias, scale = f"tensor<{n}xi32>", f"tensor<{n}xf32>"
+        others = f", %bias: {bias}, %scale: {scale}"
+        lines.append(f"""%least = arith.constant -128.0 : f32
+  %most = arith.constant 127.0 : f32
+  %unit = arith.constant 0.00390625 : f32
+  %er = tensor.empty() : {result}
+  %r = linalg.generic {{indexing_maps = [{same}, {row}, {row}, {same}], {parallel}}}
+    ins(%p, %bias, %scale : {kind}, {bias}, {scale}) outs(%er : {result}) {{
+  ^bb0(%x: i32, %y: i32, %s: f32, %z: i8):
+    %0 = arith.addi %x, %y : i32
+    %1 = arith.sitofp %0 : i32 to f32
+    %2 = arith.mulf %1, %s : f32
+    %3 = arith.mulf %2, %unit : f32
+    %4 = math.roundeven %3 : f32
+    %5 = arith.maximumf %4, %least : f32
+    %6 = arith.minimumf %5, %most : f32
+    %7 = arith.fptosi %6 : f32 to i8
+    linalg.yield %7 : i8
+  }} -> {result}""")
+    text = "\n  ".join(lines)
+    return f"""
+util.func public @main(%l: {left}, %w: {right}{others}) -> {result} {{
+  {text}
+  util.return {value} : {result}
+}}
+"""
+
+
 def stepped(value: np.ndarray[Any, Any], steps: Sequence[str], others: Sequence[Any]) -> Any:
     """Compute steps on a product."""
     waiting = list(others)
     erf = np.vectorize(math.erf)
     for name in steps:
-        if name in ("factor", "gate"):
+        if name == "quantization":
+            value = np.clip(np.round((value + waiting.pop(0)) * waiting.pop(0) / 256), -128, 127)
+        elif name in ("factor", "gate"):
             value = value * waiting.pop(0)
         elif name == "silu":
             value = value / (1 + np.exp(-value))

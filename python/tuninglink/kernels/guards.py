@@ -22,13 +22,13 @@ _GUARD: Final = 4096
 """The elements after an operand or a result: more than a row of any tile."""
 
 _CONTENT: Final = -77.0
-"""The value of the elements after a result."""
+"""The value of the elements after a result, and after operands that are integers."""
 
 
 def guarded_program(call: KernelCall, count: int) -> str:
     """Return a program that calls a kernel twice: plainly, and with guards.
 
-    Its arguments are those of `repeated_program`. Guards of operands are NaNs; a mask of i1 has none. Results are that of
+    Its arguments are those of `repeated_program`. Guards of operands are NaNs or integers; a mask of i1 has none. Results are that of
     the plain call, the other one, and what is then after it.
     """
     with thread_context(), mlir.Location.unknown():
@@ -65,8 +65,9 @@ def _guarded(value: Value) -> Value:
     """Build a tensor with one dimension, whose first elements are those of a value; return a number itself."""
     kind = value.type
     is_tensor = isinstance(kind, mlir.RankedTensorType) and kind.rank > 0
-    if not is_tensor or not isinstance(kind.element_type, mlir.FloatType):
+    if not is_tensor or str(kind.element_type) == "i1":
         return value
+    guard = float("nan") if isinstance(kind.element_type, mlir.FloatType) else _CONTENT
     size = prod(kind.shape)
     wide = mlir.RankedTensorType.get([size + _GUARD], kind.element_type)
     flat = mlir.RankedTensorType.get([size], kind.element_type)
@@ -74,7 +75,7 @@ def _guarded(value: Value) -> Value:
         "tensor.insert_slice",
         wide,
         reshaped(value, flat, [[*range(kind.rank)]]),
-        filled(wide, float("nan")),
+        filled(wide, guard),
         static_offsets=mlir.DenseI64ArrayAttr.get([0]),
         static_sizes=mlir.DenseI64ArrayAttr.get([size]),
         static_strides=mlir.DenseI64ArrayAttr.get([1]),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.kernels.producers import Producer, producers_of, with_equal_types
+from tuninglink.kernels.producers import FACTORS, Producer, producers_of, with_equal_types
 from tuninglink.kernels.steps import (
     Step,
     built_steps,
@@ -76,7 +76,9 @@ class ProductProblem(Spelled):
         Raises:
             NoFormError: it is something else, or no kernel computes it.
         """
-        contraction = Contraction.of(operation)
+        contraction = Contraction.of(operation, (*FACTORS, "i64"))
+        if any(op.name == "arith.extui" for op in operation.regions[0].blocks[0].operations):
+            raise NoFormError("it multiplies numbers without a sign")
         check_start(operation)
         steps = steps_of(operation, following, contraction.operands[-1])
         both = [
@@ -190,8 +192,9 @@ def check_start(operation: mlir.Operation) -> None:
         NoFormError: it does not.
     """
     fill = defining_op(operation.operands[-1])
-    start = constant_of(fill.operands[0]) if fill and fill.name == names.FILL else None
-    if start is None or not str(start).startswith("0.0"):
+    start = defining_op(fill.operands[0]) if fill and fill.name == names.FILL else None
+    number = str(start.attributes["value"]) if start and start.name == names.CONSTANT else ""
+    if not number.startswith(("0.0", "0 ")):
         raise NoFormError("its accumulator does not start at zero")
 
 

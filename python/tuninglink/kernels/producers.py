@@ -12,18 +12,21 @@ from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-de
 
 from tuninglink.iree import StructuredOp
 from tuninglink.mlir import defining_op, names
-from tuninglink.payloads import Value, build, computed
+from tuninglink.payloads import Value, build, cast, computed
 from tuninglink.replacing import FLOATS, UNIT, maps_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+FACTORS: Final = (*FLOATS, "i8", "i16", "i32")
+"""The element types of operands of products, and of tensors that they are computed from."""
 
 COLLAPSE: Final = "tensor.collapse_shape"
 EXPAND: Final = "tensor.expand_shape"
 PLAIN: Final = frozenset(("indexing_maps", "iterator_types", "operandSegmentSizes"))
 """The attributes of a `linalg.generic` without others."""
 
-_EXTENSION: Final = "arith.extf"
+_EXTENSIONS: Final = ("arith.extf", "arith.extsi")
 
 _MOST: Final = 4
 """The number of producers of an operand."""
@@ -62,14 +65,14 @@ class Producer:
             op, block = StructuredOp(operation), operation.regions[0].blocks[0]
             written = op.operand_loops[-1]
             body, element = list(block.operations), block.arguments[0]
-            if len(body) > 1 and body[0].name == _EXTENSION and body[0].operands[0] == element:
+            if len(body) > 1 and body[0].name in _EXTENSIONS and body[0].operands[0] == element:
                 element = body.pop(0).results[0]
             is_moved = len(body) == 1 and body[0].operands[0] == element
             is_plain = not {*operation.attributes} - PLAIN
             if is_moved and is_plain and written == (*range(len(loops)),):
                 own = loops_read(op, 0, loops)
         kind = str(source.element_type)
-        return cls(operation.name, own, kind) if own and kind in (*FLOATS, "i1") else None
+        return cls(operation.name, own, kind) if own and kind in (*FACTORS, "i1") else None
 
     def build(self, value: Value, destination: Value, loops: str) -> Value:
         """Build the op, whose result has these loops, at the current insertion point."""
@@ -77,7 +80,7 @@ class Producer:
             kind = destination.type.element_type
 
             def element(one: Value, _: Value) -> Value:
-                return one if one.type == kind else build(_EXTENSION, kind, one)
+                return cast(one, kind)
 
             return computed([value], maps_of([self.loops, loops], loops), destination, element)
         order = mlir.DenseI64ArrayAttr.get([self.loops.index(loop) for loop in loops])

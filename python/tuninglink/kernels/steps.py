@@ -11,13 +11,16 @@ from tuninglink.iree import StructuredOp
 from tuninglink.kernels.producers import PLAIN, loops_read
 from tuninglink.mlir import defining_op, entries_of, names, thread_context
 from tuninglink.payloads import Value, build, computed
-from tuninglink.replacing import FLOATS, NoFormError, maps_of
+from tuninglink.replacing import NoFormError, maps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _COMPARISONS: Final = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<="} | {13: "!="}
 """The predicates of `arith.cmpf` that are false for NaN, and the one that is true."""
+
+_SIGNED: Final = dict(enumerate(("==", "!=", "<", "<=", ">", ">=")))
+"""The predicates of `arith.cmpi` without those of unsigned numbers."""
 
 _NEGATED: Final = {9: "<=", 10: "<", 11: ">=", 12: ">"}
 """The predicates that are true for NaN: the negation of the other comparison."""
@@ -32,6 +35,11 @@ _TRITON: Final = {
     "arith.minimumf": "tl.minimum({}, {}, propagate_nan=tl.PropagateNan.ALL)",
     "arith.maxnumf": "tl.maximum({}, {})",
     "arith.minnumf": "tl.minimum({}, {})",
+    "arith.addi": "{} + {}",
+    "arith.subi": "{} - {}",
+    "arith.muli": "{} * {}",
+    "arith.maxsi": "tl.maximum({}, {})",
+    "arith.minsi": "tl.minimum({}, {})",
     "arith.select": "tl.where({}, {}, {})",
     "math.absf": "tl.abs({})",
     "math.exp": "tl.exp({}.to(tl.float32))",
@@ -41,11 +49,26 @@ _TRITON: Final = {
     "math.rsqrt": "tl.rsqrt({}.to(tl.float32))",
     "math.erf": "tl.erf({}.to(tl.float32))",
     "math.tanh": "2 * tl.sigmoid(2 * {}.to(tl.float32)) - 1",
+    # The sum is an integer, and has the sign of a number that is rounded to zero.
+    "math.roundeven": "tl.where((tl.abs({0}) < 8388608) & ({0} != 0), tl.where({0} < 0, -1.0, 1.0)"
+    " * (tl.abs({0}.to(tl.float32)) + 8388608 - 8388608), {0})",
 }
 """The ops of bodies, and their code."""
 
-_CASTS: Final = ("arith.extf", "arith.truncf")
-ELEMENTS: Final = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32"}
+_CASTS: Final = {
+    **dict.fromkeys(("arith.extf", "arith.truncf", "arith.extsi", "arith.trunci")),
+    "arith.sitofp": ("f32",),
+    "arith.fptosi": ("i8", "i32"),
+}
+"""Conversions, with the types of their results where Triton would round twice to others."""
+
+ELEMENTS: Final = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32"} | {
+    f"i{bits}": f"tl.int{bits}" for bits in (8, 32, 64)
+}
+"""The types of elements, and those in Triton."""
+
+_LOGICAL: Final = ("arith.cmpf", "arith.cmpi", "arith.select")
+"""Ops that may have a result of i1, which is not a number of one bit in Triton."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +155,7 @@ class Step:
         types = op.element_types
         scalars = frozenset(at for at in range(count) if not op.operands[at].is_tensor)
         step = cls(tuple(inputs), types[:-1], chained, types[-1], tuple(body), scalars)
-        if any(kind not in FLOATS for kind in types):
+        if any(kind not in ELEMENTS for kind in types):
             raise NoFormError("it is followed by an op on other types")
         step.code("x", ["x"] * count)  # raises for an op without code
         return step
@@ -160,32 +183,38 @@ class Step:
     def code(self, name: str, inputs: Sequence[str]) -> list[str]:
         """Return lines of Triton that compute the result, whose variables begin with a name; the last one assigns it to it."""
         values = list(inputs)
+        kinds = [*self.types, *(item.type for item in self.body)]
         lines = []
         for number, item in enumerate(self.body):
             operands = [values[at] for at in item.operands]
             attributes = entries_of(mlir.Attribute.parse(item.attributes, thread_context()))
-            if item.type not in ELEMENTS and (item.name == names.CONSTANT or item.name in _CASTS):
+            computed_kinds = [] if item.name in _LOGICAL else [item.type]
+            if item.name != "arith.select":
+                computed_kinds += [kinds[at] for at in item.operands]
+            if any(kind not in ELEMENTS for kind in computed_kinds):
                 raise NoFormError("it is followed by an op on other types")
             if item.name == names.CONSTANT:
                 number_attribute = attributes["value"]
-                if not isinstance(number_attribute, mlir.FloatAttr):
+                if not isinstance(number_attribute, mlir.FloatAttr | mlir.IntegerAttr):
                     raise NoFormError("it is followed by an op on other types")
                 # A value of Triton: programs also compute roots of constants.
                 text = repr(number_attribute.value)
                 number_text = text if text.strip("-")[0].isdigit() else f'float("{text}")'
                 values.append(f"tl.cast({number_text}, {ELEMENTS[item.type]})")
                 continue
-            if {*attributes} - {"predicate", "fastmath"}:
+            if {*attributes} - {"predicate", "fastmath", "overflowFlags"}:
                 raise NoFormError(f"it is followed by '{item.name}' with other attributes")
-            if item.name in _CASTS:
+            if item.name in _CASTS and item.type in (_CASTS[item.name] or ELEMENTS):
                 expression = f"{operands[0]}.to({ELEMENTS[item.type]})"
-            elif item.name == "arith.cmpf":
+            elif "predicate" in attributes:
                 predicate = mlir.IntegerAttr(attributes["predicate"]).value
-                sign = _COMPARISONS.get(predicate) or _NEGATED.get(predicate)
+                own = _COMPARISONS if item.name == "arith.cmpf" else _SIGNED
+                negated = _NEGATED if item.name == "arith.cmpf" else {}
+                sign = own.get(predicate) or negated.get(predicate)
                 if sign is None:
                     raise NoFormError("it is followed by a comparison without code")
                 expression = f"({operands[0]} {sign} {operands[1]})"
-                expression = expression if predicate in _COMPARISONS else f"{expression} == 0"
+                expression = expression if predicate in own else f"{expression} == 0"
             elif item.name in _TRITON:
                 expression = _TRITON[item.name].format(*operands)
                 is_wide = "float32" in expression or item.name == "arith.divf"

@@ -20,7 +20,7 @@ from tuninglink.kernels.kernel import (
 from tuninglink.kernels.problems import ProductProblem
 from tuninglink.kernels.triton_sources import attention_source, product_source, splits, strides
 from tuninglink.mlir import error, note
-from tuninglink.replacing import ORDER, NoFormError
+from tuninglink.replacing import FLOATS, ORDER, NoFormError
 from tuninglink.specs import KIB, block_memory, oldest_ptx
 
 if TYPE_CHECKING:
@@ -29,8 +29,14 @@ if TYPE_CHECKING:
     from tuninglink.kernels.attentions import ScaledAttention
     from tuninglink.kernels.graphs import KernelProblem
 
-_POINTERS: Final = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32", "i1": "*i8"}
-_SMALL: Final = ("f16", "bf16")
+_POINTERS: Final = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32", "i1": "*i8"} | {
+    kind: f"*{kind}" for kind in ("i8", "i32", "i64")
+}
+_SMALL: Final = {"f16": 2, "bf16": 2, "i8": 1}
+"""The element types of operands, with their bytes."""
+
+_LONG: Final = (1 << 31) // (1 << 14)
+"""The number of products of i8 whose sum of 32 bits may be too large."""
 
 _PTX_VERSION: Final = 86
 """The version of PTX that is written, of CUDA 12.7, unless the architecture needs a later one: drivers refuse later ones than
@@ -89,16 +95,14 @@ class TritonProvider(KernelProvider):
     name: ClassVar[str] = "triton"
 
     def candidates(self, problem: KernelProblem, architecture: str) -> Sequence[Candidate]:
-        """Return candidates for a product of f16 or bf16 into f32, or an attention in one of them, the most promising first."""
+        """Return candidates for a product of f16, bf16 or i8, or an attention in f16 or bf16, the most promising first."""
         capability, given = _capability(architecture), problem
         try:
             problem = _plain(given)
         except NoFormError:
             return ()
-        multiplied = 2 if isinstance(problem, ProductProblem) else 3
-        kinds = {kind for _, kind in problem.operands[:multiplied]}
-        is_amd = architecture in _AMD
-        if not (capability or is_amd) or len(kinds) > 1 or not kinds <= {*_SMALL}:
+        width = _width(problem, architecture)
+        if width is None:
             return ()
         # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
         memory = (block_memory(architecture) or _LEAST_MEMORY) * KIB
@@ -111,51 +115,9 @@ class TritonProvider(KernelProvider):
         ]
         if max(spans) >= _MOST_ELEMENTS - 1 or self.batches(problem) > _MOST_BATCHES:
             return ()
-        options: list[dict[str, int]] = []
+        options = list[dict[str, int]]()
         if isinstance(problem, ProductProblem):
-            uneven = any(sizes[at[-1]] * _BYTES % _ALIGNMENT for at, _ in problem.operands[:2])
-            lhs, rhs = ({*loops[-2:]} for loops, _ in problem.operands[:2])
-            is_matrix = lhs == {*"mk"} and rhs == {*"kn"} and problem.windows is None
-            tma = int((capability or 0) >= _HOPPER and is_matrix and not uneven)
-            # Rows, columns and further columns of tiles.
-            tiles = [(m, n, x) for m in (128, 64) for n in (128, 64) for x in (0, n // 2, 32, 16)]
-            tiles += [(256, 128, 0), (128, 256, 0), (64, 256, 0), (32, 64, 0)]
-            # Steps, the most warps, stages (0 for those that fit), and descriptors.
-            variants = [(64, 8, 0, 0), (64, 4, 0, tma), (64, 4, 0, 0), (128, 8, 3, tma)]
-            if is_amd:
-                variants = [(32, 8, 2, 0), (64, 8, 2, 0), (32, 4, 2, 0)]
-            if rows <= _FEW and capability:
-                # All rows are in one tile, and the right operand is read once: more of it is on its way.
-                tiles = [(fewest, n, 0) for n in (16, 32, 64, 128, 256)]
-                variants = [(512, 2, 3, 0), (256, 2, 3, 0), (256, 1, 4, 0), (64, 2, 4, 0)]
-                if problem.operands[1][0][-1] == "n":
-                    variants = [(128, 4, 4, tma), (64, 4, 4, tma), (128, 4, 4, 0), (256, 4, 3, tma)]
-            if problem.windows is not None:
-                # A step has channels of one pixel.
-                channels = problem.windows.image[-1]
-                variants += [(32, 8, 4, 0), (16, 8, 4, 0)]
-                variants = [at for at in variants if not channels % at[0]]
-
-            def waves(m: int, n: int, x: int) -> int:
-                blocks = self.batches(problem) * -(-rows // m) * -(-sizes["n"] // (n + x))
-                return -(-blocks // TYPICAL)
-
-            # Go on from the best tile, and from the first variant, step by step.
-            areas = {at: at[0] * sum(at[1:]) + _SIDE * sum(at) for at in tiles}
-            tiles = sorted(areas, key=lambda at: waves(*at) * areas[at])
-            choices = product(enumerate(variants), enumerate(tiles))
-            for (_, (k, most, stages, with_tensors)), (_, (m, n, x)) in sorted(
-                choices, key=lambda choice: sum(at for at, _ in choice)
-            ):
-                # Two blocks that do not run at the same time otherwise share a processor.
-                stage = k * (m + n + x) * _BYTES
-                room = min(memory, _DEEP) if waves(m, n, x) == 1 else memory // 2
-                depth = stages or next((at for at in (6, 4, 3) if at * stage <= room), 2)
-                wide = m * (n + x) > _WIDE or (m >= 128 and most == 8)  # noqa: PLR2004 - two groups of warps
-                warps = 8 if wide else min(most, 4)
-                if depth * stage <= memory and k < max(2 * sizes["k"], 65):
-                    tile = {"m": m, "n": n, "x": x, "k": k, "w": warps, "s": depth, "g": 8}
-                    options.append({**tile, "t": with_tensors})
+            options = self._product_options(problem, architecture, width)
         else:
             features, values = (sum(splits(sizes[loop])) for loop in "kn")
             shapes = _SHAPES if rows > _FEW else tuple((fewest, *shape) for shape in _FEW_SHAPES)
@@ -165,6 +127,66 @@ class TritonProvider(KernelProvider):
                     options.append({"m": m, "j": j, "w": warps, "s": depth})
         different = dict.fromkeys(tuple(item.items()) for item in options)
         return tuple(Candidate(self.name, given, architecture, item) for item in different)
+
+    def _product_options(
+        self, problem: ProductProblem, architecture: str, width: int
+    ) -> list[dict[str, int]]:
+        """Return the options of candidates for a product of elements with a number of bytes."""
+        capability, is_amd = _capability(architecture), architecture in _AMD
+        memory = (block_memory(architecture) or _LEAST_MEMORY) * KIB
+        sizes, rows = problem.loop_sizes, problem.loop_sizes["m"]
+        fewest = 16 if rows <= 16 else 32  # noqa: PLR2004 - products of tiles have at least 16
+        options = list[dict[str, int]]()
+        (left, _), (right, _) = problem.operands[:2]
+        uneven = any(sizes[at[-1]] * width % _ALIGNMENT for at in (left, right))
+        is_matrix = {*left[-2:]} == {*"mk"} and {*right[-2:]} == {*"kn"}
+        is_matrix = is_matrix and problem.windows is None
+        # Products of bytes read both operands along k.
+        is_matrix = is_matrix and (width > 1 or left[-1] == right[-1] == "k")
+        tma = int((capability or 0) >= _HOPPER and is_matrix and not uneven)
+        # Rows, columns and further columns of tiles.
+        tiles = [(m, n, x) for m in (128, 64) for n in (128, 64) for x in (0, n // 2, 32, 16)]
+        tiles += [(256, 128, 0), (128, 256, 0), (64, 256, 0), (32, 64, 0)]
+        # Steps, the most warps, stages (0 for those that fit), and descriptors.
+        variants = [(64, 8, 0, 0), (64, 4, 0, tma), (64, 4, 0, 0), (128, 8, 3, tma)]
+        if is_amd:
+            variants = [(32, 8, 2, 0), (64, 8, 2, 0), (32, 4, 2, 0)]
+        if rows <= _FEW and capability:
+            # All rows are in one tile, and the right operand is read once: more of it is on its way.
+            tiles = [(fewest, n, 0) for n in (16, 32, 64, 128, 256)]
+            variants = [(512, 2, 3, 0), (256, 2, 3, 0), (256, 1, 4, 0), (64, 2, 4, 0)]
+            if problem.operands[1][0][-1] == "n":
+                variants = [(128, 4, 4, tma), (64, 4, 4, tma), (128, 4, 4, 0), (256, 4, 3, tma)]
+        if problem.windows is not None:
+            # A step has channels of one pixel.
+            channels = problem.windows.image[-1]
+            variants += [(32, 8, 4, 0), (16, 8, 4, 0)]
+            variants = [at for at in variants if not channels % at[0]]
+
+        def waves(m: int, n: int, x: int) -> int:
+            blocks = self.batches(problem) * -(-rows // m) * -(-sizes["n"] // (n + x))
+            return -(-blocks // TYPICAL)
+
+        # A step has as many bytes for each type.
+        variants = [(at[0] * _BYTES // width, *at[1:]) for at in variants]
+
+        # Go on from the best tile, and from the first variant, step by step.
+        areas = {at: at[0] * sum(at[1:]) + _SIDE * sum(at) for at in tiles}
+        tiles = sorted(areas, key=lambda at: waves(*at) * areas[at])
+        choices = product(enumerate(variants), enumerate(tiles))
+        for (_, (k, most, stages, with_tensors)), (_, (m, n, x)) in sorted(
+            choices, key=lambda choice: sum(at for at, _ in choice)
+        ):
+            # Two blocks that do not run at the same time otherwise share a processor.
+            stage = k * (m + n + x) * width
+            room = min(memory, _DEEP) if waves(m, n, x) == 1 else memory // 2
+            depth = stages or next((at for at in (6, 4, 3) if at * stage <= room), 2)
+            wide = m * (n + x) > _WIDE or (m >= 128 and most == 8)  # noqa: PLR2004 - two groups of warps
+            warps = 8 if wide else min(most, 4)
+            if depth * stage <= memory and k < max(2 * sizes["k"], 130 // width):
+                tile = {"m": m, "n": n, "x": x, "k": k, "w": warps, "s": depth, "g": 8}
+                options.append({**tile, "t": with_tensors})
+        return options
 
     def source(self, candidate: Candidate) -> str:
         """Return the source of a candidate in Triton, a module of Python with one function."""
@@ -260,6 +282,19 @@ def _plain(problem: KernelProblem) -> ProductProblem | ScaledAttention:
         NoFormError: none does.
     """
     return problem.plain
+
+
+def _width(problem: ProductProblem | ScaledAttention, architecture: str) -> int | None:
+    """Return the bytes of the elements that a kernel multiplies; None if an architecture does not multiply them."""
+    is_product, sums = isinstance(problem, ProductProblem), "f32"
+    if isinstance(problem, ProductProblem):
+        sums = problem.contraction.types[-1]
+    kind, *others = {kind for _, kind in problem.operands[: 2 if is_product else 3]}
+    # Sums of 32 bits are those of 64 bits as long as these fit.
+    integers = ("i32", "i64") if problem.loop_sizes["k"] < _LONG else ("i32",)
+    takes = bool(_capability(architecture)) or architecture in _AMD
+    is_right = takes and not others and sums in (integers if kind == "i8" else FLOATS)
+    return _SMALL.get(kind) if is_right else None
 
 
 def load_source(source: str, name: str) -> Any:

@@ -108,14 +108,17 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
         down, right = windows.dilations
         distance = f"{pixel} // {columns} * {down * width * channels} + "
         distance += f"{pixel} % {columns} * {right * channels} + start % {channels}"
+    sums, given = "tl.float32", ""
+    if problem.operands[0][1] == "i8":
+        sums, given = "tl.int32", ", out_dtype=tl.int32"
     tiles, products = [("a", "mk", "row", "m", tile_m)], list[str]()
     for part, width in enumerate(widths):
         place = f"column + {widths[0]}" if part else "column"
         lines.append(f"n{part} = {place} + tl.arange(0, {width})")
-        lines.append(f"sums{part} = tl.zeros(({tile_m}, {width}), tl.float32)")
+        lines.append(f"sums{part} = tl.zeros(({tile_m}, {width}), {sums})")
         inside[f"n{part}"] = [f"(n{part} < N)[None, :]"] if n % tile_n else []
         tiles.append((f"b{part}", "kn", place, f"n{part}", width))
-        products.append(f"sums{part} = tl.dot(a_tile, b{part}_tile, sums{part})")
+        products.append(f"sums{part} = tl.dot(a_tile, b{part}_tile, sums{part}{given})")
     # Before the loop: where the tiles of operands are. In the loop: loads, then products, then moves.
     loads, moves = list[str](), list[str]()
     for tile, usual, place, at, width in tiles:
@@ -160,7 +163,7 @@ def _results(
         offsets = _offsets([("m[:, None]", own["m"]), (f"n{part}[None, :]", own["n"])])
         exist = [*(out_m if own["m"] else []), *(out_n if own["n"] else [])]
         pending.append((pointer, offsets, exist))
-    lines = [f"value0 = sums{part}" + ("" if kind == "f32" else f".to({ELEMENTS[kind]})")]
+    lines = [f"value0 = sums{part}.to({ELEMENTS[kind]})"]
     for number, step in enumerate(problem.steps, 1):
         inputs, chained = [], dict(step.chained)
         for at in range(len(step.inputs)):

@@ -17,7 +17,7 @@ from tuninglink.payloads import Value, added_product, computed, with_maps
 from tuninglink.replacing.problem import FLOATS, NoFormError, Problem, read_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 MATMUL: Final = "linalg.matmul"
 BATCH_MATMUL: Final = "linalg.batch_matmul"
@@ -34,8 +34,8 @@ class Contraction(Problem):
     name: str = names.GENERIC
 
     @classmethod
-    def of(cls, operation: mlir.Operation) -> Contraction:
-        """Read a contraction on tensors of static sizes.
+    def of(cls, operation: mlir.Operation, types: Collection[str] = FLOATS) -> Contraction:
+        """Read a contraction on tensors of static sizes with some element types.
 
         Raises:
             NoFormError: the operation is something else, or has properties that no form covers.
@@ -46,8 +46,8 @@ class Contraction(Problem):
             raise NoFormError("it is neither a matmul nor a generic contraction")
         attributes = {"indexing_maps", "iterator_types", "operandSegmentSizes"}
         problem = cls(*read_problem(op, (Role.N, Role.K), attributes), op.name)
-        if any(type_ not in FLOATS for type_ in problem.types):
-            raise NoFormError("it has element types other than f16, bf16 and f32")
+        if any(type_ not in types for type_ in problem.types):
+            raise NoFormError(f"it has element types other than {', '.join(types)}")
         return problem
 
     @cached_property

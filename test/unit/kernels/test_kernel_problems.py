@@ -18,6 +18,7 @@ from kernel_programs import (
     heads_program,
     linear_program,
     product_program,
+    quantized_program,
 )
 from kernel_specs import PTX
 from moved_attention import fused_program, grouped_program
@@ -194,6 +195,65 @@ def test_a_kernel_reads_weights_that_a_program_moves_and_extends(batches: int) -
     assert isinstance(without, ProductProblem)
     assert without.plain.operands == (("mk", "f16"), ("nk", "f16"), ("mn", "f16"))
     assert without.plain.loop_sizes["m"] == 17 * batches
+
+
+@pytest.mark.parametrize("rhs", ["nk", "kn"])
+def test_a_product_of_bytes_is_read_and_replaced_as_frontends_write_it(rhs: str) -> None:
+    programs = {
+        name: quantized_program(17, 24, 40, rhs=rhs, product=name)
+        for name in ("named", "generic", "wide")
+    }
+    problems = {name: read(program) for name, program in programs.items()}
+    for name, problem in problems.items():
+        assert problem.operands == (
+            *(("mk", "i8"), (rhs, "i8"), ("n", "i32"), ("n", "f32")),
+            ("mn", "i8"),
+        )
+        # A kernel for sums of 32 bits takes the place of both spellings, and of none that computes something else.
+        for other, program in programs.items():
+            assert replaces(problem, program) == ((name == "wide") == (other == "wide"))
+        for old, new in (
+            ("constant 0 : i", "constant 1 : i"),
+            ("arith.addi %x", "arith.subi %x"),
+            ("sitofp", "uitofp"),
+            ("0.00390625", "0.5"),
+            ("math.roundeven", "math.round"),
+            ("math.roundeven", "math.floor"),
+            *([] if name == "named" else [("arith.extsi %x", "arith.extui %x")]),
+        ):
+            assert old in programs[name]
+            assert not replaces(problem, programs[name].replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("math.roundeven", "math.round", "'math.round'"),
+        ("arith.sitofp", "arith.uitofp", "'arith.uitofp'"),
+        ("constant 0 : i32", "constant 1 : i32", "does not start at zero"),
+        (
+            "arith.sitofp %0 : i32",
+            "arith.cmpi slt, %0, %y : i32\n %b = arith.sitofp %1 : i1",
+            "op on other types",
+        ),
+        (
+            "arith.sitofp %0 : i32",
+            "arith.cmpi ult, %0, %y : i32\n %b = arith.sitofp %1 : i1",
+            "comparison without code",
+        ),
+    ],
+)
+def test_integers_without_code_have_a_reason(old: str, new: str, reason: str) -> None:
+    program = quantized_program(17, 24, 40)
+    assert old in program
+    changed = program.replace(old, new)
+    if "%b =" in new:
+        changed = changed.replace("arith.mulf %1", "arith.mulf %b")
+    with pytest.raises(NoFormError, match=reason):
+        read(changed)
+    unsigned = quantized_program(17, 24, 40, product="generic").replace("extsi %x", "extui %x")
+    with pytest.raises(NoFormError, match="numbers without a sign"):
+        read(unsigned)
 
 
 def test_extensions_of_both_operands_are_left_out() -> None:
@@ -428,6 +488,7 @@ def test_the_function_calls_the_kernel_with_its_launch() -> None:
     "program",
     [
         product_program(17, 24, 40, ALL),
+        quantized_program(17, 24, 40),
         linear_program(3, 17, 24, 40),
         convolution_program((2, 5, 8, 9), (24, 5, 3, 3), bias=True),
         attention_program(ATTENTION.with_mask("mj", "i1")),
