@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import pytest
 from processes import eventually
 from programs import endless_linker
 from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, tune
-from tuning_programs import dispatched
+from tuning_programs import dispatched, matmul
 
 from tuninglink.devices import DeviceDescription
 from tuninglink.programs import Failure, FailureKind
@@ -27,6 +28,7 @@ from tuninglink.tuning.deciding import (
     TuningSettings,
 )
 from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.references import References
 from tuninglink.tuning.scheduling import (
     DefaultQueue,
     TuningContext,
@@ -204,6 +206,26 @@ def test_the_time_of_compiling_the_program_replaces_its_estimate(
             return ledger.reserved(Account.GUARD) < before
 
         assert eventually(is_updated)
+
+
+def test_the_reference_leaves_time_for_the_whole_program(compiler: CandidateCompiler) -> None:
+    program = dispatched(matmul(4, 64, 64), "host-cpu")
+    with References(seed=0) as references:
+        devices = RecordedDevices()
+        tuner = TuningContext(TuningSettings(), compiler, devices, references=references)
+        queue = DefaultQueue(tuner, program.tasks, pytest.fail)
+        queue.measure(Budget())
+        ledger = Ledger(1000.0)
+        with ProgramGuard(program, tuner, ledger) as guard:
+            guard.reserve(queue)
+            price, reference = ledger.reserved(Account.GUARD), guard._reference
+            assert reference is not None
+            assert reference.seconds == ledger.limit(Account.REFERENCE)
+            # What is reserved is left of the budget, and its grace.
+            ledger.whole.deadline = time.monotonic() + price
+            ledger.latest = ledger.whole.deadline + 1.0
+            guard.run([], lambda _: "", None)
+            assert 1.0 <= reference.seconds <= price - guard._least_price + 1.0
 
 
 def test_the_whole_program_pays_the_fixed_part_of_compilations_once(

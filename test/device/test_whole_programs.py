@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import ml_dtypes
 import numpy as np
@@ -230,6 +231,36 @@ def test_a_comparison_that_the_budget_does_not_leave_is_not_begun(
     monkeypatch.setattr("tuninglink.tuning.deciding.model_run._LEAST_SECONDS", 0.0)
     with pytest.raises(ModelRunError, match="which the budget did not leave"):
         program.compare("")
+
+
+ENDLESS = """
+func.func @main(%x: tensor<4xf32>, %n: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xi64>) {
+  %zero = arith.constant 0 : index
+  %result = scf.while (%value = %x) : (tensor<4xf32>) -> tensor<4xf32> {
+    %first = tensor.extract %value[%zero] : tensor<4xf32>
+    %more = arith.cmpf ueq, %first, %first : f32
+    scf.condition(%more) %value : tensor<4xf32>
+  } do {
+  ^bb0(%value: tensor<4xf32>):
+    %next = arith.addf %value, %value : tensor<4xf32>
+    scf.yield %next : tensor<4xf32>
+  }
+  %sum = arith.addi %n, %n : tensor<4xi64>
+  return %result, %sum : tensor<4xf32>, tensor<4xi64>
+}
+"""
+
+
+def test_a_program_that_never_ends_is_called_once_after_the_budget(runs: Runs) -> None:
+    program = runs(ENDLESS)
+    program.begin().result()
+    program.deadline = time.monotonic()
+    with (
+        patch.object(program.device, "ask", wraps=program.device.ask) as ask,
+        pytest.raises(ModelRunError, match="function 'main': no answer within 1 s"),
+    ):
+        program.finite_integers()
+    assert ask.call_count == 1
 
 
 def test_a_compilation_that_outlasts_the_budget_is_no_failure_of_the_program(

@@ -220,7 +220,8 @@ class ProgressLines(Listener):
                 avoided = f"avoids {wrong}" if set_result.avoided > 0 else ""
                 notes = "".join(f"; {note}" for note in (avoided, set_result.note) if note)
                 outcome = f"{set_result.milliseconds:.4g} ms, {set_result.speedup}{notes}"
-            self._say(f"  {set_result.flag_set.name}{entries}: {outcome}")
+            if outcome:
+                self._say(f"  {set_result.flag_set.name}{entries}: {outcome}")
         if result.noise is not None:
             self._say(f"  the default against itself: {result.noise}")
         if result.finding:
@@ -269,10 +270,8 @@ class ProgressLines(Listener):
         self._say(f"  {name}: {task.tried} tried{failed}, {best}{rest}", is_fleeting=not is_best)
 
     def racing(self, prepared: TunableTask, finalists: int) -> None:
-        candidates = counted(finalists, "candidate")
-        self._say(
-            f"  {prepared.task.short_name}: comparing {candidates} with the compiler's choice"
-        )
+        name, candidates = prepared.task.short_name, counted(finalists, "candidate")
+        self._say(f"  {name}: comparing {candidates} with the compiler's choice")
 
     def specializing(self, prepared: TunableTask, ranges: int) -> None:
         count = counted(ranges, "range")

@@ -320,7 +320,8 @@ def _run(
             # The reasons for not having times of the whole program with the result.
             reason = tuned.sets.reason if tuned.flags else ""
             notes = "".join(f"; {text}" for text in (reason, *tuned.report.notes) if text)
-            whole = f"whole program: not measured with the result{notes}"
+            state = "not measured with the result" if tuned.report.is_guarded else "not guarded"
+            whole = f"whole program: {state}{notes}"
         table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
         stream.write(f"\n{whole}\n" + (f"\n{table}" if table else ""))
         if options.output != STANDARD_STREAM and not any(failures):

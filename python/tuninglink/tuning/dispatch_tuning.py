@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -68,7 +69,7 @@ from tuninglink.tuning.deciding import (
     TuningResult,
 )
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.processor_peaks import peaks_of_processor
+from tuninglink.tuning.processor_peaks import PEAK_SECONDS, peaks_of_processor
 from tuninglink.tuning.program_profiles import weighed
 from tuninglink.tuning.references import References, Reproducers
 from tuninglink.tuning.report import TuningReport, report_of
@@ -144,7 +145,8 @@ class DispatchTuning:
         peaks = None
         if options.report and not options.cluster and result.tasks:
             types = {task_cost(task.task).element_type for task in result.tasks}
-            measures = not ledger.whole.is_stopped
+            is_late = time.monotonic() + PEAK_SECONDS > ledger.latest
+            measures = not (ledger.whole.is_stopped or is_late)
             with listener.during("measuring the peak rates of the processor"):
                 peaks, reason = peaks_of_processor(device, types, measures=measures)
             if reason:

@@ -53,6 +53,9 @@ _FLAGS: Final = (
 _SECONDS: Final = 0.1
 """The time for samples of a kernel."""
 
+PEAK_SECONDS: Final = 4.0
+"""The time that the measurement may take, which a short run does not have."""
+
 _BUSY_SECONDS: Final = 3600.0
 """The time after which rates of a busy machine are measured again."""
 

@@ -33,9 +33,6 @@ from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 _REFERENCE_SECONDS: Final = 6.0
 """The time reserved for the reference, in seconds."""
 
-_MOST_REFERENCE_SECONDS: Final = 120.0
-"""The time limit of the reference for any budget, in seconds."""
-
 _LEAST_PART: Final = 0.7
 """The reference of the whole program is computed if this fraction of the price is left."""
 
@@ -48,10 +45,6 @@ _FIXED_PART: Final = 0.75
 
 _LONG: Final = 0.05
 """The fraction of the budget above which an estimate of the compilation is replaced by its time."""
-
-_OVER: Final = 0.03
-"""The fraction of the budget by which a comparison may end late. One with the fewest rounds may end later: it is what tells
-users whether the spec helps."""
 
 
 class ProgramGuard:
@@ -93,7 +86,7 @@ class ProgramGuard:
                 self._program.original,
                 self._program.tasks[0].target.backend,
                 settings.seed,
-                min(_MOST_REFERENCE_SECONDS, self._ledger.limit(Account.REFERENCE)),
+                min(ProgramReference.MOST_SECONDS, self._ledger.limit(Account.REFERENCE)),
             )
             self._reference = self._opened.enter_context(reference)
             if not self._context.is_local:
@@ -190,9 +183,13 @@ class ProgramGuard:
             return verdict
         listener.comparing(len(won))
         runs = self._runs
-        late = self._ledger.whole.deadline + _OVER * self._ledger.seconds
+        # The fewest rounds are run in any case: they tell users whether the spec helps. The reference leaves time for them.
         comparisons = 1 + any(result.default_is_wrong for result in won)
-        runs.deadline = max(late, time.monotonic() + comparisons * self._least_price)
+        least = time.monotonic() + comparisons * self._least_price
+        runs.deadline = max(self._ledger.latest, least)
+        if self._reference is not None:
+            left = max(1.0, runs.deadline - least)
+            self._reference.seconds -= max(0.0, self._reference.seconds_left - left)
         try:
             verdict = judge_entries(won, runs, write) if won else judge_default(runs)
         except TuninglinkError as gone:

@@ -343,9 +343,8 @@ class Retuner:
                 except FatalError:
                     raise
                 except Exception as lost:  # noqa: BLE001 - an error loses one improvement only
-                    self.context.listener.noticed(
-                        Diagnostic(Severity.WARNING, f"no search: {reason_of(lost)}")
-                    )
+                    reason = f"no search: {reason_of(lost)}"
+                    self.context.listener.noticed(Diagnostic(Severity.WARNING, reason))
                     continue
                 if improved is not None:
                     results[position] = improved
@@ -524,12 +523,11 @@ class Retuner:
 
     def _prepared(self, task: TuningTask, source: ProblemSource, single: Spec) -> EntryTask:
         """Determine the configuration of an entry in a task, and the other candidates."""
-        flags = self.flags
-        configured = configure(task.source, flags)
+        configured = configure(task.source, self.flags)
         dispatch, default = tunable_parts(configured)
         try:
-            applied = apply_specs(task.source, flags, [single]).applied
-            own = configure(task.source, flags, single).configuration
+            applied = apply_specs(task.source, self.flags, [single]).applied
+            own = configure(task.source, self.flags, single).configuration
         except CompileError as failure:
             raise RefusedError(failure.diagnostics[0].message) from None
         if not applied or applied[0].is_own is False:

@@ -86,6 +86,9 @@ class Account(Enum):
     """Runs of the whole program with and without the spec."""
 
 
+_GRACE: Final = 0.03
+"""The fraction of a run by which what follows the tasks may end late."""
+
 _MOST: Final = {Account.REFERENCE: 0.10, Account.RANGES: 0.40, Account.GUARD: 0.40}
 """The largest fraction of a run that an account may reserve."""
 
@@ -101,11 +104,13 @@ class Ledger:
 
     Attributes:
         whole: the budget of the whole run. Stopping it stops all others.
+        latest: its end with a grace, in seconds of `time.monotonic()`.
     """
 
     def __init__(self, seconds: float = math.inf, trials: int | None = None) -> None:
         self.seconds = seconds
         self.whole = Budget(seconds, trials)
+        self.latest = self.whole.deadline + _GRACE * seconds
         self._reserved: dict[Account, float] = {}
 
     def reserve(self, account: Account, seconds: float) -> bool:

@@ -123,8 +123,7 @@ def measure_default(
         if isinstance(timing, Failure):
             return timing
         times.append(timing.least)
-    weights = [function.weight for function in benchmark.measured]
-    repeated = repetition(times, weights)
+    repeated = repetition(times, [function.weight for function in benchmark.measured])
     return replace(measured, program_us=sum(times), stretch=repeated.stretch)
 
 
@@ -204,10 +203,8 @@ class DefaultJudgements:
 
     def reject(self, task: TuningTask, failure: Failure) -> None:
         """Take a default that fails as wrong: any right candidate replaces it."""
-        verdict = OutputVerdict(
-            Correctness.WRONG, f"the compiler's own choice fails: {failure.message}"
-        )
-        self._jobs[task.key] = finished(verdict)
+        reason = f"the compiler's own choice fails: {failure.message}"
+        self._jobs[task.key] = finished(OutputVerdict(Correctness.WRONG, reason))
         self._failing.add(task.key)
 
     def fails(self, task: TuningTask) -> bool:

@@ -390,11 +390,8 @@ _FIRST_ROUNDS: Final = 6
 _LEAST_SECONDS: Final = 1.0
 """The time for a comparison even if the budget is used up."""
 
-MOST_SECONDS: Final = 20.0
-"""The default time limit for a comparison whose interval remains wide."""
-
 _LEAST_CALL_SECONDS: Final = 10.0
-"""The time that a call of the program may take, in seconds, if it is not to end earlier. Drivers may compile in it."""
+"""The time that a call of the program may take, in seconds, where drivers may compile in it, if it is not to end earlier."""
 
 _SLOW: Final = 4.0
 """The time that slow functions always get for a comparison, in multiples of one run of all functions."""
@@ -424,7 +421,7 @@ class ModelRuns:
     compiler: CandidateCompiler
     device: Device
     seed: int
-    seconds: float = MOST_SECONDS
+    seconds: float = 20.0
     deadline: float = math.inf
     judge: OutputJudge = field(default_factory=OutputJudge)
     base: str = ""
@@ -513,13 +510,9 @@ class ModelRuns:
         return self._run(self._image(spec))
 
     def _run(self, image: bytes) -> CollectedOutputs:
-        limit = max(_LEAST_CALL_SECONDS, self.deadline - time.monotonic())
-        return self._variants.outputs(image, limit)
-
-    def begin_ahead(self, spec: str) -> None:
-        """Start to compile the program with a spec that a later comparison needs, unless this disturbs measurements."""
-        if not self.device.description.is_local:
-            self.begin(spec)
+        compiles = self.device.description.driver in COMPILING_DRIVERS
+        least = _LEAST_CALL_SECONDS if compiles else _LEAST_SECONDS
+        return self._variants.outputs(image, max(least, self.deadline - time.monotonic()))
 
     def begin(self, *specs: str) -> Future[Compiled | Failure]:
         """Start to compile the program without a spec and with each of the given ones; return the first job."""
@@ -580,6 +573,8 @@ class ModelRuns:
                 usable[integers] = outputs = self._run(image)
             except ModelRunError as failure:
                 error = failure
+                if time.monotonic() >= self.deadline:
+                    break
                 continue
             if all(
                 array.dtype.kind in "iub" or bool(np.isfinite(array.astype(np.float64)).all())
@@ -683,8 +678,8 @@ def judge_entries(
     failing = [entry for entry in won if entry.default_failure is not None]
     repairs = [entry for entry in won if entry.default_is_wrong]
     faster = [entry for entry in won if not entry.default_is_wrong]
-    if repairs and faster:
-        runs.begin_ahead(write(repairs))
+    if repairs and faster and not runs.device.description.is_local:
+        runs.begin(write(repairs))  # a later comparison needs it
     try:
         if failing:
             runs.rebase(write(failing))

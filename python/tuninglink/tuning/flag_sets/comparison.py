@@ -497,10 +497,6 @@ class FlagComparison:
         )
 
 
-_MOST_REFERENCE: Final = 120.0
-"""The time limit of a reference, in seconds, however long a comparison is."""
-
-
 def program_reference(
     default: CompiledSource | str, backend: str, settings: TuningSettings, seconds: float
 ) -> ProgramReference | None:
@@ -508,7 +504,7 @@ def program_reference(
     is_checked = settings.checks_defaults and settings.numerics is Numerics.ROUNDING
     if not is_checked or isinstance(default, str) or default.saved is None:
         return None
-    seconds = min(seconds, _MOST_REFERENCE)
+    seconds = min(seconds, ProgramReference.MOST_SECONDS)
     return ProgramReference(default.saved, backend, settings.seed, seconds)
 
 

@@ -110,9 +110,8 @@ def compare_points(
             # Their tolerances; values that depend on the order of the loops are inconclusive.
             dtype = element_type(target.part.element_type)
             with np.errstate(over="ignore", invalid="ignore"):
-                stored = Expected(
-                    *(values.astype(dtype).view(np.uint8) for values in (exact, moved))
-                )
+                parts = (values.astype(dtype).view(np.uint8) for values in (exact, moved))
+                stored = Expected(*parts)
                 allowed = tolerance(target.part, stored, summation).limits(slice(None))
             allowed[np.isnan(moved) & ~np.isnan(exact)] = np.inf
             positions = tuple(zip(*(part.tolist() for part in index), strict=True)) or ((),)

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from threading import Lock
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 import ml_dtypes
 import numpy as np
@@ -392,6 +392,9 @@ class ProgramReference(AbstractContextManager["ProgramReference"]):
         seconds: the time limit of its compilation and of its runs, together.
     """
 
+    MOST_SECONDS: ClassVar = 120.0
+    """The most seconds in a run, however long it is."""
+
     program: SavedProgram
     backend: str
     seed: int
@@ -436,8 +439,7 @@ class ProgramReference(AbstractContextManager["ProgramReference"]):
             try:
                 self._outputs[integers] = self._run(calls, functions, integers)
             except JobTimeoutError:
-                reason = f"it takes more than {self.seconds:.3g} s on {self.name}"
-                self._outputs[integers] = reason
+                self._outputs[integers] = f"it takes more than {self.seconds:.3g} s on {self.name}"
             except _FAILED_JOB as failure:
                 self._outputs[integers] = f"it fails on {self.name}: {failure}"
         return self._outputs[integers]
@@ -485,8 +487,7 @@ def compute_reference(
     """Return the reference of a task for the first target that has one, or the reasons for having none."""
     reasons = []
     for target in targets:
-        program = SavedProgram(task.source, Phase.EXECUTABLE_SOURCES)
-        compiled = compile_reference(program, target)
+        compiled = compile_reference(SavedProgram(task.source, Phase.EXECUTABLE_SOURCES), target)
         if isinstance(compiled, str):
             reasons.append(f"it does not compile for {target.name}: {compiled}")
             continue
