@@ -11,6 +11,8 @@ from attention_programs import program_of as attention_program
 from contraction_programs import contraction
 from iree.compiler import ir as mlir
 from kernel_programs import (
+    GENERIC,
+    NAMED,
     convolution_program,
     heads_program,
     linear_program,
@@ -65,14 +67,16 @@ def made(problem: KernelProblem, architecture: str, **options: int) -> BuiltKern
     return TritonProvider().make(candidate)
 
 
-def compiled(problem: KernelProblem, kernel: BuiltKernel, program: str) -> bytes:
+def compiled(
+    problem: KernelProblem, kernel: BuiltKernel, program: str, target: str = "h200"
+) -> bytes:
     """Compile a program with a kernel, which must fit its declaration and be used once."""
     text = spec([KernelCall(problem, kernel)])
     assert not Checker().check(text.encode(), "spec.mlir").structure
     result = tuninglink.compile(
         program.replace("util.func public", "func.func").replace("util.return", "return").encode(),
         specs=[text.encode()],
-        target="h200",
+        target=target,
         default_specs=False,
     )
     assert len(result.replaced) == 1
@@ -153,6 +157,31 @@ def test_a_product_of_bytes_with_steps_is_one_kernel(product: str, rhs: str) -> 
     assert output.count(b".entry") == 1
     for architecture in ("sm_80", "gfx942"):
         assert made(problem, architecture, **OPTIONS).architecture == architecture
+
+
+@pytest.mark.parametrize("product", [NAMED, GENERIC], ids=["named", "generic"])
+@pytest.mark.parametrize("rhs", ["nk", "kn"])
+def test_a_product_of_f8_is_one_kernel(rhs: str, product: str) -> None:
+    kinds = {"f8E4M3FN": ("sm_90a", "h200"), "f8E4M3FNUZ": ("gfx942", "gfx942")}
+    others = ("sm_89", "gfx90a", "gfx942", "gfx950", "sm_90a")
+    for element, (architecture, target) in kinds.items():
+        program = product_program(
+            130, 136, 192, ("bias", "truncation"), rhs=rhs, product=product, element=element
+        )
+        module = mlir.Module.parse(program, thread_context()).operation
+        (end,) = collect(module, "util.return")
+        problem = kernel_problem(end.operands[0].owner.operation)
+        assert [own for own in others if TritonProvider().candidates(problem, own)] == [
+            architecture
+        ]
+        candidates = TritonProvider().candidates(problem, architecture)
+        first = next(at for at in candidates if dict(at.options)["m"] == 64)
+        kernel = TritonProvider().make(first)
+        if architecture == "sm_90a":
+            assert b"wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3" in kernel.content
+            # Sums of 128 products are added to others.
+            assert b"add.rn.f32" in kernel.content or b"add.f32" in kernel.content
+        assert kernel.content in compiled(problem, kernel, program, target)
 
 
 def test_sums_of_bytes_that_may_be_too_large_are_left_to_the_compiler() -> None:

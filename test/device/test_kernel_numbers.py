@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from contraction_programs import contraction
@@ -48,12 +49,17 @@ STEPS = (
 )
 TILE = {"m": 16, "n": 32, "k": 16, "w": 4, "s": 2, "g": 2}
 QUERIES = {"m": 16, "j": 16, "w": 4, "s": 2}
-TYPES = {"f16": np.float16, "f32": np.float32, "i1": np.int8, "i8": np.int8, "i32": np.int32}
+TYPES = {"f16": np.float16, "f32": np.float32, "i1": np.int8, "i8": np.int8, "i32": np.int32} | {
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+}
 
 
-def product(*sizes: int, rhs: str = "kn", steps: tuple[str, ...] = ()) -> ProductProblem:
+def product(
+    *sizes: int, rhs: str = "kn", steps: tuple[str, ...] = (), element: str = "f16"
+) -> ProductProblem:
     if not steps:
-        return ProductProblem(contraction(*sizes, rhs=rhs))
+        types = (element, element, "f32")
+        return ProductProblem(replace(contraction(*sizes, rhs=rhs), types=types))
     m, n, k = sizes
     module = mlir.Module.parse(product_program(m, n, k, steps, rhs=rhs), thread_context()).operation
     (end,) = collect(module, "util.return")
@@ -129,6 +135,10 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
     ),
     ("wide steps", product(17, 90, 24, steps=STEPS[2]), {**TILE, "x": 16, "t": 0}, STEPS[2]),
     ("wide steps", product(17, 64, 24, steps=STEPS[1]), {**TILE, "x": 16, "t": 1}, STEPS[1]),
+    *(
+        ("f8", product(33, 40, 71, rhs=rhs, element="f8E4M3FN"), {**TILE, "k": 32, "t": 0}, ())
+        for rhs in ("kn", "nk")
+    ),
     ("bytes", quantized(33, 40, 71, rhs="kn", steps=False), {**TILE, "k": 32, "t": 0}, ()),
     (
         "wide bytes",

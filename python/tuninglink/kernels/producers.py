@@ -18,7 +18,7 @@ from tuninglink.replacing import FLOATS, UNIT, maps_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FACTORS: Final = (*FLOATS, "i8", "i16", "i32")
+FACTORS: Final = (*FLOATS, "f8E4M3FN", "f8E4M3FNUZ", "i8", "i16", "i32")
 """The element types of operands of products, and of tensors that they are computed from."""
 
 COLLAPSE: Final = "tensor.collapse_shape"

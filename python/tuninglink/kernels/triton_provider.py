@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from tuninglink.kernels.graphs import KernelProblem
 
 _POINTERS: Final = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32", "i1": "*i8"} | {
-    kind: f"*{kind}" for kind in ("i8", "i32", "i64")
+    **{kind: f"*{kind}" for kind in ("i8", "i32", "i64")},
+    "f8E4M3FN": "*fp8e4nv",
+    "f8E4M3FNUZ": "*fp8e4b8",
 }
-_SMALL: Final = {"f16": 2, "bf16": 2, "i8": 1}
+_SMALL: Final = {"f16": 2, "bf16": 2, "i8": 1, "f8E4M3FN": 1, "f8E4M3FNUZ": 1}
 """The element types of operands, with their bytes."""
 
 _LONG: Final = (1 << 31) // (1 << 14)
@@ -46,6 +48,7 @@ _ALIGNMENT: Final = 16
 _BYTES: Final = 2
 _LANES: Final = 32
 _HOPPER: Final = 90
+"""The capability from which on there are tensor descriptors, and products of f8 whose sums are exact enough."""
 
 _FEW: Final = 32
 """The number of rows or queries up to which a tile has no more than all of them need."""
@@ -95,7 +98,7 @@ class TritonProvider(KernelProvider):
     name: ClassVar[str] = "triton"
 
     def candidates(self, problem: KernelProblem, architecture: str) -> Sequence[Candidate]:
-        """Return candidates for a product of f16, bf16 or i8, or an attention in f16 or bf16, the most promising first."""
+        """Return candidates for a product of f16, bf16, f8 or i8, or an attention in f16 or bf16, the most promising first."""
         capability, given = _capability(architecture), problem
         try:
             problem = _plain(given)
@@ -292,7 +295,11 @@ def _width(problem: ProductProblem | ScaledAttention, architecture: str) -> int 
     kind, *others = {kind for _, kind in problem.operands[: 2 if is_product else 3]}
     # Sums of 32 bits are those of 64 bits as long as these fit.
     integers = ("i32", "i64") if problem.loop_sizes["k"] < _LONG else ("i32",)
-    takes = bool(_capability(architecture)) or architecture in _AMD
+    capability = _capability(architecture) or 0
+    takes = bool(capability) or architecture in _AMD
+    if kind.startswith("f8"):
+        is_amd = kind == "f8E4M3FNUZ"
+        takes = architecture == "gfx942" if is_amd else capability >= _HOPPER
     is_right = takes and not others and sums in (integers if kind == "i8" else FLOATS)
     return _SMALL.get(kind) if is_right else None
 

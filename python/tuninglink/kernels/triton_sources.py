@@ -64,9 +64,9 @@ def _pointers(problem: ProductProblem | ScaledAttention, names: Sequence[str]) -
     return lines if not lines else ["batch = tl.program_id(1).to(tl.int64)", *lines]
 
 
-def _masked(conditions: Sequence[str], *, zero: bool = True) -> str:
+def _masked(conditions: Sequence[str], zero: str = "0") -> str:
     """Return the mask of a load or a store; empty without conditions."""
-    mask = f", mask={' & '.join(conditions)}" + (", other=0" if zero else "")
+    mask = f", mask={' & '.join(conditions)}" + (f", other={zero}" if zero else "")
     return mask if conditions else ""
 
 
@@ -108,9 +108,13 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
         down, right = windows.dilations
         distance = f"{pixel} // {columns} * {down * width * channels} + "
         distance += f"{pixel} % {columns} * {right * channels} + start % {channels}"
-    sums, given = "tl.float32", ""
+    sums, given, zero = "tl.float32", "", "0"
     if problem.operands[0][1] == "i8":
         sums, given = "tl.int32", ", out_dtype=tl.int32"
+    elif problem.operands[0][1].startswith("f8"):
+        # Sums of tensor cores have few bits: they are added to others after as many products.
+        zero = "0.0"  # an integer is not converted
+        given = f", max_num_imprecise_acc={min(tile_k, 128)}"
     tiles, products = [("a", "mk", "row", "m", tile_m)], list[str]()
     for part, width in enumerate(widths):
         place = f"column + {widths[0]}" if part else "column"
@@ -144,7 +148,7 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
         else:
             lines.append(f"{tile}p = {tile[0]} + {offsets}")
             moves.append(f"{tile}p += {tile_k * own['k']}")
-        loads.append(f"{tile}_tile = tl.load({tile}p{_masked(masks)})")
+        loads.append(f"{tile}_tile = tl.load({tile}p{_masked(masks, zero)})")
     lines.append(f"for start in range(0, K, {tile_k}):")
     lines += [f"    {line}" for line in (*loads, *products, *moves)]
     for part in range(len(widths)):
@@ -177,7 +181,7 @@ def _results(
         lines.append(f"value{number} = y{number}_")
     ((pointer, offsets, exist),) = pending
     stored = f"value{len(problem.steps)}.to({ELEMENTS[problem.operands[-1][1]]})"
-    return [*lines, f"tl.store({pointer} + {offsets}, {stored}{_masked(exist, zero=False)})"]
+    return [*lines, f"tl.store({pointer} + {offsets}, {stored}{_masked(exist, '')})"]
 
 
 def splits(size: int) -> tuple[int, ...]:
@@ -229,7 +233,7 @@ def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, 
         offsets = _offsets([("m[:, None]", o["m"]), (f"n{number}[None, :]", o["n"])])
         conditions = [*out_m, *(f"({one})[None, :]" for one in exist)]
         stored = f"(sums{number} / total[:, None]).to({ELEMENTS[element]})"
-        lines.append(f"tl.store(o + {offsets}, {stored}{_masked(conditions, zero=False)})")
+        lines.append(f"tl.store(o + {offsets}, {stored}{_masked(conditions, '')})")
     return f"{_HEAD}def {name}({', '.join(names)}):\n" + "".join(f"    {at}\n" for at in lines)
 
 
