@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from concurrent.futures import Future
 from dataclasses import replace
@@ -21,6 +22,7 @@ from tuninglink.tuning.deciding import (
     OutputJudge,
     TuneOptions,
     TuningSettings,
+    relative_error,
 )
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
@@ -412,6 +414,31 @@ def test_the_reference_is_not_computed_for_sets_with_the_outputs_of_the_default(
     reference = RecordedReference(2.0)
     assert compared_with(reference, "prefills fast").flags == ("--prefills fast",)
     assert reference.count == 0
+
+
+def test_programs_that_agree_within_a_part_of_the_tolerance_need_no_reference() -> None:
+    reference = RecordedReference(2.0)
+    judge = OutputJudge(reference=reference, near=0.6)
+    result = comparison(RecordedDevice(), judge=judge).run(jobs_of("less exact"))
+    assert (by_name(result)["less exact"].error, reference.count) == (pytest.approx(5e-5, rel=0.01), 0)
+    result = comparison(RecordedDevice(), judge=replace(judge, near=0.4)).run(jobs_of("less exact"))
+    assert (by_name(result)["less exact"].is_rejected, reference.count) == (False, 1)
+
+
+def test_errors_are_norms_of_differences() -> None:
+    draw = np.random.default_rng(0).standard_normal
+    exact = draw((3, 50_000)).astype(np.float16)
+    noise = 1e-2 * draw(exact.shape)
+    actual = (exact + noise).astype(np.float16)
+    expected = np.linalg.norm(actual.astype(float) - exact) / np.linalg.norm(exact.astype(float))
+    assert relative_error([actual], [exact]) == pytest.approx(expected, rel=1e-9)
+    # Infinities count where they are expected only.
+    exact[2, -1] = actual[2, -1] = np.inf
+    assert relative_error([actual], [exact]) == pytest.approx(expected, rel=1e-3)
+    actual[0, 0] = np.inf
+    assert math.isinf(relative_error([actual], [exact]))
+    actual[0, 0], actual[2, -1] = exact[0, 0], 1.0
+    assert math.isinf(relative_error([actual], [exact]))
 
 
 def test_a_default_that_differs_from_what_the_user_expects_is_reported() -> None:

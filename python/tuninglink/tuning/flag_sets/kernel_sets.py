@@ -79,6 +79,9 @@ and the least one for compiling it at the end of the time for kernels."""
 _NICENESS: Final = 10
 _REFERENCE_PART: Final = 0.5
 
+_NEAR: Final = 0.1
+"""The part of the tolerance within which a kernel and the compiler's code agree. References take most of the time else."""
+
 _MOST_LEFT_OUT: Final = 3
 """The number of sets that lack one kernel each."""
 
@@ -275,7 +278,7 @@ class KernelChooser(ExitStack):
     def _compare(self, contest: _Contest, device: Device, deadline: float) -> FlagsResult:
         """Compare the programs of one problem that are compiled."""
         settings = self._options.settings
-        judge = OutputJudge(numerics=settings.numerics)
+        judge = OutputJudge(numerics=settings.numerics, near=_NEAR)
         with ExitStack() as opened:
             default = compiled_by(contest.jobs[DEFAULT], deadline)
             limit = max(1.0, _REFERENCE_PART * (deadline - time.monotonic()))
