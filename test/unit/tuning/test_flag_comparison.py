@@ -420,7 +420,10 @@ def test_programs_that_agree_within_a_part_of_the_tolerance_need_no_reference() 
     reference = RecordedReference(2.0)
     judge = OutputJudge(reference=reference, near=0.6)
     result = comparison(RecordedDevice(), judge=judge).run(jobs_of("less exact"))
-    assert (by_name(result)["less exact"].error, reference.count) == (pytest.approx(5e-5, rel=0.01), 0)
+    assert (by_name(result)["less exact"].error, reference.count) == (
+        pytest.approx(5e-5, rel=0.01),
+        0,
+    )
     result = comparison(RecordedDevice(), judge=replace(judge, near=0.4)).run(jobs_of("less exact"))
     assert (by_name(result)["less exact"].is_rejected, reference.count) == (False, 1)
 
