@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import statistics
 import sys
 import tempfile
@@ -95,13 +96,16 @@ def run(arguments: argparse.Namespace) -> list[RaceResult]:
     set_up_command_line("tuninglink", flags)
     programs = {each: matmul(each, flags) for each in SIZES}
     results = []
-    rules = RaceRules(gap_seconds=arguments.gap)
+    rules, end = RaceRules(gap_seconds=arguments.gap), time.monotonic() + arguments.seconds
+    rules = rules.within(arguments.budget)
     with DeviceProcess(arguments.device) as process:
         device = ProgramDevice(process, arguments.gain)
         for seed, (sizes, program) in zip(
             range(arguments.pairs), itertools.cycle(programs.items())
         ):
             started = time.monotonic()
+            if started >= end:
+                break
             contestant = Contestant(program, microseconds=0.0)
             finalists = [contestant] * arguments.finalists
             race = Race(device, contestant, finalists, lambda _: None, replace(rules, seed=seed))
@@ -129,6 +133,12 @@ def main() -> None:
         help="divide the times of the finalists by so much more than 1, to see which gains are found",
     )
     parser.add_argument("--gap", type=float, default=2.0, help="seconds between blocks")
+    parser.add_argument(
+        "--budget", type=float, default=math.inf, help="race as a run of these seconds does"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="begin no race after these seconds"
+    )
     parser.add_argument(
         "flags", nargs="*", help="flags of iree-compile; for the host's CPU by default"
     )
