@@ -59,7 +59,6 @@ LIMITS: Final = {
     "kernels": (2671, 133),
     "predicting": (1545, 52),
     "emission": (1039, 37),
-    "all": (0, 0),
     "doctor": (244, 9),
     "cli": (5512, 199),
 }
