@@ -35,7 +35,7 @@ from iree.compiler import ir as mlir
 from model_figures import Model, StepError, run
 from models import SUITES, export
 
-from tuninglink.emission import Preparation, add_entry_point
+from tuninglink.emission import Preparation
 from tuninglink.mlir import DiagnosticSink, body, collect, names, rename_symbols
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.passes.drop_shadowed import drop_shadowed
@@ -45,11 +45,15 @@ from tuninglink.specs import (
     Revision,
     Spec,
     SpecFiles,
+    add_kernel_config,
     bind,
     binding_of,
+    create,
     link_specs,
+    pair_attributes,
     provenance_of,
     read_specs,
+    yield_,
 )
 
 if TYPE_CHECKING:
@@ -198,7 +202,16 @@ def _with_entry_point(spec: Spec, preparations: Sequence[Preparation]) -> Spec:
     pairs = copy.anatomy.pairs
     copy.anatomy.entry_points[0].sequence.erase()
     with module.context, mlir.Location.unknown():
-        add_entry_point(module, pairs, preparations)
+        block = add_kernel_config(module, consumes=bool(pairs)).regions[0].blocks[0]
+        (root,) = block.arguments
+        with mlir.InsertionPoint(block):
+            for preparation in preparations:
+                pass_name = mlir.StringAttr.get(preparation.value)
+                (root,) = create(names.RUN_REGISTERED, [root], [root.type], pass_name=pass_name)
+            if pairs:
+                lists = pair_attributes(pairs)
+                (root,) = create(names.FOREACH_MATCH, [root], [root.type], **lists)
+            yield_([root])
         if preparations and names.DEFAULT_ENTRY_POINT in module.attributes:
             del module.attributes[names.DEFAULT_ENTRY_POINT]
         elif not preparations:

@@ -208,7 +208,7 @@ def test_descriptors_are_made_in_scratch_memory() -> None:
     assert kernel.scratch
     assert b".target sm_90a" in kernel.content
     # The compiler packs buffers at multiples of 64 bytes. Descriptors are at those of 128.
-    loaded = rb"ld\.param\.b64 \t(%\w+), \[\w+_param_3\];\n\tadd\.s64 \t\1, \1, 127;\n\tand\.b64 \t\1, \1, -128;"
+    loaded = rb"ld\.param\.b64 (%\w+),\[\w+_param_3\];\nadd\.s64 \1,\1,127;\nand\.b64 \1,\1,-128;"
     assert len(re.findall(loaded, kernel.content)) == kernel.content.count(b"_param_3];") > 0
     assert kernel.content in compiled(problem, kernel, product_program(33, 40, 72))
 

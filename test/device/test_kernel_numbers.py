@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
+import runpy
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,6 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from attention_programs import called, loaded
 from contraction_programs import contraction
 from iree.compiler import ir as mlir
 from kernel_programs import (
@@ -35,9 +38,11 @@ from tuninglink.kernels import (
     TritonProvider,
     kernel_problem,
     problems_of,
+    repeated_program,
 )
 from tuninglink.mlir import collect, thread_context
 from tuninglink.replacing import UNIT, Attention
+from tuninglink.specs import library_files, load_spec
 
 pytest.importorskip("triton", reason="the extra 'kernels' is not installed")
 
@@ -242,6 +247,21 @@ def reference(problem: KernelProblem, inputs: list[Any], steps: tuple[str, ...])
     return np.einsum(f"{outer}j,{loops[2]}->{loops[-1]}", weights, wide[2])
 
 
+def interpreted(calls: list[Any]) -> list[np.ndarray[Any, Any]]:
+    """Return the results of calls of kernels."""
+    # The interpreter is chosen when Triton is imported.
+    script = ROOT / "test" / "support" / "interpreted_kernels.py"
+    output = subprocess.run(
+        [sys.executable, script],
+        input=pickle.dumps(calls),
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    results: list[np.ndarray[Any, Any]] = pickle.loads(output)
+    return results
+
+
 def test_kernels_compute_what_numpy_computes() -> None:
     provider, random = TritonProvider(), np.random.default_rng(0)
     calls, expected = [], []
@@ -296,15 +316,29 @@ def test_kernels_compute_what_numpy_computes() -> None:
         expected.append(attended(*read))
         calls.append((provider.source(candidate), candidate.name, provider.grid(candidate), inputs))
         names.append(name)
-    # The interpreter is chosen when Triton is imported.
-    script = ROOT / "test" / "support" / "interpreted_kernels.py"
-    output = subprocess.run(
-        [sys.executable, script],
-        input=pickle.dumps(calls),
-        env={**os.environ, "TRITON_INTERPRET": "1"},
-        stdout=subprocess.PIPE,
-        check=True,
-    ).stdout
-    for name, result, wanted in zip(names, pickle.loads(output), expected, strict=True):
+    for name, result, wanted in zip(names, interpreted(calls), expected, strict=True):
         error = np.abs(result - wanted).max() / np.abs(wanted).max()
         assert error < (1e-3 if result.dtype == np.float16 else 1e-5), name
+
+
+def test_the_shipped_kernels_compute_what_the_compiler_computes_for_cpus() -> None:
+    (library,) = library_files("kernels-sm90a")
+    command = runpy.run_path(str(ROOT / "benchmarks" / "kernel_library.py"))
+    choices = command["choices"]([load_spec(library.content, name=library.name)])
+    ordered = sorted(choices, key=lambda problem: problem.work)
+    attentions = [problem for problem in ordered if isinstance(problem, ScaledAttention)]
+    provider, random = TritonProvider(), np.random.default_rng(0)
+    calls, expected = [], []
+    for problem in (ordered[0], attentions[0]):
+        program = repeated_program(problem, 1)
+        (given,) = re.findall(r"@main\((.*?)\) ->", program)
+        inputs = []
+        for shape, kind in re.findall(r"tensor<((?:\d+x)*)(\w+)>", given):
+            values = random.standard_normal([*map(int, shape.split("x")[:-1])])
+            inputs.append((values > 0 if kind == "i1" else values).astype(TYPES[kind]))
+        expected.append(called(loaded(program).main, inputs))
+        candidate, result = choices[problem], np.full_like(expected[-1], 7)
+        call = (provider.source(candidate), candidate.name, provider.grid(candidate))
+        calls.append((*call, [*inputs, result]))
+    for (_, name, *_), result, wanted in zip(calls, interpreted(calls), expected, strict=True):
+        assert np.abs(result - wanted).max() < 2e-3 * np.abs(wanted).max(), name

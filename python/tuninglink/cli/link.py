@@ -303,9 +303,11 @@ def targets_command(arguments: Sequence[str]) -> int:
     for file in (file for name in library_names() for file in library_files(name)):
         library = load_spec(file.content, name=file.name)
         targets = ", ".join(binding_of(library.module) or ("any",))
-        listed = "; ".join(sorted({origin_of(library, entry) for entry in library.entries}))
+        origins = {origin_of(library, entry) for entry in (*library.entries, None)} - {""}
+        listed = "; ".join(sorted(origins))
+        count = len(library.entries) + len(library.replace_entries)
         name = file.name.removeprefix(LIBRARY)
-        rows.append((name, targets, f"{len(library.entries):,}", listed))
+        rows.append((name, targets, f"{count:,}", listed))
     print_table(
         ("library", "targets", "entries", "sources"),
         rows,

@@ -132,8 +132,8 @@ class CompileOptions:
         repeats=True,
         metavar="SPEC",
         help="A tuning spec, as text or bytecode: a file, a directory, a pattern, library:NAME or a URL, "
-        "followed by #sha256=HASH if it must not change; library:auto applies all shipped libraries that fit the "
-        "target. May be repeated: the first wins. TARGET=SPEC applies it to the dispatches of a target only: an "
+        "followed by #sha256=HASH if it must not change; library:auto applies all shipped libraries without kernels that "
+        "fit the target. May be repeated: the first wins. TARGET=SPEC applies it to the dispatches of a target only: an "
         "SKU, an architecture or a family, or several, separated by commas.",
         values=spec_names,
     )

@@ -200,7 +200,7 @@ class LibraryAdvice:
         for file in shipped_libraries():
             # An unsupported compiler may not read a library. The explanation does not need it.
             with contextlib.suppress(SpecError):
-                if file.name not in self.given:
+                if file.name not in self.given and not file.may_replace:
                     spec = load_spec(file.content, name=file.name, context=thread_context())
                     member = SpecMember(0, spec.source, spec.name, spec)
                     libraries.append((spec, member, DerivableList(PrunableSpec(spec))))

@@ -220,6 +220,8 @@ class KernelCall:
     def _object(self) -> str:
         content = self.kernel.content
         data = f'dense<"0x{content.hex()}"> : vector<{len(content)}xi8>'
+        if self.kernel.format == "ptx":  # text takes half the space
+            data = str(mlir.StringAttr.get(content.decode()))
         path = f"{self.kernel.name}.{self.kernel.format}"
         return f'#hal.executable.object<{{path = "{path}", data = {data}}}>'
 

@@ -238,6 +238,7 @@ class TritonProvider(KernelProvider):
                 content = _assembled(compiled.asm["amdgcn"], architecture)
             else:
                 content = _without_scratch(compiled.asm["ptx"].encode(), keeps=bool(scratch))
+                content = _compact(content)
         except KernelError:
             raise
         except Exception as failure:  # noqa: BLE001 - each stage of Triton raises its own
@@ -341,6 +342,12 @@ def _without_scratch(ptx: bytes, *, keeps: bool) -> bytes:
         if count != len(re.findall(rb"\b%b\b" % name, body)):
             raise KernelError(error(f"the kernel reads '{name.decode()}' in another way"))
     return ptx[: match.start()] + header + body
+
+
+def _compact(ptx: bytes) -> bytes:
+    """Return PTX without comments and needless spaces, a fifth of the text of Triton."""
+    lines = (b" ".join(line.split()) for line in re.sub(rb"//[^\n]*", b"", ptx).split(b"\n"))
+    return b"".join(line.replace(b", ", b",") + b"\n" for line in lines if line)
 
 
 def _assembled(assembly: str, architecture: str) -> bytes:

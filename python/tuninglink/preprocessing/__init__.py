@@ -134,7 +134,7 @@ def replace_ops(
     specs = list(given)
     if library is not None and len(distinct) == 1 and distinct[0] is not None:
         file = library.find(distinct[0])
-        if file is not None and names.TRANSFORM_MAIN.encode() in file.content:
+        if file is not None and file.may_replace:
             specs.append(file.load(thread_context(), upgrade=library.upgrade))
     if machine is not None and machine.backend == "cuda":
         distinct = [

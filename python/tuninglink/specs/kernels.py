@@ -85,6 +85,8 @@ class Kernel:
                 data = entries_of(fields[0]).get("data") if fields else None
                 if isinstance(data, mlir.DenseElementsAttr):
                     contents.append(bytes(memoryview(cast("bytes", data))))
+                elif isinstance(data, mlir.StringAttr):
+                    contents.append(data.value_bytes)
         layout = str(attributes["layout"])
         constants = re.search(r"constants = (\d+)", layout)
         memory = attributes.get("workgroup_local_memory")

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from tuninglink.errors import Place, SpecError, TuninglinkError, did_you_mean, reason_for_user
 from tuninglink.files import cannot, write_file
-from tuninglink.mlir import DiagnosticSink, error, names, note, thread_context
+from tuninglink.mlir import DiagnosticSink, error, note, thread_context
 from tuninglink.specs.sources import LIBRARY, SHA256, SpecArgument, SpecFile, is_url, read_specs
 
 OWN_FILE: Final = "tuninglink.toml"
@@ -164,7 +164,7 @@ class Project:
                 ):
                     continue
                 for file in argument.files(quiet):
-                    if names.TRANSFORM_MAIN.encode() in file.content:
+                    if file.may_replace:
                         replace(file, is_unproven=True).load(thread_context(), diagnostics=quiet)
             return tuple(map(str, unlocked))
         words: list[str] = []

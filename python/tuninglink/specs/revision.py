@@ -191,9 +191,9 @@ def provenance_of(table: SequenceTable, matcher: str = "") -> dict[str, object]:
     return {name: _plain(value) for name, value in entries_of(attribute).items()}
 
 
-def origin_of(spec: Spec, entry: Entry) -> str:
-    """Return where the configuration of an entry comes from, or an empty string if that is not recorded."""
-    provenance = provenance_of(spec.anatomy.table, entry.matcher)
+def origin_of(spec: Spec, entry: Entry | None = None) -> str:
+    """Return where an entry comes from, or the spec itself, or an empty string if that is not recorded."""
+    provenance = provenance_of(spec.anatomy.table, entry.matcher if entry else "")
     source, device = provenance.get("source"), provenance.get("device")
     return str(source or (f"tuned on {device}" if device else ""))
 

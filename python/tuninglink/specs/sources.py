@@ -139,7 +139,7 @@ SUFFIXES: Final = (".mlir", ".mlirbc")
 """The suffixes of specs as text and as bytecode; if both exist, the text counts."""
 
 AUTOMATIC: Final = f"{LIBRARY}auto"
-"""The name of all shipped libraries together. The entries for a target apply to its dispatches."""
+"""The name of all shipped libraries of configurations. The entries for a target apply to its dispatches."""
 
 _BOUND: Final = re.compile(r"(?P<targets>[\w,\s-]+)=(?P<source>.*)", re.DOTALL)
 _PINNED: Final = re.compile(r"(?P<source>.*)#sha256=(?P<hash>.*)", re.DOTALL | re.IGNORECASE)
@@ -168,6 +168,11 @@ class SpecFile:
     is_automatic: bool = False
     is_unproven: bool = False
     maker: str = ""
+
+    @property
+    def may_replace(self) -> bool:
+        """Whether the spec may have replace entries."""
+        return names.TRANSFORM_MAIN.encode() in self.content
 
     @cached_property
     def sha256(self) -> str:
@@ -258,7 +263,8 @@ class SpecArgument:
                 raise SpecError(error(message, notes=[note(remedy)]))
             files = [SpecFile(self.source, _NO_ENTRIES, maker=maker)]
         elif self.source == AUTOMATIC:
-            files = [replace(library, is_automatic=True) for library in shipped_libraries()]
+            libraries = shipped_libraries()
+            files = [replace(own, is_automatic=True) for own in libraries if not own.may_replace]
         elif self.source.startswith(LIBRARY):
             files = library_files(self.source.removeprefix(LIBRARY))
         elif is_url(self.source):
@@ -357,8 +363,7 @@ class SpecFiles(Sequence["Spec"]):
     ) -> None:
         self._files = list(files)
         self._count = len(self._files)
-        main = names.TRANSFORM_MAIN.encode()
-        self.may_replace = any(main in file.content for file in self._files)
+        self.may_replace = any(file.may_replace for file in self._files)
         self._context = thread_context()
         self._upgrade = upgrade
         self._diagnostics = diagnostics

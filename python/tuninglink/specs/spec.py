@@ -35,6 +35,7 @@ from tuninglink.mlir import (
     join_path,
     names,
     note,
+    parameters,
     parse_module,
     place_of,
     reference,
@@ -375,7 +376,19 @@ class Spec:
 
     def outline(self) -> str:
         """Return the spec as MLIR text without the contents of objects, which is not a spec that can be used."""
-        return str(self._whole.get_asm(large_elements_limit=_OUTLINED)).rstrip("\n") + "\n"
+        whole = self._whole
+        for kernel in collect(whole, names.DISPATCH_EXTERN) if self.replacing else ():
+            objects = [
+                [
+                    f"#hal.executable.object<{{path = {entries_of(fields[0])['path']}}}>"
+                    for item in mlir.ArrayAttr(of_target)
+                    if (fields := parameters(item))
+                ]
+                for of_target in mlir.ArrayAttr(kernel.attributes["target_objects"])
+            ]
+            listed = ", ".join(f"[{', '.join(of_target)}]" for of_target in objects)
+            kernel.attributes["target_objects"] = mlir.Attribute.parse(f"[{listed}]", whole.context)
+        return str(whole.get_asm(large_elements_limit=_OUTLINED)).rstrip("\n") + "\n"
 
     def bytecode(self) -> bytes:
         """Return the spec as MLIR bytecode, with locations."""
