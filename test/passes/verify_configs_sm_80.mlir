@@ -1,6 +1,6 @@
 // RUN: tuninglink-opt --verify-diagnostics '--pass-pipeline=builtin.module(tuninglink-verify-configs{report-valid=true})' %s
 
-// What is said about convolutions for sm_80.
+// What is said about convolutions, and about wrong results, for sm_80.
 
 #target = #hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "sm_80", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<NV_MMA_SYNC_F32_16x8x16_F16>], subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 166912, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
 #options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>
@@ -26,4 +26,15 @@ func.func @even_filters(%image: !image, %filters: !filters, %init: !feature) -> 
   %result = linalg.conv_2d_nhwc_hwcf {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 0, 0, 1, 1, 32], subgroup_basis = [[1, 1, 1, 2, 1, 1, 1], [0, 1, 2, 3, 4, 5, 6]], workgroup = [1, 1, 32, 128, 0, 0, 0]}>}
       ins(%image, %filters : !image, !filters) outs(%init : !feature) -> !feature
   return %result : !feature
+}
+
+// Two subgroups share a sum of 32 lanes with a result each: no lane is left that adds up their parts.
+#lanes = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>
+func.func @sums_of_subgroups(%lhs: tensor<8x256xf32>, %rhs: tensor<256x256xf32>, %init: tensor<8x256xf32>) -> tensor<8x256xf32>
+    attributes {hal.executable.target = #target, translation_info = #lanes} {
+  // expected-warning@+2 {{computes wrong results in pipeline #iree_gpu.pipeline<VectorDistribute>: subgroup_basis[2] must not be more than lane_basis[2] (2 <= 1)}}
+  // expected-note@+1 {{workgroup_size: 64 -> 32, subgroup_basis[2]: 2 -> 1}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 32, 1], [0, 1, 2]], partial_reduction = [0, 0, 8], subgroup_basis = [[1, 1, 2], [0, 1, 2]], thread = [0, 0, 4], workgroup = [1, 32, 0]}>}
+      ins(%lhs, %rhs : tensor<8x256xf32>, tensor<256x256xf32>) outs(%init : tensor<8x256xf32>) -> tensor<8x256xf32>
+  return %result : tensor<8x256xf32>
 }

@@ -420,6 +420,8 @@ class ConfigurationChecks:
                     answer = replace(answer, warning=text)
                 elif worst.grade is Grade.UNSAFE:
                     answer = replace(answer, crash=str(worst))
+                elif worst.grade is Grade.WRONG:
+                    answer = replace(answer, miscompilation=str(worst))
                 else:
                     answer = replace(answer, slow=str(worst))
                 answer = replace(

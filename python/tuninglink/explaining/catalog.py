@@ -36,8 +36,8 @@ from tuninglink.matching import (
     problem_spelling,
 )
 from tuninglink.mlir import names, thread_context, to_bytecode
-from tuninglink.solver import UndecidedError
-from tuninglink.spaces import ProviderRegistry, broken_necessary_rules, knob_values, meaning
+from tuninglink.solver import Grade, UndecidedError
+from tuninglink.spaces import ProviderRegistry, broken_rules, knob_values, meaning
 from tuninglink.spaces.cpu import CpuProvider
 from tuninglink.spaces.gpu import GpuProvider
 from tuninglink.spaces.model import read_configuration, read_workload
@@ -457,7 +457,7 @@ def why_invalid(root: mlir.Operation) -> str:
         spaces = _registry().spaces(workload, str(configuration.pipeline))
     except UndecidedError:
         return ""
-    broken = broken_necessary_rules(spaces, configuration)
+    broken = broken_rules(spaces, configuration, Grade.NECESSARY)
     return f"{broken[0]} in pipeline {configuration.pipeline}" if broken else ""
 
 

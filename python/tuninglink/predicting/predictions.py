@@ -24,9 +24,7 @@ from tuninglink.emission import FORMS, NoMatcherError, SpecEntry, matcher_key, w
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.files import make_directory, write_file
 from tuninglink.iree import (
-    LANE_BASIS,
-    PARTIAL_REDUCTION,
-    SUBGROUP_BASIS,
+    WORKGROUP,
     WORKGROUP_SIZE,
     Target,
     find_dispatches,
@@ -69,7 +67,7 @@ if TYPE_CHECKING:
 
 
 _DRAWN: Final = 64
-"""The number of candidates that are drawn from the spaces of a problem, besides the neighbors of the compiler's choice."""
+"""The number of candidates that are drawn from the spaces of a problem where the compiler's choice is known to be wrong."""
 
 _PROVEN: Final = 4
 """The number of best candidates of which one must be proven valid; of all, where the compiler's choice is known to be wrong."""
@@ -124,7 +122,7 @@ class Question:
         return sha256(json.dumps(parts).encode()).hexdigest()
 
 
-_RULES: Final = 2
+_RULES: Final = 3
 """The version of the search for a candidate, which changes what a model answers."""
 
 
@@ -303,14 +301,9 @@ def _decide(question: Question) -> Prediction:
     fault = spaces.default_fault
     if not (model.knows(spaces.problem) or fault):
         return Prediction({}, reason="the model was not trained on problems of this form and size")
-    if spaces.default.knobs:
-        ranked = climb(spaces, model)
-    elif fault:
-        drawn = [one for one in spaces.sample(_DRAWN, 0) if not _splits_sums(one.knobs)]
-        gains = model.gains(spaces.problem, spaces.default, drawn)
-        ranked = sorted(map(Scored, drawn, gains.expected, gains.lower), key=lambda one: one.rank)
-    else:
+    if not (spaces.default.knobs or fault):
         return Prediction({}, reason="no space holds the compiler's choice")
+    ranked = climb(spaces, model)
     # 2. The best of them that is proven valid.
     reason = spaces.reason or "its space has no other configuration"
     for number, scored in enumerate(ranked if fault else ranked[:_PROVEN]):
@@ -371,18 +364,22 @@ def climb(
 ) -> list[Scored]:
     """Return candidates reached from the compiler's choice, those first whose gain has the largest lower bound.
 
-    On a GPU, the best drawn one, by default of a few, of each of three spaces (pipeline, intrinsic) is another start.
+    On a GPU, the best drawn one, by default of a few, of each of three spaces (pipeline, intrinsic) is another start. Where
+    the compiler's choice is known to be wrong, these are the only starts, and no tile of a workgroup is beyond its loop:
+    such tiles are the least tried.
     """
     default, ranked, starts = spaces.default, list[Scored](), dict[int, Candidate]()
-    if any(name.startswith(WORKGROUP_SIZE) for name in default.knobs):
-        drawn = [one for one in drawn or spaces.sample(_DRAWS, 0) if not _splits_sums(one.knobs)]
+    is_wrong = bool(spaces.default_fault)
+    if is_wrong or any(name.startswith(WORKGROUP_SIZE) for name in default.knobs):
+        drawn = drawn or spaces.sample(_DRAWN if is_wrong else _DRAWS, 0)
+        drawn = [one for one in drawn if not (is_wrong and _exceeds(spaces, one.knobs))]
         gains = model.gains(spaces.problem, default, drawn)
         scored = map(Scored, drawn, gains.expected.tolist(), gains.lower.tolist())
         for one in sorted(scored, key=lambda one: one.rank):
             if len(starts) < _STARTS and one.candidate.space not in starts:
                 starts[one.candidate.space] = one.candidate
                 ranked.append(one)
-    for start in (default, *starts.values()):
+    for start in (*starts.values(),) if is_wrong else (default, *starts.values()):
         ranked += _climb_from(start, spaces, model)
     # Two climbs may reach the same candidate.
     distinct = {(one.candidate.space, *sorted(one.candidate.knobs.items())): one for one in ranked}
@@ -406,9 +403,8 @@ def _climb_from(origin: Candidate, spaces: CandidateSpaces, model: GainModel) ->
 
     def accepts(move: Mapping[str, int]) -> bool:
         assignment = {**start, **move}
-        if _splits_sums(assignment):
-            return False
-        return constraints.accepts(assignment, _CHECKING, without=broken)
+        is_beyond = bool(spaces.default_fault) and _exceeds(spaces, assignment)
+        return not is_beyond and constraints.accepts(assignment, _CHECKING, without=broken)
 
     # 1. The valid moves from it.
     moves = [move for move in _moves(spaces.problem, knobs, start) if accepts(move)]
@@ -455,18 +451,10 @@ def _climb_from(origin: Candidate, spaces: CandidateSpaces, model: GainModel) ->
     return ranked
 
 
-def _splits_sums(knobs: Mapping[str, int]) -> bool:
-    """Return whether subgroups share sums whose lanes have different results, which IREE 3.13 may compute wrongly.
-
-    On an H200, 44 of 134 such candidates of products and attention gave wrong results, and none of 437 others.
-    """
-    counts = {SUBGROUP_BASIS: 1, LANE_BASIS: 1}
-    for name, value in knobs.items():
-        basis, _, loop = name.partition("[")
-        is_summed = f"{PARTIAL_REDUCTION}[{loop}" in knobs
-        if basis in counts and is_summed == (basis == SUBGROUP_BASIS):
-            counts[basis] *= value
-    return min(counts.values()) > 1
+def _exceeds(spaces: CandidateSpaces, knobs: Mapping[str, int]) -> bool:
+    """Return whether a tile of a workgroup is beyond its loop."""
+    sizes = enumerate(spaces.problem.sizes)
+    return any(knobs.get(f"{WORKGROUP}[{loop}]", 0) > (size or 0) for loop, size in sizes)
 
 
 def _moves(

@@ -214,6 +214,7 @@ class Grade(Enum):
     - `SLOW`: like `SUFFICIENT`, and code generation takes minutes where it succeeds.
     - `COMPILER`: the compiler's own constraints reject the configuration; code generation may succeed.
     - `UNSAFE`: code generation succeeds, but the code may crash.
+    - `WRONG`: code generation succeeds, but the code computes wrong results.
     - `HEURISTIC`: none, but the configuration is not worth trying.
     """
 
@@ -222,6 +223,7 @@ class Grade(Enum):
     SLOW = "slow"
     COMPILER = "compiler"
     UNSAFE = "unsafe"
+    WRONG = "wrong"
     HEURISTIC = "heuristic"
 
 

@@ -84,7 +84,7 @@ with lazy_imports(globals()):
         ConfigurationAnswer as ConfigurationAnswer,
         Miscompilations as Miscompilations,
         Proposal as Proposal,
-        broken_necessary_rules as broken_necessary_rules,
+        broken_rules as broken_rules,
         miscompilation as miscompilation,
         replaced_entries as replaced_entries,
         verify_configuration as verify_configuration,

@@ -14,12 +14,14 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from tuninglink.errors import Severity, misspelt
 from tuninglink.iree import (
     ENTRIES,
+    LANE_BASIS,
     MMA_KIND,
     PARALLEL,
     PIPELINE_OPTIONS,
     SUBGROUP,
     THREAD,
     TILE_AND_FUSE,
+    VECTOR_DISTRIBUTE,
     OpKind,
     Role,
     StructuredOp,
@@ -38,6 +40,7 @@ from tuninglink.solver import (
     Violation,
 )
 from tuninglink.spaces.compiler_constraints import CompilerProvider, CompilerSpace
+from tuninglink.spaces.gpu import GpuProvider
 from tuninglink.spaces.knobs import entries_of_knob
 from tuninglink.spaces.model import (
     Configuration,
@@ -95,12 +98,16 @@ _ZERO: Final = "0 (all {})"
 _PADDING: Final = frozenset({"padding", "padding_conv"})
 
 
-def broken_necessary_rules(
-    spaces: Iterable[Space], configuration: Configuration, limits: Limits = DEFAULT_LIMITS
+def broken_rules(
+    spaces: Iterable[Space],
+    configuration: Configuration,
+    *grades: Grade,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Violation, ...]:
-    """Return the necessary rules that a configuration breaks in the first space of the pipeline that refutes it."""
+    """Return the rules of some grades that a configuration breaks in the first space of the pipeline where it breaks any."""
     findings = (_Finding.of(space, configuration.complete, limits) for space in spaces)
-    return next(filter(None, (finding.broken[Grade.NECESSARY] for finding in findings)), ())
+    broken = (finding.broken[grade] for finding in findings for grade in grades)
+    return next(filter(None, broken), ())
 
 
 def verify_like_compiler(
@@ -253,8 +260,9 @@ def _weigh(
     if not findings:
         reason = "no constraints cover its padding"
     # What may not compile is not decided yet; a crash is for code that compiles.
-    grade = Grade.UNSAFE if is_proven else Grade.SLOW
-    other = next((finding for finding in findings if finding.broken[grade]), None)
+    grades = (Grade.WRONG, Grade.UNSAFE if is_proven else Grade.SLOW)
+    objections = ((each, grade) for grade in grades for each in findings if each.broken[grade])
+    other, grade = next(objections, (None, grades[0]))
     objecting = rejecting or other
     if objecting is None:
         return ConfigurationAnswer(verdict, str(configuration.pipeline), reason=reason)
@@ -280,7 +288,7 @@ class ConfigurationAnswer:
     Attributes:
         verdict: proven: the configuration compiles; refuted: it does not compile.
         violations: the broken rules: if refuted, those that code generation needs; otherwise those of the compiler's own
-            constraints, then those that keep the code from crashing, or compilation from taking minutes.
+            constraints, then those that keep results right, the code from crashing, or compilation from taking minutes.
         reason: if not decided, why not.
         propose: finds the nearest valid configuration, or returns the reason why there is none.
     """
@@ -356,6 +364,7 @@ class ConfigurationAnswer:
 _OBJECTIONS: Final = {
     Grade.COMPILER: "the compiler's own constraints would not choose the configuration",
     Grade.UNSAFE: "the code of the configuration may crash",
+    Grade.WRONG: "the code of the configuration computes wrong results",
     Grade.SLOW: "the configuration may take minutes to compile",
 }
 """The objections to a configuration that is not refuted, by the grade of the worst rule that it breaks."""
@@ -420,9 +429,16 @@ def miscompilation(workload: Workload, configuration: Configuration) -> str:
             # A level that distributes a reduction over threads that add to one result.
             if loops := shared_reductions(level, configuration.entries, parallel):
                 return f"loop {loops[0]} is a reduction, and '{level}' has its {level}s add to one result at the same time"
-    if _NV_MMA_SYNC not in str(configuration.entries.get(MMA_KIND)):
-        return ""
-    return Miscompilations.of(workload).reason(configuration)
+    if _NV_MMA_SYNC in str(configuration.entries.get(MMA_KIND)):
+        return Miscompilations.of(workload).reason(configuration)
+    if str(configuration.pipeline) == VECTOR_DISTRIBUTE and LANE_BASIS in configuration.entries:
+        with suppress(UndecidedError):
+            spaces = _GPUS.spaces(workload, VECTOR_DISTRIBUTE)
+            return str(next(iter(broken_rules(spaces, configuration, Grade.WRONG)), ""))
+    return ""
+
+
+_GPUS: Final = GpuProvider()
 
 
 @dataclass(frozen=True)

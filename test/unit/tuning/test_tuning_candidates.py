@@ -20,7 +20,7 @@ from tuning_programs import (
 )
 
 from tuninglink.solver import DEFAULT_LIMITS, Grade, Verdict
-from tuninglink.spaces import EVERYTHING, SelectionError, SpaceSelection, broken_necessary_rules
+from tuninglink.spaces import EVERYTHING, SelectionError, SpaceSelection, broken_rules
 from tuninglink.spaces.model import Configuration, FixedKnob
 from tuninglink.tuning.candidates import (
     Candidate,
@@ -70,7 +70,7 @@ def test_what_is_proven_invalid_is_no_candidate() -> None:
     def is_refuted(info: mlir.Attribute) -> bool:
         configuration = Configuration(info.lowering_config, info.translation_info)
         judges = [each for each in own if each.constraints.pipeline == str(configuration.pipeline)]
-        return bool(broken_necessary_rules(judges, configuration))
+        return bool(broken_rules(judges, configuration, Grade.NECESSARY))
 
     accepted = [
         space.compilation_info(each)

@@ -81,6 +81,7 @@ _PROVENANCES: Final = {
     Grade.NECESSARY: "code generation fails otherwise",
     Grade.SUFFICIENT: "code generation may fail otherwise",
     Grade.UNSAFE: "the device does not run the code otherwise",
+    Grade.WRONG: "IREE 3.13 computes wrong results otherwise",
     Grade.COMPILER: "the compiler's own constraints require it where they apply",
     Grade.HEURISTIC: "the compiler's own constraints look no further",
     Grade.SLOW: "more took minutes to compile",
@@ -100,6 +101,7 @@ class GpuRules:
         self.necessary = partial(self.require, Grade.NECESSARY)
         self.sufficient = partial(self.require, Grade.SUFFICIENT)
         self.unsafe = partial(self.require, Grade.UNSAFE)
+        self.keep_right = partial(self.require, Grade.WRONG)
         # The rules of the compiler's own constraints, and the limits of its own search, beyond which code compiles.
         self.follow_compiler = partial(self.require, Grade.COMPILER)
         self.limit_search = partial(self.require, Grade.HEURISTIC)

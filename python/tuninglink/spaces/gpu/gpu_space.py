@@ -234,6 +234,7 @@ class RootLoops:
         mixes_types: whether operands of different types are both widened before they are multiplied.
         reuses_sums: whether the body uses an accumulator more than once, as an argmax does.
         finds_places: whether a reduction also returns the index of an element.
+        is_vectorized: whether the compiler makes vectors of the op, which no operand prevents that is read with strides.
     """
 
     sizes: Sizes
@@ -244,6 +245,7 @@ class RootLoops:
     mixes_types: bool = False
     reuses_sums: bool = False
     finds_places: bool = False
+    is_vectorized: bool = True
     inputs: tuple[frozenset[int], ...] = ()
 
     def refuse_mixed_types(self, rules: GpuRules) -> None:
@@ -285,6 +287,11 @@ def read_loops(workload: Workload, device: Gpu) -> RootLoops:
         accumulation is not None and not accumulation.starts_from_fill,
         mixes_types,
         any(len(list(argument.uses)) > 1 for argument in arguments),
+        is_vectorized=all(
+            isinstance(result, mlir.AffineDimExpr | mlir.AffineConstantExpr)
+            for access in op.maps
+            for result in access.results
+        ),
         inputs=tuple(
             frozenset().union(*map(loops_in, access.results))
             for access in op.maps[: op.first_output]

@@ -57,6 +57,7 @@ from tuninglink.spaces.gpu.gpu_rules import (
     product_of,
 )
 from tuninglink.spaces.gpu.gpu_space import GpuSpace, has_consumers
+from tuninglink.spaces.gpu.without_intrinsics import keep_sums_apart
 from tuninglink.spaces.model import ArraySlot, IntegerSlot, Workload
 
 _BYTE: Final = 8
@@ -464,6 +465,7 @@ def _define_attention_lanes(rules: SpaceRules, sizes: Sequence[int]) -> Definiti
         rules.divide(Grade.SUFFICIENT, sizes[loop], tiles[loop], f"dimension {loop}", name)
         part = "the part that its threads take at a time"
         rules.divide(Grade.SUFFICIENT, tiles[loop], lanes[loop] * sharing, name, part)
+    keep_sums_apart(rules, k2, subgroups, lanes[k2])
     # The numbers of lanes and threads match the sizes of a subgroup and a workgroup.
     for loop in (n, k1):
         rules.powers_of_two(widths[loop], _MOST_WIDTH)

@@ -23,13 +23,13 @@ from iree.compiler.dialects import iree_codegen
 from tuninglink.iree import OpKind, Role, StructuredOp, Target, function_ops
 from tuninglink.mlir import names, thread_context
 from tuninglink.plain_data import HIDDEN
-from tuninglink.solver import AssignmentError, Limits, UndecidedError, Verdict
+from tuninglink.solver import AssignmentError, Grade, Limits, UndecidedError, Verdict
 from tuninglink.spaces import (
     EVERYTHING,
     CompilerSpace,
     Miscompilations,
     SpaceSelection,
-    broken_necessary_rules,
+    broken_rules,
 )
 from tuninglink.spaces.gpu import code_options, read_options, with_options
 from tuninglink.spaces.model import Configuration, MismatchError, OneOfKnob, Space
@@ -282,7 +282,6 @@ class CandidateSpaces:
         self.program = str(function.get_asm(use_local_scope=True))
         self._reasons: list[str] = []
         self._miscompilations = Miscompilations.of(dispatch)
-        self.default_fault = self._miscompilations.reason(default)
         self._all_spaces: list[Space] = []
         # The compiler writes no intrinsics for the parts of an attention.
         is_attention = dispatch.problem.kind is OpKind.ATTENTION
@@ -294,6 +293,13 @@ class CandidateSpaces:
                         self._all_spaces.append(space)
             except UndecidedError as failure:
                 self._reasons.append(failure.reason)
+        own = (
+            space
+            for space in self._all_spaces
+            if space.constraints.pipeline == str(default.pipeline)
+        )
+        broken = broken_rules(own, default, Grade.WRONG, limits=_CHECKING)
+        self.default_fault = self._miscompilations.reason(default) or "; ".join(map(str, broken))
         pipelines = {space.constraints.pipeline for space in self._all_spaces}
         self._options = {pipeline: code_options(dispatch, pipeline) for pipeline in pipelines}
         self._context = dispatch.root.context
@@ -527,7 +533,10 @@ class CandidateSpaces:
             for judge in self._all_spaces
             if judge.is_sufficient and judge.constraints.pipeline == pipeline
         ]
-        if not space.is_sufficient and broken_necessary_rules(judges, configuration, _CHECKING):
+        refused = (Grade.NECESSARY, Grade.WRONG)
+        if not space.is_sufficient and broken_rules(
+            judges, configuration, *refused, limits=_CHECKING
+        ):
             return None
         text, origin = str(decomposition or ""), CandidateOrigin.SPACE
         return Candidate(pipeline, dict(assignment), str(info), text, origin, number)
