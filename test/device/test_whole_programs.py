@@ -233,6 +233,21 @@ def test_a_comparison_that_the_budget_does_not_leave_is_not_begun(
         program.compare("")
 
 
+def test_few_rounds_do_not_show_that_a_machine_is_busy(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = runs(matmul(64, 64, 64))
+    assert program.compare("").noise is not None
+    monkeypatch.setattr("tuninglink.tuning.deciding.model_run._MOST_ROUNDS", 3)
+    rounds = program.device.rounds
+    monkeypatch.setattr(
+        program.device, "rounds", lambda programs, _, *rest: rounds(programs, 3, *rest)
+    )
+    few = program.compare("")
+    assert few.functions
+    assert few.noise is None
+
+
 ENDLESS = """
 func.func @main(%x: tensor<4xf32>, %n: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xi64>) {
   %zero = arith.constant 0 : index

@@ -365,11 +365,9 @@ class JudgedOutputs:
         if outputs.violation is not None:
             return Failure(FailureKind.OUT_OF_BOUNDS, outputs.violation)
         for number, content in outputs.bindings.items():
-            differing = int((content != expected.bindings[number]).sum())
-            if differing:
-                message = (
-                    f"binding {number}: {differing} of {len(content)} bytes are not the default's"
-                )
+            off = int((content != expected.bindings[number]).sum())
+            if off:
+                message = f"binding {number}: {off} of {len(content)} bytes are not the default's"
                 return Failure(FailureKind.WRONG, message)
         return None
 

@@ -511,7 +511,9 @@ class ModelRuns:
             FunctionComparison(function.label, function.weight, *times)
             for function, times in zip(variants.functions, single, strict=True)
         )
-        notes, noise = tuple(self._notes()), standings.noise
+        # Fewer rounds do not bound the noise.
+        noise = standings.noise if len(standings) >= _FIRST_ROUNDS else None
+        notes = tuple(self._notes())
         return ModelComparison(*whole, functions, notes, outputs=outputs, noise=noise)
 
     def compared_outputs(self, spec: str = "") -> OutputComparison:
