@@ -36,7 +36,7 @@ from tuninglink.tuning.deciding import (
     TuningSettings,
     WrongDefaults,
 )
-from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.flag_sets import NO_TIME, NOT_COMPILED, Listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -228,7 +228,9 @@ class ProgressLines(Listener):
             self._say(f"warning: {result.finding}")
         if result.best is not None and result.reason:
             self._say(f"  {result.reason}")
-        none = f"no sets were compared: {result.reason}" if result.reason else "no set is faster"
+        is_late = all(each.note in (NO_TIME, NOT_COMPILED) for each in result.results)
+        reason = result.reason or ("there was no time" if is_late else "")
+        none = f"no sets were compared: {reason}" if reason else "no set is faster"
         forms = result.best.flag_set.name if result.best is not None and result.forms else ""
         taken = " ".join(result.flags) or forms or "the spec without further flags"
         self._say(f"  {none if result.best is None else f'taken: {taken}'}")

@@ -197,10 +197,7 @@ def _retuned(specs: Sequence[Spec], options: RetuneOptions) -> RetuningResult:
             message = f"entry '{result.entry.matcher}' stays as it is: {result.reason}"
             process.show(Diagnostic(Severity.REMARK, message, result.entry.place))
 
-    with (
-        open_context(options, uris, Timeline(), listener) as tuner,
-        stopping(budget, PROGRAM),
-    ):
+    with open_context(options, uris, Timeline(), listener) as tuner, stopping(budget, PROGRAM):
         return Retuner(
             specs,
             options.flags,

@@ -87,7 +87,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tuninglink.tuning import TuningReport
-    from tuninglink.tuning.deciding import ModelComparison
 
 
 PROGRAM: Final = "tuninglink tune"
@@ -303,7 +302,7 @@ def _run(
             sets = choice.result
         failures = [save_result(files.flags, lambda path: files.write_flags(path, sets.flags))]
         if sets.whole is not None:
-            stream.write(f"\n{_whole_line(sets.whole)}\n")
+            stream.write(f"\n{_TIMES.format(sets.whole)}\n")
         if options.output != STANDARD_STREAM and not any(failures):
             count = counted(len(sets.flags), "flag")
             written = [f"{files.flags} ({count})", *files.write_script(sets.flags, "")]
@@ -312,18 +311,8 @@ def _run(
         tuned = tune_program(options, listener, files.write)
         failures = files.write(tuned)
         process.show(*busy_warnings(tuned.report))
-        if tuned.report.whole is not None:
-            whole = _whole_line(tuned.report.whole)
-        elif not (tuned.entries or tuned.flags or tuned.sets.forms):
-            whole = "nothing wins: no configuration and no set of flags is faster beyond doubt"
-        else:
-            # The reasons for not having times of the whole program with the result.
-            reason = tuned.sets.reason if tuned.flags else ""
-            notes = "".join(f"; {text}" for text in (reason, *tuned.report.notes) if text)
-            state = "not measured with the result" if tuned.report.is_guarded else "not guarded"
-            whole = f"whole program: {state}{notes}"
         table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
-        stream.write(f"\n{whole}\n" + (f"\n{table}" if table else ""))
+        stream.write(f"\n{gain_line(tuned)}\n" + (f"\n{table}" if table else ""))
         if options.output != STANDARD_STREAM and not any(failures):
             page = str(Path(options.report) / "index.html") if options.report else ""
             forms = [tuned.sets.best.flag_set.name] if tuned.sets.best and tuned.sets.forms else []
@@ -531,9 +520,21 @@ def busy_warnings(report: TuningReport) -> Iterator[Diagnostic]:
         yield Diagnostic(Severity.WARNING, message, notes=tuple(remedies))
 
 
-def _whole_line(whole: ModelComparison) -> str:
-    times = f"{whole.default_ms:.4g} ms by default, {whole.tuned_ms:.4g} ms tuned"
-    return f"whole program: {times}: speedup {whole.speedup}"
+_TIMES: Final = "whole program: {0.default_ms:.4g} ms by default, {0.tuned_ms:.4g} ms tuned: speedup {0.speedup}"
+
+
+def gain_line(tuned: Tuned) -> str:
+    """Return the gain of the whole program: by the result, or by the flags alone with the reasons for not having that."""
+    alone, report = tuned.sets.whole, tuned.report
+    if measured := report.whole or (None if tuned.entries else alone):
+        return _TIMES.format(measured)
+    if not (tuned.entries or tuned.flags or tuned.sets.forms):
+        return "nothing wins: no configuration and no set of flags is faster beyond doubt"
+    reason = tuned.sets.reason if tuned.flags else ""
+    notes = "".join(f"; {text}" for text in (reason, *report.notes) if text)
+    state = "not measured with the result" if report.is_guarded else "not guarded"
+    by_flags = f"{_TIMES.format(alone)} by the flags alone; with the spec" if alone else ""
+    return f"{by_flags or 'whole program:'} {state}{notes}"
 
 
 def dispatch_table(report: TuningReport, stream: TextIO) -> str:

@@ -9,9 +9,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from tuninglink.cli.tune import busy_warnings, save_result, user_flags
+from tuninglink.cli.measuring import ProgressLines
+from tuninglink.cli.terminal import Verbosity
+from tuninglink.cli.tune import busy_warnings, gain_line, save_result, user_flags
 from tuninglink.files import write_output
-from tuninglink.tuning.deciding import ConfidenceInterval
+from tuninglink.tuning import Tuned, TuningReport
+from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison
+from tuninglink.tuning.flag_sets import NO_TIME, NOT_COMPILED, FlagSet, FlagsResult, SetResult
 
 
 def test_a_result_that_cannot_be_written_is_kept_elsewhere(
@@ -72,3 +76,35 @@ def test_a_machine_that_is_too_busy_is_a_warning_with_the_evidence(driver: str, 
     assert len(warning.notes) == notes
     for noise in (None, ConfidenceInterval(0.98, 1.0, 1.02)):
         assert not list(busy_warnings(SimpleNamespace(noise=noise, driver=driver)))
+
+
+def test_the_gain_of_flags_is_shown_where_that_of_the_spec_is_unknown() -> None:
+    gain = ConfidenceInterval(1.49, 1.5, 1.53)
+    best = SetResult(FlagSet("peeling", ("--peel",)), milliseconds=4.0, speedup=gain)
+    sets = FlagsResult((best,), best, default_ms=6.0)
+    alone = "whole program: 6 ms by default, 4 ms tuned: speedup 1.500 [1.490, 1.530]"
+    why = "it takes about 13 s"
+    assert gain_line(Tuned("", 0, TuningReport(""), sets)) == alone
+    report = TuningReport("", notes=(why,))
+    expected = f"{alone} by the flags alone; with the spec not guarded; {why}"
+    assert gain_line(Tuned("", 2, report, sets)) == expected
+    assert gain_line(Tuned("", 2, report)) == f"whole program: not guarded; {why}"
+    assert gain_line(Tuned("", 0, report)).startswith("nothing wins: ")
+    whole = ModelComparison(6.0, 3.0, ConfidenceInterval(1.9, 2.0, 2.1))
+    measured = gain_line(Tuned("", 2, TuningReport("", whole=whole), sets))
+    assert measured == "whole program: 6 ms by default, 3 ms tuned: speedup 2.000 [1.900, 2.100]"
+
+
+@pytest.mark.parametrize(
+    ("notes", "last"),
+    [
+        ([NO_TIME, NOT_COMPILED], "  no sets were compared: there was no time"),
+        ([NO_TIME, "the compiler rejects the flags"], "  no set is faster"),
+    ],
+)
+def test_sets_that_had_no_time_are_not_called_slower(
+    notes: list[str], last: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tuple(SetResult(FlagSet(note, (note,)), note=note) for note in notes)
+    ProgressLines("tuninglink tune", Verbosity.NORMAL).sets_compared(FlagsResult(results))
+    assert capsys.readouterr().err.splitlines() == [*(f"  {note}: {note}" for note in notes), last]
