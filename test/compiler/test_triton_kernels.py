@@ -184,6 +184,55 @@ def test_a_product_of_f8_is_one_kernel(rhs: str, product: str) -> None:
         assert kernel.content in compiled(problem, kernel, program, target)
 
 
+@pytest.mark.parametrize("element", ["f16", "i8"])
+def test_a_product_of_few_rows_is_divided_in_parts(element: str) -> None:
+    program = product_program(8, 160, 4096, ("bias", "gelu", "truncation"))
+    if element == "i8":
+        program = quantized_program(8, 160, 4096)
+    module = mlir.Module.parse(program, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    problem = kernel_problem(end.operands[0].owner.operation)
+    for architecture, target in (("sm_90a", "h200"), ("gfx942", "gfx942")):
+        candidates = TritonProvider().candidates(problem, architecture)[:8]
+        parts = [at for at in candidates if "z" in dict(at.options)]
+        assert len(parts) >= 2
+        for candidate in parts[:1]:
+            kernel = TritonProvider().make(candidate)
+            assert kernel.first is not None
+            count = dict(candidate.options)["z"]
+            columns = -(-160 // dict(candidate.options)["n"])
+            assert kernel.first.kernel.grid == (columns, 1, count)
+            assert kernel.first.count == 2
+            kind = "f32" if element == "f16" else "i32"
+            assert kernel.first.result == f"tensor<{count}x8x160x{kind}>"
+            assert kernel.grid == (16, 1, 1)
+            output = compiled(problem, kernel, program, target)
+            assert kernel.content in output
+            assert kernel.first.kernel.content in output
+            assert output.count(b".entry") == (2 if target == "h200" else 0)
+            assert kernel.size == len(kernel.content) + len(kernel.first.kernel.content)
+
+
+def test_k_is_divided_where_processors_have_no_work() -> None:
+    provider = TritonProvider()
+
+    def parts(*sizes: int, rhs: str = "nk") -> list[dict[str, int]]:
+        problem = ProductProblem(contraction(*sizes, rhs=rhs))
+        candidates = provider.candidates(problem, "sm_90a")
+        return [own for own in (dict(at.options) for at in candidates) if "z" in own]
+
+    for m, n, k in ((8, 2048, 5632), (64, 512, 4096), (1, 160, 1024)):
+        for own in parts(m, n, k):
+            steps = -(-k // own["k"])
+            # No part is empty, and all blocks run at once, or in two turns.
+            assert (own["z"] - 1) * -(-steps // own["z"]) < steps
+            assert own["z"] * -(-n // own["n"]) <= 2 * 132 + own["z"]
+    assert parts(8, 2048, 5632)
+    assert not parts(65, 2048, 5632)
+    assert not parts(8, 2048, 256)
+    assert not parts(8, 32_768, 4096)
+
+
 def test_sums_of_bytes_that_may_be_too_large_are_left_to_the_compiler() -> None:
     for k, sums, count in ((131_071, "i64", 1), (131_072, "i64", 0), (131_072, "i32", 1)):
         problem = ProductProblem(replace(contraction(17, 24, k), types=("i8", "i8", sums)))

@@ -63,7 +63,7 @@ def product(
     *sizes: int, rhs: str = "kn", steps: tuple[str, ...] = (), element: str = "f16"
 ) -> ProductProblem:
     if not steps:
-        types = (element, element, "f32")
+        types = (element, element, "i32" if element == "i8" else "f32")
         return ProductProblem(replace(contraction(*sizes, rhs=rhs), types=types))
     m, n, k = sizes
     module = mlir.Module.parse(product_program(m, n, k, steps, rhs=rhs), thread_context()).operation
@@ -140,6 +140,28 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
     ),
     ("wide steps", product(17, 90, 24, steps=STEPS[2]), {**TILE, "x": 16, "t": 0}, STEPS[2]),
     ("wide steps", product(17, 64, 24, steps=STEPS[1]), {**TILE, "x": 16, "t": 1}, STEPS[1]),
+    *(
+        (
+            f"parts of {kind}",
+            product(*sizes, rhs=rhs, element=kind),
+            {**TILE, "k": 32, "t": at, "z": 3},
+            (),
+        )
+        for kind, sizes, rhs, at in (
+            ("f16", (3, 7, 140, 168), "nk", 0),
+            ("f16", (17, 40, 168), "kn", 1),
+            ("f8E4M3FN", (17, 40, 150), "kn", 0),
+            ("i8", (17, 40, 150), "nk", 0),
+        )
+    ),
+    ("parts", product(17, 40, 150, steps=STEPS[1]), {**TILE, "k": 32, "t": 0, "z": 5}, STEPS[1]),
+    ("parts", linear(3, 11, 40, 96, gate=True), {**TILE, "t": 0, "z": 2}, ("silu", "gate")),
+    (
+        "parts of bytes",
+        quantized(17, 140, 171, product="wide"),
+        {**TILE, "k": 32, "t": 0, "z": 2},
+        ("quantization",),
+    ),
     *(
         ("f8", product(33, 40, 71, rhs=rhs, element="f8E4M3FN"), {**TILE, "k": 32, "t": 0}, ())
         for rhs in ("kn", "nk")
@@ -262,6 +284,18 @@ def interpreted(calls: list[Any]) -> list[np.ndarray[Any, Any]]:
     return results
 
 
+def launches(provider: TritonProvider, candidate: Candidate) -> list[tuple[Any, ...]]:
+    """Return the name and the grid of each launch, and the tensor that it writes for the next one."""
+    listed = []
+    for launch in provider.launches(candidate):
+        partial = None
+        if launch.result:
+            *shape, kind = launch.result.removeprefix("tensor<").removesuffix(">").split("x")
+            partial = np.full([*map(int, shape)], 7, TYPES[kind])
+        listed.append((launch.name, launch.grid, partial))
+    return listed
+
+
 def test_kernels_compute_what_numpy_computes() -> None:
     provider, random = TritonProvider(), np.random.default_rng(0)
     calls, expected = [], []
@@ -273,7 +307,7 @@ def test_kernels_compute_what_numpy_computes() -> None:
             # Channels are contiguous.
             moved = [np.ascontiguousarray(np.moveaxis(value, 1, -1)) for value in inputs[:2]]
             inputs = [*moved, *inputs[2:]]
-        calls.append((provider.source(candidate), candidate.name, provider.grid(candidate), inputs))
+        calls.append((provider.source(candidate), launches(provider, candidate), inputs))
     # Attentions whose operands and results are moved read and write memory as the program has it.
     names = [name for name, *_ in CASES]
     fused = random.standard_normal((2, 33, 3, 4, 24)).astype(np.float16)
@@ -314,7 +348,7 @@ def test_kernels_compute_what_numpy_computes() -> None:
         candidate = Candidate("triton", problem, "sm_90a", tuple(QUERIES.items()))
         inputs = [*memory, np.full((2, 33, 4, 24), 7, np.float16)]
         expected.append(attended(*read))
-        calls.append((provider.source(candidate), candidate.name, provider.grid(candidate), inputs))
+        calls.append((provider.source(candidate), launches(provider, candidate), inputs))
         names.append(name)
     for name, result, wanted in zip(names, interpreted(calls), expected, strict=True):
         error = np.abs(result - wanted).max() / np.abs(wanted).max()
@@ -338,7 +372,7 @@ def test_the_shipped_kernels_compute_what_the_compiler_computes_for_cpus() -> No
             inputs.append((values > 0 if kind == "i1" else values).astype(TYPES[kind]))
         expected.append(called(loaded(program).main, inputs))
         candidate, result = choices[problem], np.full_like(expected[-1], 7)
-        call = (provider.source(candidate), candidate.name, provider.grid(candidate))
+        call = (provider.source(candidate), launches(provider, candidate))
         calls.append((*call, [*inputs, result]))
-    for (_, name, *_), result, wanted in zip(calls, interpreted(calls), expected, strict=True):
-        assert np.abs(result - wanted).max() < 2e-3 * np.abs(wanted).max(), name
+    for (_, own, _), result, wanted in zip(calls, interpreted(calls), expected, strict=True):
+        assert np.abs(result - wanted).max() < 2e-3 * np.abs(wanted).max(), own

@@ -1,6 +1,7 @@
 """Run sources of kernels in Triton's interpreter on arrays of NumPy: a process whose environment has TRITON_INTERPRET=1.
 
-Standard input is a pickled list of calls: source, name, grid, operands and result. Standard output gets the results.
+Standard input is a pickled list of calls: a source, the name and the grid of each launch, operands and result. The second
+launch takes what the first one computes in the place of two operands. Standard output gets the results.
 """
 
 from __future__ import annotations
@@ -54,11 +55,17 @@ class Buffer:
         """Leave the array, which the kernel has written."""
 
 
-def run(source: str, name: str, grid: tuple[int, int, int], arrays: list[Any]) -> Any:
-    path = f"<{name}>"
+def run(
+    source: str, launches: list[tuple[str, tuple[int, int, int], Any]], arrays: list[Any]
+) -> Any:
+    path = f"<{launches[-1][0]}>"
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
-    module: dict[str, Any] = {"__name__": name}
+    module: dict[str, Any] = {"__name__": launches[-1][0]}
     exec(compile(source, path, "exec"), module)
+    for name, grid, partial in launches[:-1]:
+        module[name][grid](*map(Buffer, [*arrays[:2], partial]))
+        arrays = [partial, *arrays[2:]]
+    name, grid, _ = launches[-1]
     module[name][grid](*map(Buffer, arrays))
     return arrays[-1]
 

@@ -20,6 +20,7 @@ with lazy_imports(globals()):
     from tuninglink.kernels.kernel import (
         BuiltKernel as BuiltKernel,
         Candidate as Candidate,
+        FirstKernel as FirstKernel,
         KernelCall as KernelCall,
         KernelError as KernelError,
         KernelProvider as KernelProvider,

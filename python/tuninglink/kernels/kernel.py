@@ -74,6 +74,21 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class FirstKernel:
+    """A kernel that runs before another one, which takes its result in the place of operands.
+
+    Attributes:
+        kernel: the kernel.
+        count: the number of operands that it reads, the first ones.
+        result: the type of its result, such as `tensor<4x8x2048xf32>`.
+    """
+
+    kernel: BuiltKernel
+    count: int
+    result: str
+
+
+@dataclass(frozen=True)
 class BuiltKernel:
     """A kernel, and how it is launched.
 
@@ -88,6 +103,7 @@ class BuiltKernel:
         shared: the bytes of shared memory of a block.
         scratch: the bytes of memory that each block needs besides; `SCRATCH_ALIGNMENT` more follow those of all blocks.
         format: the format of the object: `ptx`, `hsaco` for AMD GPUs, or `bc`, LLVM's bitcode, for a CPU.
+        first: the kernel that runs before it, if there is one.
     """
 
     name: str
@@ -98,6 +114,12 @@ class BuiltKernel:
     shared: int
     scratch: int = 0
     format: str = "ptx"
+    first: FirstKernel | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of its object, and of that of the kernel before it."""
+        return len(self.content) + (self.first.kernel.size if self.first else 0)
 
 
 class KernelProvider(ABC):
@@ -177,7 +199,12 @@ class KernelCall:
             written: the type of the result.
             destination: a tensor of this type in whose memory the result is; None for uninitialized memory.
         """
-        kernel, inputs, results = self.kernel, [*map(_buffer, given)], [written]
+        kernel, first = self.kernel, self.kernel.first
+        if first is not None:
+            before = replace(self, kernel=first.kernel)
+            own = before.launched(given[: first.count], mlir.Type.parse(first.result))
+            given = [own, *given[first.count :]]
+        inputs, results = [*map(_buffer, given)], [written]
         if kernel.scratch:
             size = prod(kernel.grid) * kernel.scratch + SCRATCH_ALIGNMENT
             byte = mlir.IntegerType.get_signless(8)

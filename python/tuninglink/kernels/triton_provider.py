@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import re
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from types import SimpleNamespace
@@ -14,11 +15,19 @@ from tuninglink.kernels.kernel import (
     SCRATCH_ALIGNMENT,
     BuiltKernel,
     Candidate,
+    FirstKernel,
     KernelError,
     KernelProvider,
 )
 from tuninglink.kernels.problems import ProductProblem
-from tuninglink.kernels.triton_sources import attention_source, product_source, splits, strides
+from tuninglink.kernels.triton_sources import (
+    COMBINED,
+    attention_source,
+    divided,
+    product_source,
+    splits,
+    strides,
+)
 from tuninglink.mlir import error, note
 from tuninglink.replacing import FLOATS, ORDER, NoFormError
 from tuninglink.specs import KIB, block_memory, oldest_ptx
@@ -52,6 +61,10 @@ _HOPPER: Final = 90
 
 _FEW: Final = 32
 """The number of rows or queries up to which a tile has no more than all of them need."""
+
+_FEWEST: Final = 64
+_MOST_SUMS: Final = 1 << 20
+"""The number of rows, and of elements of a result, up to which k is divided."""
 
 _SIDE: Final = 100
 """The elements of a tile whose products take as long as reading a row or a column of its operands from the cache."""
@@ -90,6 +103,26 @@ _ALIGNED: Final = rb"\g<0>\n\tadd.s64 \t\1, \1, %d;\n\tand.b64 \t\1, \1, -%d;" %
 
 _ARGUMENT: Final = re.compile(r"      - \.\w+: .*\n(?:        \.\w+: .*\n)*")
 _HEADER: Final = re.compile(rb"(\.entry [\w$]+\()([^)]*)(\))")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A function of a source, and how it is launched.
+
+    Attributes:
+        types: the element types of the tensors of its parameters, the result last.
+        grid: the numbers of blocks in three dimensions.
+        warps: the number of warps of a block.
+        stages: the number of steps of a loop that are in flight.
+        result: the type of its result if another function reads it.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    grid: tuple[int, int, int]
+    warps: int
+    stages: int
+    result: str = ""
 
 
 class TritonProvider(KernelProvider):
@@ -189,6 +222,32 @@ class TritonProvider(KernelProvider):
             if depth * stage <= memory and k < max(2 * sizes["k"], 130 // width):
                 tile = {"m": m, "n": n, "x": x, "k": k, "w": warps, "s": depth, "g": 8}
                 options.append({**tile, "t": with_tensors})
+        # Every third candidate divides k.
+        few = self._divided_options(problem, architecture, width)
+        for at, own in enumerate(few):
+            options.insert(3 * at + 2, own)
+        return options
+
+    def _divided_options(
+        self, problem: ProductProblem, architecture: str, width: int
+    ) -> list[dict[str, int]]:
+        """Return the options of candidates that divide k, so that a product of few rows has work for all processors."""
+        sizes, turned = problem.loop_sizes, problem.operands[1][0][-1] == "n"
+        memory = (block_memory(architecture) or _LEAST_MEMORY) * KIB
+        elements = self.batches(problem) * sizes["m"] * sizes["n"]
+        if sizes["m"] > _FEWEST or problem.windows is not None or elements > _MOST_SUMS:
+            return []
+        m, options = max(16, 1 << (sizes["m"] - 1).bit_length()), list[dict[str, int]]()
+        k = (64 if architecture in _AMD else 128 if turned else 256) * _BYTES // width
+        for waves, n in product((1, 2), (32, 64, 128, 16)):
+            # Parts of at least two steps, so that all blocks run at once, or in two turns.
+            blocks, steps = self.batches(problem) * -(-sizes["n"] // n), -(-sizes["k"] // k)
+            length = max(2, -(-steps * blocks // (waves * TYPICAL)))
+            parts, stage = -(-steps // length), k * (m + n) * width
+            stages = 2 if architecture in _AMD else min(4, memory // stage)
+            if parts > 1 and stages > 1:
+                tile = {"m": m, "n": n, "x": 0, "k": k, "w": 4 if m * n > 512 else 2, "s": stages}  # noqa: PLR2004
+                options.append({**tile, "g": 8, "t": 0, "z": parts})
         return options
 
     def source(self, candidate: Candidate) -> str:
@@ -205,6 +264,20 @@ class TritonProvider(KernelProvider):
         Raises:
             KernelError: Triton is not installed, or does not compile it.
         """
+        *before, launch = self.launches(candidate)
+        kernel = self._compiled(candidate, launch)
+        for first in before:
+            count = len(first.types) - 1
+            own = FirstKernel(self._compiled(candidate, first), count, first.result)
+            kernel = replace(kernel, first=own)
+        return kernel
+
+    def _compiled(self, candidate: Candidate, launch: Launch) -> BuiltKernel:
+        """Compile a function of the source of a candidate.
+
+        Raises:
+            KernelError: Triton is not installed, or does not compile it.
+        """
         try:
             import triton  # noqa: PLC0415 - an extra
             from triton.backends.compiler import GPUTarget  # noqa: PLC0415
@@ -212,20 +285,21 @@ class TritonProvider(KernelProvider):
         except ImportError:
             remedy = note("install it: pip install 'tuninglink[kernels]'")
             raise KernelError(error("Triton is not installed", notes=[remedy])) from None
-        problem, options = candidate.problem, dict(candidate.options)
         architecture, is_amd = candidate.architecture, candidate.architecture in _AMD
         capability, oldest = _capability(architecture), oldest_ptx(architecture)
         assert capability or is_amd, "there are no candidates for others"
         named = ("hip", architecture, _AMD_LANES) if is_amd else ("cuda", capability, _LANES)
         target = GPUTarget(*named)
-        function = load_source(self.source(candidate), candidate.name)
-        kinds = [_POINTERS[kind] for _, kind in problem.operands]
+        function = load_source(self.source(candidate), launch.name)
         source = ASTSource(
             fn=function,
-            signature=dict(zip(function.arg_names, kinds, strict=True)),
-            attrs={(at,): [["tt.divisibility", _ALIGNMENT]] for at in range(len(kinds))},
+            signature={
+                name: _POINTERS[kind]
+                for name, kind in zip(function.arg_names, launch.types, strict=True)
+            },
+            attrs={(at,): [["tt.divisibility", _ALIGNMENT]] for at in range(len(launch.types))},
         )
-        flags = {"num_warps": options["w"], "num_stages": options["s"], "enable_fp_fusion": True}
+        flags = {"num_warps": launch.warps, "num_stages": launch.stages, "enable_fp_fusion": True}
         if not is_amd:
             flags["ptx_version"] = max(_PTX_VERSION, oldest or 0)
         knobs = triton.knobs.compilation
@@ -243,35 +317,57 @@ class TritonProvider(KernelProvider):
             raise
         except Exception as failure:  # noqa: BLE001 - each stage of Triton raises its own
             reason = str(failure).strip().splitlines() or [type(failure).__name__]
-            message = f"Triton does not compile '{candidate.name}': {reason[0]}"
+            message = f"Triton does not compile '{launch.name}': {reason[0]}"
             raise KernelError(error(message)) from None
         finally:
             knobs.disable_line_info = before
         if is_amd and scratch:
-            raise KernelError(error(f"'{candidate.name}' needs scratch memory"))
+            raise KernelError(error(f"'{launch.name}' needs scratch memory"))
         shared, memory = compiled.metadata.shared, block_memory(architecture) or _LEAST_MEMORY
         if shared > memory * KIB:
             need = f"needs {shared / KIB:.4g} KiB of shared memory; a block has {memory}"
-            raise KernelError(error(f"'{candidate.name}' {need}"))
+            raise KernelError(error(f"'{launch.name}' {need}"))
         return BuiltKernel(
-            name=candidate.name,
+            name=launch.name,
             architecture=architecture,
             content=content,
-            grid=self.grid(candidate),
+            grid=launch.grid,
             threads=compiled.metadata.num_warps * target.warp_size,
             shared=shared,
             scratch=scratch,
             format="hsaco" if is_amd else "ptx",
         )
 
-    def grid(self, candidate: Candidate) -> tuple[int, int, int]:
-        """Return the numbers of blocks of a candidate."""
+    def launches(self, candidate: Candidate) -> tuple[Launch, ...]:
+        """Return the launches of a candidate, in order."""
         problem, options = _plain(candidate.problem), dict(candidate.options)
-        sizes = problem.loop_sizes
-        rows = -(-sizes["m"] // options["m"])
+        sizes, batches = problem.loop_sizes, self.batches(problem)
+        rows, parts = -(-sizes["m"] // options["m"]), options.get("z", 1)
         if isinstance(problem, ProductProblem):
             rows *= -(-sizes["n"] // (options["n"] + options.get("x", 0)))
-        return (rows, self.batches(problem), 1)
+        kinds = tuple(kind for _, kind in problem.operands)
+        grid, flags = (rows, batches, parts), (options["w"], options["s"])
+        if parts == 1 or not isinstance(problem, ProductProblem):
+            return (Launch(candidate.name, kinds, grid, *flags),)
+        # The second one reads what the first one writes.
+        part, _ = divided(problem)
+        loops, kind = part.operands[-1]
+        shape = "x".join(str(size) for size in (parts, *(sizes[loop] for loop in loops)))
+        blocks = (sizes["m"] * -(-sizes["n"] // COMBINED), batches, 1)
+        return (
+            Launch(
+                f"{candidate.name}_parts",
+                tuple(own for _, own in part.operands),
+                grid,
+                *flags,
+                result=f"tensor<{shape}x{kind}>",
+            ),
+            Launch(candidate.name, (kind, *kinds[2:]), blocks, COMBINED // _LANES, 1),
+        )
+
+    def grid(self, candidate: Candidate) -> tuple[int, int, int]:
+        """Return the numbers of blocks of the first launch of a candidate."""
+        return self.launches(candidate)[0].grid
 
     def batches(self, problem: ProductProblem | ScaledAttention) -> int:
         """Return the number of products or attentions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -14,12 +15,16 @@ if TYPE_CHECKING:
 
     from tuninglink.kernels.attentions import ScaledAttention
     from tuninglink.kernels.layouts import Dimension
+    from tuninglink.kernels.problems import Windows
 
 _LOG2E: Final = 1.4426950408889634
 _LEAST: Final = 16
 """The smallest size of a product in Triton."""
 
-_HEAD: Final = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+_HEAD: Final = "import triton\nimport triton.language as tl\n\n\n"
+
+COMBINED: Final = 128
+"""The columns of a block that adds up sums."""
 
 
 def strides(problem: ProductProblem | ScaledAttention, number: int) -> Mapping[str, int]:
@@ -73,10 +78,17 @@ def _masked(conditions: Sequence[str], zero: str = "0") -> str:
 def product_source(problem: ProductProblem, name: str, options: Mapping[str, int]) -> str:
     """Return the source of a product of tiles m x n, in steps of k, whose tiles are grouped by g rows.
 
+    With the option z, the steps are divided in as many parts, whose sums the function `NAME_parts` writes to memory. Then the
+    function `NAME` adds them up, always in the same order.
+
     With the option x, a tile has that many more columns: sizes in Triton are powers of two, and tiles of 160 columns, 128 and
     32, may give all processors equal work where those of 128 and 256 do not. With t, the tiles of the operands are loaded with
     tensor descriptors (TMA).
     """
+    parts, combined, own_name = options.get("z", 1), "", name
+    if parts > 1:
+        problem, rest = divided(problem)
+        own_name, combined = f"{name}_parts", "\n\n" + _combined_source(rest, name, parts)
     sizes, windows = problem.loop_sizes, problem.windows
     m, n, k = (sizes[loop] for loop in "mnk")
     tile_m, tile_k = options["m"], options["k"]
@@ -99,22 +111,18 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
         f"m = row + tl.arange(0, {tile_m})",
         f"k = tl.arange(0, {tile_k})",
     ]
+    loop = [f"for start in range(0, K, {tile_k}):"]
+    if parts > 1:
+        length = -(-k // (tile_k * parts)) * tile_k
+        size = prod(sizes[loop] for loop in problem.operands[-1][0])
+        lines.append(f"begin = tl.program_id(2) * {length}")
+        lines.append(f"c += tl.program_id(2) * {size}")
+        loop = [f"for step in range(0, {length}, {tile_k}):", "    start = begin + step"]
+    distance = ""
     if windows is not None:
-        # The first element of each window, and the distance of the element `start` of a window from that one.
-        (_, width, channels), (down, right) = windows.image, windows.strides
-        rows = f"m // {windows.columns} * {down * width * channels}"
-        lines.append(f"pixel = {rows} + m % {windows.columns} * {right * channels}")
-        pixel, columns = f"start // {channels}", windows.window[-1]
-        down, right = windows.dilations
-        distance = f"{pixel} // {columns} * {down * width * channels} + "
-        distance += f"{pixel} % {columns} * {right * channels} + start % {channels}"
-    sums, given, zero = "tl.float32", "", "0"
-    if problem.operands[0][1] == "i8":
-        sums, given = "tl.int32", ", out_dtype=tl.int32"
-    elif problem.operands[0][1].startswith("f8"):
-        # Sums of tensor cores have few bits: they are added to others after as many products.
-        zero = "0.0"  # an integer is not converted
-        given = f", max_num_imprecise_acc={min(tile_k, 128)}"
+        pixels, distance = _window_offsets(windows)
+        lines.append(pixels)
+    sums, given, zero = _multiplication(problem.operands[0][1], tile_k)
     tiles, products = [("a", "mk", "row", "m", tile_m)], list[str]()
     for part, width in enumerate(widths):
         place = f"column + {widths[0]}" if part else "column"
@@ -141,19 +149,84 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
         first, last = (("k" if loop == "k" else at, own[loop]) for loop in usual)
         offsets = _offsets([(f"{first[0]}[:, None]", first[1]), (f"{last[0]}[None, :]", last[1])])
         side = "[None, :]" if tile == "a" else "[:, None]"
-        masks = [*inside[at], *([f"(k < K - start){side}"] if k % tile_k else [])]
+        masks = [*inside[at], *([f"(k < K - start){side}"] if k % (tile_k * parts) else [])]
         if tile == "a" and windows is not None:
             # A step has channels of one pixel of each window.
             loads.append(f"{tile}p = a + pixel[:, None] + k[None, :] + ({distance})")
         else:
             lines.append(f"{tile}p = {tile[0]} + {offsets}")
+            lines += [f"{tile}p += {_offsets([('begin', own['k'])])}"] if parts > 1 else []
             moves.append(f"{tile}p += {tile_k * own['k']}")
         loads.append(f"{tile}_tile = tl.load({tile}p{_masked(masks, zero)})")
-    lines.append(f"for start in range(0, K, {tile_k}):")
+    lines += loop
     lines += [f"    {line}" for line in (*loads, *products, *moves)]
     for part in range(len(widths)):
         lines += _results(problem, names, part, inside["m"], inside[f"n{part}"])
-    return f"{_HEAD}def {name}({', '.join(names)}):\n" + "".join(f"    {at}\n" for at in lines)
+    return f"{_HEAD}{_function(own_name, names, lines)}{combined}"
+
+
+def _multiplication(kind: str, tile_k: int) -> tuple[str, str, str]:
+    """Return the type of sums of products of a type, further arguments of products, and the value of what does not exist."""
+    if kind == "i8":
+        return "tl.int32", ", out_dtype=tl.int32", "0"
+    if kind.startswith("f8"):
+        # Sums of tensor cores have few bits: they are added to others after as many products. An integer is not converted.
+        return "tl.float32", f", max_num_imprecise_acc={min(tile_k, 128)}", "0.0"
+    return "tl.float32", "", "0"
+
+
+def _window_offsets(windows: Windows) -> tuple[str, str]:
+    """Return a line with the first element of each window, and the distance of the element `start` of a window from it."""
+    (_, width, channels), (down, right) = windows.image, windows.strides
+    first = f"pixel = m // {windows.columns} * {down * width * channels}"
+    first += f" + m % {windows.columns} * {right * channels}"
+    pixel, columns = f"start // {channels}", windows.window[-1]
+    down, right = windows.dilations
+    distance = f"{pixel} // {columns} * {down * width * channels} + "
+    distance += f"{pixel} % {columns} * {right * channels} + start % {channels}"
+    return first, distance
+
+
+def _function(name: str, names: Sequence[str], lines: Sequence[str]) -> str:
+    """Return the source of a function with parameters."""
+    return f"@triton.jit\ndef {name}({', '.join(names)}):\n" + "".join(
+        f"    {at}\n" for at in lines
+    )
+
+
+def divided(problem: ProductProblem) -> tuple[ProductProblem, ProductProblem]:
+    """Return the product of a part of k, and what is computed from the sum of all parts, its first operand."""
+    contraction = problem.contraction
+    (left, right, output), (*factors, result) = contraction.operands, contraction.types
+    kind = "i32" if factors[0] == "i8" else "f32"
+    sums = "".join(loop for loop in output if loop not in "mn") + "mn"
+    part = replace(contraction, operands=(left, right, sums), types=(*factors, kind))
+    rest = replace(contraction, operands=(sums, "", output), types=(kind, kind, result))
+    return replace(problem, contraction=part, steps=()), replace(problem, contraction=rest)
+
+
+def _combined_source(problem: ProductProblem, name: str, parts: int) -> str:
+    """Return the source of a function that adds up the sums of parts of k, and computes the ops after a product.
+
+    A block has `COMBINED` columns of a row.
+    """
+    sizes, own = problem.loop_sizes, strides(problem, 0)
+    names = ["p", "", *(f"x{number}" for number in range(len(problem.operands) - 3)), "c"]
+    inside = ["(n0 < N)[None, :]"] if sizes["n"] % COMBINED else []
+    lines = [
+        f"N: tl.constexpr = {sizes['n']}",
+        *_pointers(problem, names),
+        "tile = tl.program_id(0)",
+        f"columns: tl.constexpr = {-(-sizes['n'] // COMBINED)}",
+        "m = tile // columns + tl.arange(0, 1)",
+        f"n0 = tile % columns * {COMBINED} + tl.arange(0, {COMBINED})",
+        f"p += {_offsets([('m[:, None]', own['m']), ('n0[None, :]', own['n'])])}",
+        f"sums0 = tl.load(p{_masked(inside)})",
+    ]
+    size = prod(sizes[loop] for loop in problem.operands[0][0])
+    lines += [f"sums0 += tl.load(p + {part * size}{_masked(inside)})" for part in range(1, parts)]
+    lines += _results(problem, names, 0, [], inside)
+    return _function(name, [own_name for own_name in names if own_name], lines)
 
 
 def _results(
@@ -234,7 +307,7 @@ def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, 
         conditions = [*out_m, *(f"({one})[None, :]" for one in exist)]
         stored = f"(sums{number} / total[:, None]).to({ELEMENTS[element]})"
         lines.append(f"tl.store(o + {offsets}, {stored}{_masked(conditions, '')})")
-    return f"{_HEAD}def {name}({', '.join(names)}):\n" + "".join(f"    {at}\n" for at in lines)
+    return f"{_HEAD}{_function(name, names, lines)}"
 
 
 def _parts(problem: ScaledAttention, loop: str) -> list[tuple[int, int, list[str]]]:

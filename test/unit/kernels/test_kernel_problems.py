@@ -27,6 +27,7 @@ from tuninglink.iree import Target
 from tuninglink.kernels import (
     BuiltKernel,
     ConvolutionProblem,
+    FirstKernel,
     KernelCall,
     KernelProblem,
     ProductProblem,
@@ -480,6 +481,18 @@ def test_the_function_calls_the_kernel_with_its_launch() -> None:
     assert [int(size.value) for size in kernel.attributes["workgroup_size"]] == [128, 1, 1]
     grid = kernel.regions[0].blocks[0].operations[-1].operands
     assert [int(at.owner.attributes["value"].value) for at in grid] == [1, 2, 1]
+    # A kernel that runs before it reads both operands.
+    first = FirstKernel(replace(KERNEL, name="parts"), 2, "tensor<4x17x8xf32>")
+    text = spec([KernelCall(ProductProblem(contraction(17, 8, 24)), replace(KERNEL, first=first))])
+    module = mlir.Module.parse(text, thread_context()).operation
+    parts, kernel = collect(module, names.DISPATCH_EXTERN)
+    assert parts.attributes["export_name"] == mlir.StringAttr.get("parts", module.context)
+    assert [str(value.type) for value in parts.operands] == [
+        "tensor<17x24xf16>",
+        "tensor<24x8xf16>",
+    ]
+    assert [value.owner for value in kernel.operands] == [parts]
+    assert str(kernel.operands[0].type) == "tensor<4x17x8xf32>"
     scratch = replace(KERNEL, scratch=256)
     assert "tensor<640xi8>" in spec([KernelCall(ProductProblem(contraction(17, 8, 24)), scratch)])
 

@@ -418,7 +418,7 @@ class KernelChoice:
     def _without(self, *left_out: ChosenKernel) -> FlagSet:
         assert self.target is not None, "there are kernels"
         calls = [kernel.call for kernel in self.chosen if kernel not in left_out]
-        size = sum(len(call.kernel.content) for call in calls)
+        size = sum(call.kernel.size for call in calls)
         name = f"{counted(len(calls), 'kernel')} of {size / KIB:.3g} KiB"
         for kernel in left_out:
             name += f", without {kernel.call.problem}"
