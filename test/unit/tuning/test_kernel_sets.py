@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from contraction_programs import contraction
+from iree.compiler import ir as mlir
 from kernel_specs import PTX
 
 from tuninglink.errors import Diagnostic
@@ -22,6 +23,7 @@ from tuninglink.kernels import (
     ScaledAttention,
     kernel_providers,
 )
+from tuninglink.mlir import thread_context
 from tuninglink.replacing import Attention, spec
 from tuninglink.specs import load_spec
 from tuninglink.tuning.deciding import ConfidenceInterval, TuneOptions
@@ -88,7 +90,7 @@ def test_entries_are_bound_to_the_machine_and_come_before_forms() -> None:
     (flag_set,) = KernelChoice((LARGE,), HOPPER, forms).sets
     assert names(flag_set) == ["add64", "add256"]
     assert 'tuninglink.targets = ["sm_90"]' in flag_set.forms
-    assert f"0x{PTX.encode().hex().upper()}" in flag_set.forms
+    assert str(mlir.StringAttr.get(PTX, thread_context())) in flag_set.forms
 
 
 def test_several_kernels_that_lose_are_left_out_together() -> None:
