@@ -59,8 +59,8 @@ LIMITS: Final = {
     "kernels": (2877, 143),
     "predicting": (1533, 52),
     "emission": (1039, 37),
-    "files": (0, 0),
     "mean": (0, 0),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5514, 199),
 }
