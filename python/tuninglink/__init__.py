@@ -44,4 +44,4 @@ with lazy_imports(globals()):
     from tuninglink.tuning.deciding import TuningSettings as TuningSettings
     from tuninglink.upgrading import Upgraded as Upgraded, upgrade as upgrade
 
-register(PREDICTED, "tuninglink.predicting", "predicted_spec")
+register(PREDICTED, "tuninglink.predicting", "predicted_forms", "predicted_spec")

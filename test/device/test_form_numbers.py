@@ -20,15 +20,23 @@ from attention_programs import (
     program_of,
     random_attention,
     random_padding,
+    target,
     worst_error,
 )
 from contraction_programs import contraction, inputs_of as contraction_inputs
+from iree.compiler import ir as mlir
+from replaced_operations import is_replaced
 
 from tuninglink.forms import BroadcastMatmul, FoldedBatch, PaddedAttention, PaddedContraction
+from tuninglink.mlir import thread_context
+from tuninglink.predicting import model_for, predicted_forms, predictions
 from tuninglink.replacing import Attention, Contraction, comparison, spec
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tuninglink.iree import Target
+    from tuninglink.predicting import GainModel
 
 GROUPED = Attention(("apmk", "ajk", "ajn", "", "apmn"), ("f32",) * 5, "apmnkj", (2, 3, 9, 8, 8, 7))
 """Groups of queries that share keys and values."""
@@ -127,6 +135,34 @@ def test_a_program_keeps_its_scale(tmp_path: Path) -> None:
         program = program_of(problem).replace("0.5", scale)
         result = _run(program, spec([form]), inputs, tmp_path / "spec.mlir")
         assert worst_error(result, attended(problem, inputs, float(scale))) < 1e-5
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        attention(2, 29, 16, 16, 29),
+        attention(2, 3, 32, 12, 12, 48, scale="f32"),
+        attention(3, 29, 24, 24, 61, mask="amj", masks="i1"),
+    ],
+    ids=str,
+)
+def test_predicted_forms_compute_the_same(
+    problem: Attention, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def for_small_problems(chosen: Target) -> GainModel | None:
+        model = model_for(chosen)
+        return model and replace(model, forms={"attention, f16": 0.0})
+
+    monkeypatch.setattr(predictions, "model_for", for_small_problems)
+    cuda = target("--iree-hal-target-backends=cuda", "--iree-cuda-target=sm_80")
+    program = program_of(problem)
+    library = predicted_forms(mlir.Module.parse(program, thread_context()).operation, [cuda])
+    assert is_replaced(library, program)
+    inputs = inputs_of(problem, 5)
+    path = tmp_path / "spec.mlir"
+    plain, padded = (_run(program, own, inputs, path) for own in (spec([]), library))
+    assert worst_error(padded, plain.astype(np.float64)) <= TOLERANCES["f16"]
+    assert worst_error(padded, attended(problem, inputs, 0.5)) <= TOLERANCES["f16"]
 
 
 def test_modified_scores_are_computed_as_the_program_says(tmp_path: Path) -> None:

@@ -136,12 +136,12 @@ def compile_command(arguments: Sequence[str]) -> int:
 
 
 def _predicted(spec: Spec) -> str:
-    """Return a line with the numbers of problems with and without a prediction; empty for other specs."""
+    """Return a line with the numbers of predictions, of problems, and of forms; empty for other specs."""
     reasons: Any = provenance_of(spec.anatomy.table).get(NOT_PREDICTED)
     if reasons is None:
         return ""
     problems = counted(len(spec.entries) + len(reasons), "problem")
-    return f"{spec.source}: configurations for {len(spec.entries)} of {problems}; 'init --predict' gives reasons\n"
+    return f"{spec.source}: configurations for {len(spec.entries)} of {problems}, {counted(len(spec.replace_entries), 'form')}; 'init --predict' gives reasons\n"
 
 
 def checked_program(options: CompileOptions) -> str:
@@ -358,7 +358,7 @@ def init_command(arguments: Sequence[str]) -> int:
             )
     for omission in written.left_out:
         process.shown_diagnostics().remark(f"no entry for {omission}")
-    if not (written.coverage or written.entries):
+    if not (written.coverage or written.entries or written.forms):
         raise CompileError(error(f"no entry can be written for '{path}'"))
     if written.coverage:
         process.shown_diagnostics().remark(f"choices written for {written.coverage}")

@@ -33,7 +33,7 @@ from tuninglink.mlir import (
     to_bytecode,
 )
 from tuninglink.pinning import check_replace_entries
-from tuninglink.preprocessing import Replaced, replace_ops
+from tuninglink.preprocessing import Replaced, replace_ops, with_made_entries
 from tuninglink.specs import (
     FLAGS,
     IN_ONE,
@@ -101,6 +101,7 @@ class Application:
         machine: Target | None = None,
     ) -> None:
         self._choice = self._given = choice
+        self._made = frozenset(at for at, spec in enumerate(choice.given) if spec.maker)
         self._machine = machine
         self._report = report
         self._pruning = Pruning()
@@ -150,24 +151,22 @@ class Application:
 
     def make_specs(self, module: mlir.Operation, configure: Callable[[bytes], bytes]) -> None:
         """Make the specs of libraries for a program at `executable-sources`; see `SpecMaker`."""
-        given, sources = list(self._given.given), b""
-        for position, placeholder in enumerate(given):
-            if not placeholder.maker:
-                continue
+        given, sources = list(self._choice.given), b""
+        for position in self._made:
+            placeholder = self._given.given[position]
             if not sources:
                 all_sources = DispatchSources(module)
                 sources = to_bytecode(all_sources.program(all_sources.executables).operation)
-            text = MAKERS[placeholder.maker](sources, configure, self._report)
+            text = MAKERS[placeholder.maker].configuring(sources, configure, self._report)
             targets = binding_of(placeholder.module) or ()
-            name = placeholder.source
-            given[position] = load_spec(text.encode(), name=name, targets=targets)
+            made = load_spec(text.encode(), name=placeholder.source, targets=targets)
+            given[position] = replace(made, replacing=given[position].replacing)
         self._choice = replace(self._choice, given=given)
 
     def only_made(self, failing: Collection[str]) -> bool:
         """Return whether entries of specs that were made configured all of the failing executables, and no others did."""
-        given = self._given.given
         causes = [item for item in self.applied if item.dispatch in failing]
-        are_made = all(item.position < len(given) and given[item.position].maker for item in causes)
+        are_made = all(item.position in self._made for item in causes)
         failed = {name.partition("::")[0] for name in failing}  # with all variants
         return are_made and {item.dispatch.partition("::")[0] for item in causes} == failed
 
@@ -177,12 +176,13 @@ class Application:
             self._pruning.prepare(spec)
 
     def replace(self, module: mlir.Operation) -> None:
-        """Replace ops of a program at `preprocessing`."""
-        choice = self._choice
-        for spec in choice.given:
+        """Replace ops of a program at `preprocessing`, also by entries of libraries that are made for it."""
+        targets = program_targets(module)
+        given = with_made_entries(module, targets, self._choice.given, self._given.given)
+        choice = self._choice = replace(self._choice, given=given)
+        for spec in given:
             if spec.replacing is not None:
                 check_replace_entries(spec.replacing, self._warnings)
-        targets = program_targets(module)
         replacement = replace_ops(
             *(module, targets, choice.given, choice.library, self._report), machine=self._machine
         )
@@ -348,8 +348,8 @@ class Application:
                 message = f"spec '{spec.source}' matched in {first.dispatch}{more}, {what}"
                 yield Diagnostic(Severity.WARNING, message, first.place, (note(remedy),))
             # 2. The spec configured nothing.
-            without_need = self._choice.automatic | self._skipped_specs | replacing
-            if applied or position in without_need or self._given.given[position].maker:
+            without_need = self._choice.automatic | self._made | self._skipped_specs | replacing
+            if applied or position in without_need:
                 continue
             cause = why_none or self._why_unused(position, spec)
             if cause is None:
@@ -381,7 +381,7 @@ class Application:
     def without_replacement(self, why: str) -> Iterator[Diagnostic]:
         """Yield warnings about specs with replace entries that replaced nothing; `why` none could, if that is known."""
         choice = self._choice
-        unneeded = choice.automatic | {item.position for item in self.replaced}
+        unneeded = choice.automatic | self._made | {item.position for item in self.replaced}
         for position, spec in enumerate(choice.given):
             is_of_project = position >= len(choice.given) - choice.from_project
             foreign = self._foreign.get(position, "")

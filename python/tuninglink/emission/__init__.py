@@ -509,8 +509,8 @@ def with_comments(
             about, knobs = comments[matcher]
             also: Any = provenance_of(table, matcher).get(ALSO, ())
             about = [*about, *(f"also configures {op}" for op in also)]
-            constant = collect(sequence, names.PARAM_CONSTANT)[0]
-            for part, lines, indent in ((sequence, about, "  "), (constant, knobs, "    ")):
+            parts = (sequence, *collect(sequence, names.PARAM_CONSTANT)[:1])
+            for part, lines, indent in zip(parts, (about, knobs), ("  ", "    "), strict=False):
                 place = place_of(part.location)
                 assert place is not None  # it was parsed from text
                 above[place.line] = [f"{indent}// {line}" for line in lines]

@@ -13,6 +13,7 @@ with lazy_imports(globals()):
     )
     from tuninglink.predicting.predictions import (
         climb as climb,
+        predicted_forms as predicted_forms,
         predicted_spec as predicted_spec,
     )
     from tuninglink.predicting.training import (

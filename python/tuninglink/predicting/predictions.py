@@ -1,6 +1,7 @@
 """Predictions: for each problem of a program, the configuration that a model expects to be faster than the compiler's.
 
-`predicted_spec` makes the spec of `library:predicted`. Problems outside of the cache are decided in worker processes.
+`predicted_spec` makes the configure entries of `library:predicted`, `predicted_forms` its replace entries. Problems outside
+of the cache are decided in worker processes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import cache, lru_cache, partial
 from hashlib import sha256
 from importlib import metadata
 from itertools import product
-from math import inf
+from math import inf, log2, prod
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +24,7 @@ from iree.compiler import ir as mlir
 from tuninglink.emission import FORMS, NoMatcherError, SpecEntry, matcher_key, write_spec
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.files import make_directory, write_file
+from tuninglink.forms import PaddedAttention, attention_needs, forms_of
 from tuninglink.iree import (
     WORKGROUP,
     WORKGROUP_SIZE,
@@ -31,8 +33,9 @@ from tuninglink.iree import (
     find_root_ops,
     function_ops,
 )
-from tuninglink.mlir import FreshNames, names, thread_context
+from tuninglink.mlir import FreshNames, collect, names, symbols, thread_context
 from tuninglink.predicting.model import GainModel, model_for, model_names
+from tuninglink.replacing import COLUMNS, FEATURES, KEYS, QUERIES, Attention, NoFormError, spec
 from tuninglink.scaffolding import LeftOut, ProgramReader, StartingPoint, can_be_predicted
 from tuninglink.solver import Limits, Verdict
 from tuninglink.spaces import ProviderRegistry, verify_configuration
@@ -53,7 +56,9 @@ from tuninglink.specs import (
     PROVENANCE,
     THREADS,
     WRONG_DEFAULT,
+    bind,
     cache_directory,
+    load_spec,
     provenance_attribute,
 )
 from tuninglink.tuning.candidates import Candidate, CandidateSpaces
@@ -240,6 +245,76 @@ def _matcher(workload: Workload) -> tuple[str, str]:
         with suppress(NoMatcherError):
             return form, matcher_key(workload, form)
     return "", ""
+
+
+# --- Replacements whose gain is certain ----------------------------------------------------------
+
+_LONGER: Final = ("4x16x257x64", 4917, 83)
+_WIDER: Final = ("2x16x1024x72", 7123, 460)
+"""Attentions in f16 on an H200, and their microseconds by default and with the first form, untuned: one with other lengths,
+one with other heads, see "Forms on GPUs" in `docs/benchmarks.md`."""
+
+_LARGEST_HEAD: Final = 128
+_MOST_PADDING: Final = 2.01
+"""The largest head of the forms that were measured, and the largest factor by which one multiplied the operations: that of
+257 tokens with heads of 80."""
+
+
+def predicted_forms(program: mlir.Operation, targets: Sequence[Target]) -> str:
+    """Make the replace entries of `library:predicted` for a program at `preprocessing`; empty for none.
+
+    An attention is padded where no intrinsic divides its sizes, the compiler's choice for the padded one uses intrinsics, it
+    is as large as those that the model was trained on, and it is padded no more than those that were measured. Of several
+    forms it gets the first, which was always the fastest.
+    """
+    attentions, distinct = collect(program, names.ATTENTION), {*targets}
+    model = model_for(*distinct) if attentions and len(distinct) == 1 else None
+    if model is None:
+        return ""
+    # 1. The problems whose forms certainly gain.
+    (target,) = distinct
+    trained_on = (least for form, least in model.forms.items() if form.startswith("attention,"))
+    least_work = min(trained_on, default=inf)
+    forms: dict[Attention, PaddedAttention] = {}
+    for op in attentions:
+        with suppress(NoFormError):
+            problem = Attention.of(op)
+            form, needs = forms_of(problem, target)[0], attention_needs(target, *problem.types[:3])
+            if not isinstance(form, PaddedAttention):
+                continue
+            old, new = problem.loop_sizes, {**problem.loop_sizes, **dict(form.sizes)}
+            own, padded = (
+                sizes[QUERIES] * sizes[KEYS] * (sizes[FEATURES] + sizes[COLUMNS])
+                for sizes in (old, new)
+            )
+            if (
+                form.is_default
+                and not any(need.divide(old) for need in needs)
+                and log2(prod(problem.sizes)) >= least_work
+                and max(new[FEATURES], new[COLUMNS]) <= _LARGEST_HEAD
+                and padded <= _MOST_PADDING * own
+            ):
+                forms[problem] = form
+    if not forms:
+        return ""
+    # 2. Their entries, with provenance.
+    text = spec([*forms.values()], as_written=True)
+    made = load_spec(text.encode()).replacing
+    module = mlir.Module.parse(text, thread_context()).operation
+    with module.context, mlir.Location.unknown():
+        for form, entry in zip(forms.values(), made.entries if made else (), strict=True):
+            matcher, function = (symbols(module)[at] for at in (entry.matcher, entry.function))
+            is_longer = dict(form.sizes).keys() <= {QUERIES, KEYS}
+            problem_measured, default, best = _LONGER if is_longer else _WIDER
+            provenance = {"source": PREDICTED, EXPECTED_SPEEDUP: round(default / best, 3)}
+            matcher.attributes[PROVENANCE] = provenance_attribute(provenance)
+            bind(matcher, [target.name])
+            about = (
+                f"{form}; no intrinsic of {target} divides its sizes; expected: {default / best:.1f} times as fast, "
+                f"as measured for {problem_measured} on an H200 ({default:,} to {best} µs)"
+            )
+            function.attributes[names.FORM] = mlir.StringAttr.get(about)
+    return str(module)
 
 
 # --- The answers: from the cache, or by workers --------------------------------------------------

@@ -7,7 +7,7 @@ separately afterwards: in between, the replaced ops are still in the program, wi
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -45,6 +45,7 @@ from tuninglink.mlir import (
     visit,
 )
 from tuninglink.specs import (
+    MAKERS,
     PREPROCESSING_FLAG,
     DefaultLibrary,
     ReplaceEntry,
@@ -53,6 +54,7 @@ from tuninglink.specs import (
     SpecFiles,
     add_main,
     annotate,
+    binding_of,
     copy_sequence,
     entry_binding,
     is_any_op,
@@ -179,6 +181,26 @@ def replace_ops(
     if errors:
         raise CompileError(_failure(failing or replaced[-1:]), *errors)
     return Replacement(linked, tuple(replaced), foreign)
+
+
+def with_made_entries(
+    program: mlir.Operation,
+    targets: Sequence[Target],
+    specs: Sequence[Spec],
+    placeholders: Sequence[Spec],
+) -> list[Spec]:
+    """Return specs with the replace entries that the libraries of their placeholders make for a program."""
+    given = list(specs)
+    for position, placeholder in enumerate(placeholders):
+        if not placeholder.maker:
+            continue
+        text, entries = MAKERS[placeholder.maker].replacing(program, targets), None
+        if text:
+            bound_to = binding_of(placeholder.module) or ()
+            made = load_spec(text.encode(), name=placeholder.source, targets=bound_to)
+            entries = made.replacing
+        given[position] = replace(given[position], replacing=entries)
+    return given
 
 
 def _failure(failing: Sequence[Replaced]) -> Diagnostic:

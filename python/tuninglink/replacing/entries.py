@@ -70,12 +70,12 @@ def entry(form: Form) -> str:
     return _library([form], has_main=False)
 
 
-def spec(forms: Sequence[Form]) -> str:
-    """Return a preprocessing spec that replaces ops by forms.
+def spec(forms: Sequence[Form], *, as_written: bool = False) -> str:
+    """Return a preprocessing spec that replaces ops by forms, in all spellings or just `as_written`.
 
     Where several replace the same op, the one with the largest graph does, and among equal ones the first.
     """
-    return _library(forms, has_main=True)
+    return _library(forms, has_main=True, as_written=as_written)
 
 
 def comparison(form: Form) -> str:
@@ -100,7 +100,7 @@ def comparison(form: Form) -> str:
         return to_text(module)
 
 
-def _library(forms: Sequence[Form], *, has_main: bool) -> str:
+def _library(forms: Sequence[Form], *, has_main: bool, as_written: bool = False) -> str:
     """Return the entries of forms, with an entry point or without one."""
     with thread_context(), mlir.Location.unknown():
         module = mlir.Module.create().operation
@@ -110,7 +110,7 @@ def _library(forms: Sequence[Form], *, has_main: bool) -> str:
         matched: set[Spelled] = set()
         pairs: list[tuple[int, Pair]] = []
         for form in forms:
-            for spelled in form.spellings:
+            for spelled in form.spellings[: 1 if as_written else None]:
                 if spelled.problem in matched:
                     continue
                 matched.add(spelled.problem)

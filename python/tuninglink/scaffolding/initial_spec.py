@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Final
@@ -62,17 +62,20 @@ from tuninglink.spaces import AllowedValues, ProviderRegistry, knob_values, mean
 from tuninglink.spaces.model import Workload, configuration_from
 from tuninglink.specs import (
     FLAGS,
+    LIBRARY,
     MAKERS,
     NOT_PREDICTED,
     PREDICTED,
     PROVENANCE,
     LinkForm,
     Revision,
+    Spec,
     SpecSource,
     expected_gain,
     link_nothing,
     link_specs,
     load_spec,
+    load_specs,
     provenance_attribute,
     provenance_of,
     settings_of,
@@ -89,12 +92,14 @@ class InitSpec:
             has from the given specs.
         left_out: the selected dispatches without an entry.
         coverage: the part of the program that the entries configure, in words.
+        forms: what its replace entries do, in words, by the symbol of the matcher.
     """
 
     text: str
     entries: Mapping[str, StartingPoint]
     left_out: tuple[LeftOut, ...]
     coverage: str = ""
+    forms: Mapping[str, str] = field(default_factory=dict)
 
 
 def commented(
@@ -102,9 +107,11 @@ def commented(
     entries: Mapping[str, StartingPoint],
     heading: Sequence[str],
     about_knobs: Callable[[StartingPoint], Iterable[str]],
+    forms: Mapping[str, str] | None = None,
 ) -> str:
     """Return a spec of a program with a heading, and with comments on its entries and their knobs."""
-    comments = {}
+    comments: dict[str, tuple[Sequence[str], Iterable[str]]] = {}
+    comments |= {matcher: ([form], ()) for matcher, form in (forms or {}).items()}
     for matcher, point in entries.items():
         called = "called once" if point.calls == 1 else f"{point.calls:,} calls"
         cost, count = point.cost, len(point.dispatches)
@@ -227,7 +234,7 @@ def init_spec(
     options = replace(options, sizes=tuple(map(GivenSizes.parse, several(sizes, "sizes"))))
     program = program_source(source)
     choice = choice if frozen else SpecChoice()
-    writer = _SpecWriter(options, choice, (program, name), options.flags, report)
+    writer = _SpecWriter(options, choice, (program, name), options.flags, report, predict=predict)
     shown = printable(program) if isinstance(program, str) else name
     if frozen:
         return writer.freeze(shown, own_flags)
@@ -245,7 +252,8 @@ def init_spec_for_file(
 ) -> InitSpec:
     """Write an initial spec for a file, as `init_spec` does. Process-wide flags are set already."""
     assert options.input is not None
-    writer = _SpecWriter(options, SpecChoice(), (options.input, options.input), (), report)
+    program = options.input, options.input
+    writer = _SpecWriter(options, SpecChoice(), program, (), report, predict=predict)
     write = writer.predict if predict else writer.write
     return write(options.input, dispatches, top)
 
@@ -275,12 +283,24 @@ class _SpecWriter:
         program: tuple[str | bytes, str],
         session_flags: Sequence[str],
         report: Callable[[Diagnostic], None] | None,
+        *,
+        predict: bool = False,
     ) -> None:
         if not options.compile_from <= Phase.EXECUTABLE_SOURCES:
             text = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
             raise CompileError(error(f"dispatches cannot be found: {text}"))
         until = replace(options, compile_to=Phase.EXECUTABLE_SOURCES, emit_bytecode=True)
         # Dispatches are formed after ops are replaced; configure entries apply later.
+        self._forms = None
+        if predict and options.compile_from < Phase.PREPROCESSING:
+            until = replace(until, compile_to=Phase.PREPROCESSING)
+            made, _ = load_specs(f"{LIBRARY}{PREDICTED}", for_program=True)
+            compiler = Compiler(until, SpecChoice(made), session_flags, report)
+            program = compiler.compile(*program).output, program[1]
+            self._forms = compiler.specs[0].replacing
+            until = replace(
+                until, compile_from=until.compile_to, compile_to=Phase.EXECUTABLE_SOURCES
+            )
         before = [
             replace(link_nothing([spec]).spec, replacing=spec.replacing)
             for spec in choice.given
@@ -347,7 +367,7 @@ class _SpecWriter:
         # 1. The selected entries that take effect.
         points, left_out = self._selected(program, dispatches, top, can_be_predicted)
         configured = self._configured.output
-        text = MAKERS[PREDICTED](self._sources, lambda _: configured, self._report)
+        text = MAKERS[PREDICTED].configuring(self._sources, lambda _: configured, self._report)
         spec = load_spec(text.encode())
         table = spec.anatomy.table
         effective, failure = self._effective(text)
@@ -378,19 +398,25 @@ class _SpecWriter:
         for name, reason in reasons.items():
             if (point := of_dispatch.get(name)) is not None:
                 left_out.append(LeftOut(point.dispatches, point.words, reason))
-        if not kept:
+        if kept:
+            spec = replace(Revision(spec).finish(kept), replacing=self._forms)
+        elif self._forms:
+            spec = Spec(self._forms.module, "")
+        else:
             return InitSpec("", {}, tuple(left_out))
-        # 3. The text, with the expected gain and the knobs of each entry.
-        targets = ", ".join(sorted({point.target for point in entries.values()}))
+        # 3. The text, with the expected gain of each entry and its knobs, or what it replaces.
+        targets = ", ".join(sorted({point.target for point in points}))
         heading = [
             f"Configurations of '{escaped(program)}' for {targets} that a model expects to be faster than the compiler's,",
             "written by `tuninglink init --predict`. Nothing was measured: `tuninglink retune` measures the entries.",
         ]
+        forms = {entry.matcher: entry.form for entry in self._forms.entries} if self._forms else {}
         text = commented(
-            *(Revision(spec).finish(kept).text(), entries, heading),
+            *(spec.text(), entries, heading),
             lambda point: (gains[point.dispatches[0]], *_about_knobs(self._registry, point)),
+            forms,
         )
-        return InitSpec(text, entries, tuple(left_out))
+        return InitSpec(text, entries, tuple(left_out), forms=forms)
 
     def _effective(self, text: str) -> tuple[set[str], str]:
         """Return the matchers of the entries that configure an op; none with the reason if there is no code with them."""

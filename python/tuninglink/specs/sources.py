@@ -172,7 +172,7 @@ class SpecFile:
     @property
     def may_replace(self) -> bool:
         """Whether the spec may have replace entries."""
-        return names.TRANSFORM_MAIN.encode() in self.content
+        return bool(self.maker) or names.TRANSFORM_MAIN.encode() in self.content
 
     @cached_property
     def sha256(self) -> str:
@@ -298,9 +298,7 @@ class SpecArgument:
 _NO_ENTRIES: Final = b"""
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__kernel_config(%root: !transform.any_op {transform.readonly}) -> !transform.any_op
-      attributes {iree_codegen.tuning_spec_entrypoint} {
-    transform.yield %root : !transform.any_op
-  }
+      attributes {iree_codegen.tuning_spec_entrypoint} { transform.yield %root : !transform.any_op }
 }
 """
 
@@ -337,8 +335,7 @@ def load_specs(
                 raise SpecError(mistake)
             sink = diagnostics or DiagnosticSink(lambda _: None)
             files = read_specs([spec], sink, for_program=for_program)
-            first = len(loaded)
-            automatic |= {at for at, file in enumerate(files, first) if file.is_automatic}
+            automatic |= {at for at, file in enumerate(files, len(loaded)) if file.is_automatic}
             loaded += SpecFiles(files, upgrade=upgrade, diagnostics=diagnostics)
         else:
             loaded.append(load_spec(spec, upgrade=upgrade, diagnostics=diagnostics))
@@ -349,7 +346,7 @@ def may_replace(specs: Sequence[Spec]) -> bool:
     """Return whether specs may have replace entries, without loading them."""
     if isinstance(specs, SpecFiles):
         return specs.may_replace
-    return any(spec.replacing is not None for spec in specs)
+    return any(spec.replacing is not None or spec.maker for spec in specs)
 
 
 class SpecFiles(Sequence["Spec"]):
