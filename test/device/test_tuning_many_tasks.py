@@ -17,7 +17,7 @@ from tuning_programs import dispatched, matmul
 
 from tuninglink.devices import DeviceDescription
 from tuninglink.programs import Failure, FailureKind
-from tuninglink.tuning import ProgramGuard
+from tuninglink.tuning import ProgramGuard, Tuner
 from tuninglink.tuning.candidates import CandidateCompiler
 from tuninglink.tuning.deciding import (
     DEFAULT_SECONDS,
@@ -208,6 +208,25 @@ def test_the_time_of_compiling_the_program_replaces_its_estimate(
         assert eventually(is_updated)
 
 
+def test_a_budget_that_does_not_cover_the_whole_program_is_reported_first(
+    compiler: CandidateCompiler,
+) -> None:
+    program, warnings = dispatched(matmul(4, 64, 64), "host-cpu"), Warnings()
+    settings = TuningSettings(checks_defaults=False)
+    tuner = TuningContext(settings, compiler, RecordedDevices(), warnings)
+    queue = DefaultQueue(tuner, program.tasks, pytest.fail)
+    queue.measure(Budget())
+    measured = list(queue.measured)
+    for seconds in (1.0, 4000.0):
+        queue.measured[:] = [replace(default, compile_seconds=seconds) for default in measured]
+        ledger = Ledger(1000.0)
+        with ProgramGuard(program, tuner, ledger) as guard:
+            Tuner(program, FLAGS, tuner, ledger)._reserve(guard, queue)
+    (message,) = warnings.messages
+    assert message.startswith("the 1000 s that are left of the budget are too short for this")
+    assert message.endswith(" s, without which nothing guards the spec")
+
+
 def test_the_reference_leaves_time_for_the_whole_program(compiler: CandidateCompiler) -> None:
     program = dispatched(matmul(4, 64, 64), "host-cpu")
     with References(seed=0) as references:
@@ -225,7 +244,7 @@ def test_the_reference_leaves_time_for_the_whole_program(compiler: CandidateComp
             ledger.whole.deadline = time.monotonic() + price
             ledger.latest = ledger.whole.deadline + 1.0
             guard.run([], lambda _: "", None)
-            assert 1.0 <= reference.seconds <= price - guard._least_price + 1.0
+            assert 1.0 <= reference.seconds <= price - guard.least_price + 1.0
 
 
 def test_the_whole_program_pays_the_fixed_part_of_compilations_once(

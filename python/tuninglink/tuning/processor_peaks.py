@@ -175,9 +175,8 @@ def _measured(device: DeviceDescription, names: Sequence[str]) -> tuple[dict[str
             for name in names
         }
         # It opens while the kernels are built.
-        process = opened.enter_context(
-            DeviceProcess(device.uri, cores, Settings(caches=Caches.WARM))
-        )
+        settings = Settings(caches=Caches.WARM)
+        process = opened.enter_context(DeviceProcess(device.uri, cores, settings))
         try:
             kernels = {name: job.result() for name, job in jobs.items()}
         except (JobError, JobTimeoutError, WorkerCrashedError) as failure:

@@ -53,6 +53,9 @@ class ProgramGuard:
     Args:
         context: provides the compiler and the devices.
         compiled: the program without a spec, if it is already compiled.
+
+    Attributes:
+        least_price: the seconds of a comparison with the fewest rounds; 0 until it is known.
     """
 
     def __init__(
@@ -67,7 +70,7 @@ class ProgramGuard:
         self._context = context
         self._ledger = ledger
         self._price = 0.0
-        self._least_price = 0.0
+        self.least_price = 0.0
         self._compile_seconds = 0.0
         self._defaults: DefaultQueue | None = None
         self._has_repairs = False
@@ -145,11 +148,11 @@ class ProgramGuard:
         if self._has_repairs:
             # The other entries are compared with the repairs alone, too.
             self._price += price(_REPAIRED_SECONDS, dispatches, program_us)
-        self._least_price = price(seconds, dispatches, program_us, FEWEST_MODEL_ROUNDS)
+        self.least_price = price(seconds, dispatches, program_us, FEWEST_MODEL_ROUNDS)
         if self._reference is not None:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds_left)
         if not self._ledger.reserve(Account.GUARD, self._price):
-            self._ledger.reserve(Account.GUARD, self._least_price)
+            self._ledger.reserve(Account.GUARD, self.least_price)
 
     @property
     def _has_wrong_defaults(self) -> bool:
@@ -185,7 +188,7 @@ class ProgramGuard:
         runs = self._runs
         # The fewest rounds are run in any case: they tell users whether the spec helps. The reference leaves time for them.
         comparisons = 1 + any(result.default_is_wrong for result in won)
-        least = time.monotonic() + comparisons * self._least_price
+        least = time.monotonic() + comparisons * self.least_price
         runs.deadline = max(self._ledger.latest, least)
         if self._reference is not None:
             left = max(1.0, runs.deadline - least)
@@ -212,8 +215,8 @@ class ProgramGuard:
             return "tuning ended early"
         if whole.remaining < _LEAST_PART * self._price and self._context.is_local:
             self._reference = None  # elsewhere, it is already computed
-        if self._least_price > max(self._ledger.limit(Account.GUARD), whole.remaining):
-            return f"it takes about {self._least_price:.0f} s, which the budget did not leave"
+        if self.least_price > max(self._ledger.limit(Account.GUARD), whole.remaining):
+            return f"it takes about {self.least_price:.0f} s, which the budget did not leave"
         return ""
 
     @cached_property

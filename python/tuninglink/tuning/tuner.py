@@ -207,15 +207,18 @@ class Tuner:
             return
         if self.context.references is not None and self.context.is_local:
             # Elsewhere, references are computed while the device measures.
-            limit = ledger.limit(Account.REFERENCE)
-            ledger.reserve(Account.REFERENCE, min(limit, _REFERENCE_SECONDS))
+            seconds = min(ledger.limit(Account.REFERENCE), _REFERENCE_SECONDS)
+            ledger.reserve(Account.REFERENCE, seconds)
         guard.reserve(defaults)
         rules = self.context.rules(ledger.whole, default_is_wrong=False)
         heaviest = next(default for default in defaults.weighed() if default.failure is None)
-        least = least_seconds(ledger, heaviest, rules)
+        least, work = least_seconds(ledger, heaviest, rules), ""
         if least > ledger.seconds:
-            left = f"the {max(0, ledger.seconds):.0f} s that are left of the budget are too short"
             work = f"reading it, its defaults and one race take about {least:.0f} s"
+        elif guard.least_price > ledger.limit(Account.GUARD):
+            work = f"comparing it as a whole takes about {guard.least_price:.0f} s, without which nothing guards the spec"
+        if work:
+            left = f"the {max(0, ledger.seconds):.0f} s that are left of the budget are too short"
             message = f"{left} for this program: {work}"
             self.context.listener.noticed(Diagnostic(Severity.WARNING, message))
 
@@ -356,8 +359,7 @@ class RangeTuner:
             if tuning.is_over or tuning.remaining < _LEAST_PART * taken:
                 break
             began = time.monotonic()
-            part = tuning.part(_TUNING / (len(tasks) - position))
-            ranged = self._tune(task, part)
+            ranged = self._tune(task, tuning.part(_TUNING / (len(tasks) - position)))
             if ranged is not None:
                 ranged = self._compared(ranged, default, open_)
             if ranged is not None:
@@ -374,10 +376,8 @@ class RangeTuner:
             reduction = result.prepared.spaces.problem.reduction
             failure = self.tuner.devices.first.compare(compiled, default, reduction)
         if failure is not None:
-            message = (
-                f"the ranges of {result.task.name} together do not reproduce the measured code"
-            )
-            raise TuninglinkError(error(f"{message}: {failure.message}"))
+            what, why = f"the ranges of {result.task.name} together", failure.message
+            raise TuninglinkError(error(f"{what} do not reproduce the measured code: {why}"))
         return joined
 
     def _tune(self, task: TuningTask, budget: Budget) -> TaskResult | None:
@@ -396,9 +396,8 @@ class RangeTuner:
         tuned = tune_task(tuner, prepared, replace(measured, share=self.result.share), budget)
         if tuned.winner is not None:
             return tuned
-        choice = TrialResult(
-            prepared.spaces.default, measured.default_us, None, began, measured.benchmark
-        )
+        own = prepared.spaces.default
+        choice = TrialResult(own, measured.default_us, None, began, measured.benchmark)
         return replace(tuned, winner=choice)
 
     def _known(self) -> list[Spec]:

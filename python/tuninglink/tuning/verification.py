@@ -590,9 +590,8 @@ def overflow_finding(
     if any(map(_has_overflow, trace.inputs)):
         return f"{finding}, which gets them: an argument or a weight of the program has them"
     if name and all(map(_is_finite, reference[position].outputs if reference else ())):
-        return (
-            f"{finding}, which has none on {name}: tuninglink tune looks for a right configuration"
-        )
+        remedy = "tuninglink tune looks for a right configuration"
+        return f"{finding}, which has none on {name}: {remedy}"
     task = next((task for task in tasks if trace.name in task.functions), None)
     if task is not None and sums_of(task.source).narrow == "f16":
         return f"{finding}, which adds up in f16, up to 65504; PyTorch adds up in f32: {SUM_REMEDY}"
