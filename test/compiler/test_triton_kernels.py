@@ -19,7 +19,7 @@ from kernel_programs import (
     product_program,
     quantized_program,
 )
-from moved_attention import fused_program, grouped_program
+from moved_attention import decomposed_program, fused_program, grouped_program
 
 import tuninglink
 from tuninglink.checking import Checker
@@ -281,7 +281,14 @@ def test_an_attention_is_replaced_by_iree_compile_as_well() -> None:
     assert kernel.content in compiled(ATTENTION, kernel, program)
 
 
-@pytest.mark.parametrize("program", [fused_program(2, 33, 4, 24), grouped_program(2, 33, 4, 2, 24)])
+@pytest.mark.parametrize(
+    "program",
+    [
+        fused_program(2, 33, 4, 24),
+        grouped_program(2, 33, 4, 2, 24),
+        decomposed_program(2, 33, 4, 24, masked=True),
+    ],
+)
 def test_an_attention_with_what_moves_its_operands_and_its_result_is_one_kernel(
     program: str,
 ) -> None:

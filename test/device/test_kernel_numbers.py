@@ -26,7 +26,7 @@ from kernel_programs import (
     quantized_program,
     stepped,
 )
-from moved_attention import attended, fused_program, grouped_program
+from moved_attention import attended, decomposed_program, fused_program, grouped_program
 from places import ROOT
 
 from tuninglink.kernels import (
@@ -315,6 +315,8 @@ def test_kernels_compute_what_numpy_computes() -> None:
     few, small = key[:, :, :2].copy(), value[:, :, :2].copy()
     mask = (random.random((2, 1, 33, 33)) < 0.5).astype(np.int8)
     mask[..., 0] = 1
+    added = np.where(mask, 0, -30000).astype(np.float16)
+    bias = random.standard_normal((4, 33, 33)).astype(np.float16)
     heads = {"batches": 2, "heads": 4, "rows": 33, "keys": 33, "size": 24}
     for name, program, memory, read in (
         (
@@ -340,6 +342,18 @@ def test_kernels_compute_what_numpy_computes() -> None:
             heads_program(**heads, masked=True),
             [query, key, value, mask],
             (query, key, value, 0.25, mask),
+        ),
+        (
+            "products and a softmax",
+            decomposed_program(2, 33, 4, 24, masked=False),
+            [query, key, value],
+            (query, key, value, 0.25),
+        ),
+        (
+            "products and a softmax with masks",
+            decomposed_program(2, 33, 4, 24, masked=True),
+            [query, key, value, added, bias],
+            (query, key, value, 0.25, None, added.astype(float) + bias),
         ),
     ):
         module = mlir.Module.parse(program, thread_context()).operation

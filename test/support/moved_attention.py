@@ -61,6 +61,143 @@ def grouped_program(batch: int, tokens: int, heads: int, groups: int, size: int)
     return _program(arguments, lines, (batch, heads, tokens, size))
 
 
+def decomposed_program(batch: int, tokens: int, heads: int, size: int, *, masked: bool) -> str:
+    """Return a program with products and a softmax as PyTorch exports them, whose scores are multiplied by 0.25.
+
+    With masks, one of each head and one of each batch are added to the scores.
+    """
+    own, apart = f"{batch}x{tokens}x{heads}x{size}", f"{batch}x{heads}x{tokens}x{size}"
+    kinds = {
+        "own": f"tensor<{own}xf16>",
+        "apart": f"tensor<{apart}xf16>",
+        "turned": f"tensor<{batch}x{heads}x{size}x{tokens}xf16>",
+        "rows": f"tensor<{batch * heads}x{tokens}x{size}xf16>",
+        "columns": f"tensor<{batch * heads}x{size}x{tokens}xf16>",
+        "sums": f"tensor<{batch * heads}x{tokens}x{size}xf32>",
+        "whole": f"tensor<{batch * heads}x{tokens}x{tokens}xf32>",
+        "small": f"tensor<{batch * heads}x{tokens}x{tokens}xf16>",
+        "half": f"tensor<{batch}x{heads}x{tokens}x{tokens}xf16>",
+        "full": f"tensor<{batch}x{heads}x{tokens}x{tokens}xf32>",
+        "peaks": f"tensor<{batch}x{heads}x{tokens}xf32>",
+        "places": f"tensor<{batch}x{heads}x{tokens}xi64>",
+        "column": f"tensor<{batch}x{heads}x{tokens}x1xf32>",
+        "bias": f"tensor<{heads}x{tokens}x{tokens}xf16>",
+        "mask": f"tensor<{batch}x1x{tokens}x{tokens}xf16>",
+    }
+    every = "a, b, m, j"
+    indexed = {
+        "full": every,
+        "half": every,
+        "column": "a, b, m, 0",
+        "peaks": "a, b, m",
+        "places": "a, b, m",
+        "bias": "b, m, j",
+        "mask": "a, 0, m, j",
+        "whole": "b, m, j",
+        "small": "b, m, j",
+        "sums": "b, m, j",
+        "rows": "b, m, j",
+    }
+
+    def element(name: str, read: list[tuple[str, str]], written: str, body: str) -> str:
+        """Return an op on values and their kinds, with a body of its elements %x, %y and the last one %z."""
+        operands = [kind for _, kind in read] + [written]
+        loops = every if indexed[written] in (every, "a, b, m, 0") else "b, m, j"
+        views = ", ".join(f"affine_map<({loops}) -> ({indexed[at]})>" for at in operands)
+        iterators = ['"parallel"'] * (loops.count(",") + 1)
+        if written == "column":
+            iterators[-1] = '"reduction"'
+        values, given = (
+            ", ".join(at) for at in zip(*((one, kinds[at]) for one, at in read), strict=True)
+        )
+        inner = ["f32" if "f32" in kinds[at] else "f16" for at in operands]
+        arguments = ", ".join(
+            f"%{at}: {kind}" for at, kind in zip([*"xy"[: len(read)], "z"], inner, strict=True)
+        )
+        start = "%start" if written == "column" else f"%e{written}"
+        return f"""%{name} = linalg.generic {{indexing_maps = [{views}], iterator_types = [{", ".join(iterators)}]}}
+      ins({values} : {given}) outs({start} : {kinds[written]}) {{
+  ^bb0({arguments}):
+    %w = {body} : {inner[0] + " to " + inner[-1] if body.startswith(("arith.extf", "arith.truncf")) else inner[-1]}
+    linalg.yield %w : {inner[-1]}
+  }} -> {kinds[written]}"""
+
+    split = f"[[0, 1], [2], [3]] output_shape [{batch}, {heads}, {tokens}"
+    moved = [
+        f"%t{name} = linalg.transpose ins(%{name} : {kinds['own']}) outs(%e{kind} : {kinds[kind]}) permutation = {order}"
+        for name, kind, order in (
+            ("q", "apart", [0, 2, 1, 3]),
+            ("k", "turned", [0, 2, 3, 1]),
+            ("v", "apart", [0, 2, 1, 3]),
+        )
+    ]
+    folded = [
+        f"%f{name} = tensor.collapse_shape %t{name} [[0, 1], [2], [3]] : {kinds[kind]} into {kinds[other]}"
+        for name, kind, other in (
+            ("q", "apart", "rows"),
+            ("k", "turned", "columns"),
+            ("v", "apart", "rows"),
+        )
+    ]
+    whole, peaks, places, full = (kinds[at] for at in ("whole", "peaks", "places", "full"))
+    lines = [
+        *(f"%e{name} = tensor.empty() : {kind}" for name, kind in kinds.items()),
+        "%zero = arith.constant 0.0 : f32",
+        "%first = arith.constant 0 : i64",
+        "%least = arith.constant 0xFF800000 : f32",
+        "%factor = arith.constant 0.25 : f16",
+        *moved,
+        *folded,
+        f"%z0 = linalg.fill ins(%zero : f32) outs(%ewhole : {whole}) -> {whole}",
+        f"%s0 = linalg.batch_matmul ins(%fq, %fk : {kinds['rows']}, {kinds['columns']}) outs(%z0 : {whole}) -> {whole}",
+        element("s1", [("%s0", "whole")], "small", "arith.truncf %x"),
+        f"%s2 = tensor.expand_shape %s1 {split}, {tokens}] : {kinds['small']} into {kinds['half']}",
+        element("s3", [("%s2", "half")], "half", "arith.mulf %x, %factor"),
+    ]
+    last = "%s3"
+    if masked:
+        lines.append(
+            element("s4", [("%s3", "half"), ("%bias", "bias")], "half", "arith.addf %x, %y")
+        )
+        lines.append(
+            element("s5", [("%s4", "half"), ("%mask", "mask")], "half", "arith.addf %x, %y")
+        )
+        last = "%s5"
+    lines += [
+        element("x0", [(last, "half")], "full", "arith.extf %x"),
+        f"%z1 = linalg.fill ins(%least : f32) outs(%epeaks : {peaks}) -> {peaks}",
+        f"%z2 = linalg.fill ins(%first : i64) outs(%eplaces : {places}) -> {places}",
+        f"""%p0, %p1 = linalg.generic {{indexing_maps = [affine_map<({every}) -> ({every})>, affine_map<({every}) -> (a, b, m)>,
+      affine_map<({every}) -> (a, b, m)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}}
+      ins(%x0 : {full}) outs(%z1, %z2 : {peaks}, {places}) {{
+  ^bb0(%x: f32, %y: f32, %z: i64):
+    %i = linalg.index 3 : index
+    %c = arith.index_cast %i : index to i64
+    %w = arith.maximumf %x, %y : f32
+    %g = arith.cmpf ogt, %x, %y : f32
+    %h = arith.select %g, %c, %z : i64
+    linalg.yield %w, %h : f32, i64
+  }} -> ({peaks}, {places})""",
+        f"%p2 = tensor.expand_shape %p0 [[0], [1], [2, 3]] output_shape [{batch}, {heads}, {tokens}, 1] : {peaks} into {kinds['column']}",
+        element("x1", [("%x0", "full"), ("%p2", "column")], "full", "arith.subf %x, %y"),
+        element("x2", [("%x1", "full")], "full", "math.exp %x"),
+        f"%start = linalg.fill ins(%zero : f32) outs(%ecolumn : {kinds['column']}) -> {kinds['column']}",
+        element("x3", [("%x2", "full")], "column", "arith.addf %x, %z"),
+        element("x4", [("%x2", "full"), ("%x3", "column")], "full", "arith.divf %x, %y"),
+        element("x5", [("%x4", "full")], "half", "arith.truncf %x"),
+        f"%x6 = tensor.collapse_shape %x5 [[0, 1], [2], [3]] : {kinds['half']} into {kinds['small']}",
+        f"%z3 = linalg.fill ins(%zero : f32) outs(%esums : {kinds['sums']}) -> {kinds['sums']}",
+        f"%r0 = linalg.batch_matmul ins(%x6, %fv : {kinds['small']}, {kinds['rows']}) outs(%z3 : {kinds['sums']}) -> {kinds['sums']}",
+        element("r1", [("%r0", "sums")], "rows", "arith.truncf %x"),
+        f"%r2 = tensor.expand_shape %r1 {split}, {size}] : {kinds['rows']} into {kinds['apart']}",
+        f"%r3 = linalg.transpose ins(%r2 : {kinds['apart']}) outs(%eown : {kinds['own']}) permutation = [0, 2, 1, 3]",
+    ]
+    given = [f"%{name}: {kinds['own']}" for name in "qkv"]
+    given += [f"%{name}: {kinds[name]}" for name in ("bias", "mask")] if masked else []
+    text = "\n  ".join(lines)
+    return f"util.func public @main({', '.join(given)}) -> {kinds['own']} {{\n  {text}\n  util.return %r3 : {kinds['own']}\n}}"
+
+
 def _program(arguments: str, lines: list[str], shape: tuple[int, int, int, int]) -> str:
     """Return a program that attends to operands %o0 to %o2, and moves the heads of the result behind the tokens."""
     batch, heads, tokens, size = shape
@@ -85,10 +222,12 @@ def _program(arguments: str, lines: list[str], shape: tuple[int, int, int, int])
 }}"""
 
 
-def attended(query: Any, key: Any, value: Any, scale: float, mask: Any = None) -> Any:
-    """Return the result in f64 for queries, keys and values of (batch, tokens, heads, size), and a mask of zeros and ones."""
+def attended(  # noqa: PLR0917
+    query: Any, key: Any, value: Any, scale: float, mask: Any = None, bias: Any = 0
+) -> Any:
+    """Return the result in f64 for queries, keys and values of (batch, tokens, heads, size), a mask of zeros and ones, and a bias."""
     query, key, value = (array.astype(np.float64) for array in (query, key, value))
-    scores = np.einsum("amhk,ajhk->ahmj", query, key) * scale
+    scores = np.einsum("amhk,ajhk->ahmj", query, key) * scale + bias
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))

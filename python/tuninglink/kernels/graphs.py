@@ -11,8 +11,10 @@ from iree.compiler import ir as mlir
 
 from tuninglink.kernels.attentions import ScaledAttention
 from tuninglink.kernels.convolutions import ConvolutionProblem
-from tuninglink.kernels.layouts import moves_after
+from tuninglink.kernels.decomposed import DecomposedAttention, decomposed_attention
+from tuninglink.kernels.layouts import unmoved
 from tuninglink.kernels.problems import ProductProblem
+from tuninglink.kernels.steps import is_elementwise
 from tuninglink.mlir import collect, defining_op, names, thread_context, to_text
 from tuninglink.payloads import build, new_function
 from tuninglink.replacing import NoFormError
@@ -41,11 +43,11 @@ def _graph(operation: mlir.Operation) -> tuple[KernelProblem, list[mlir.Operatio
     Raises:
         NoFormError: no kernel computes it, with the reason.
     """
-    if operation.name == names.ATTENTION:
-        return ScaledAttention.of(operation), [operation]
+    start, moves = unmoved(operation)
+    if start.name == names.ATTENTION:
+        return ScaledAttention.of(start, moves), [start, *moves]
     with suppress(NoFormError):
-        attention, moves = moves_after(operation, names.ATTENTION)
-        return ScaledAttention.of(attention, moves), [attention, *moves]
+        return decomposed_attention(start, moves)
     # An op may follow several products. The nearest one leaves the others to their own graphs.
     following = sorted(_graphs_before(operation).items(), key=lambda graph: len(graph[1]))
     for product, after in [(operation, list[mlir.Operation]()), *following]:
@@ -70,7 +72,7 @@ def _graphs_before(last: mlir.Operation) -> dict[mlir.Operation, list[mlir.Opera
     def visit_before(operation: mlir.Operation) -> None:
         if operation in ordered or len(ordered) >= _MOST_OPS:
             return
-        if operation.name == names.GENERIC and not _reduces(operation):
+        if is_elementwise(operation):
             for value in operation.operands[:-1]:
                 producer = defining_op(value)
                 if producer is not None and _is_structured(producer):
@@ -81,7 +83,7 @@ def _graphs_before(last: mlir.Operation) -> dict[mlir.Operation, list[mlir.Opera
         visit_before(last.operation)
     graphs = {}
     for product in ordered:
-        if product == last.operation or (product.name == names.GENERIC and not _reduces(product)):
+        if product == last.operation or is_elementwise(product):
             continue
         following = list[mlir.Operation]()
         for operation in ordered:
@@ -111,7 +113,7 @@ def problems_of(module: mlir.Operation) -> dict[KernelProblem, int]:
     for problem in list(problems):
         beginnings = [other for other in problems if _begins(other, problem)]
         if beginnings:
-            problems[min(beginnings, key=_length)] += problems.pop(problem)
+            problems[min(beginnings, key=graph_size)] += problems.pop(problem)
     return dict(problems)
 
 
@@ -141,10 +143,6 @@ def repeated_program(problem: KernelProblem, count: int) -> str:
         return to_text(module)
 
 
-def _reduces(operation: mlir.Operation) -> bool:
-    return "reduction" in str(operation.attributes["iterator_types"])
-
-
 def _is_structured(operation: mlir.Operation) -> bool:
     return operation.name.startswith("linalg.") and operation.name != names.FILL
 
@@ -161,8 +159,13 @@ def _begins(beginning: KernelProblem, problem: KernelProblem) -> bool:
     return beginning != problem and beginning == replace(problem, steps=problem.steps[:count])
 
 
-def _length(problem: KernelProblem) -> int:
-    """Return the number of ops of a graph besides its product or attention."""
+def graph_size(problem: KernelProblem) -> int:
+    """Return the number of ops of a graph besides its product or attention.
+
+    Of the graphs that end with the same op, the entries of the largest one come first.
+    """
+    if isinstance(problem, DecomposedAttention):
+        return problem.graph.count(" = ")
     if isinstance(problem, ScaledAttention):
         return len(problem.moves) + len(problem.following)
     return len(problem.steps)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 _SLICE: Final = "tensor.extract_slice"
 
-_MOST: Final = 6
+MOST_MOVES: Final = 6
 """The number of ops that move an operand or the result."""
 
-_LETTERS: Final = "abcdefgh"
+LETTERS: Final = "abcdefgh"
 
 Dimension = tuple[tuple[int, int], ...]
 """The sizes and the strides of the dimensions in memory of which a dimension consists, the innermost one last."""
@@ -72,13 +72,13 @@ class Move:
         kinds = [operation.operands[0].type, operation.results[0].type]
         tensors = [kind for kind in kinds if isinstance(kind, mlir.RankedTensorType)]
         if len(tensors) != len(kinds) or any(
-            kind.encoding is not None or not kind.has_static_shape or kind.rank > len(_LETTERS)
+            kind.encoding is not None or not kind.has_static_shape or kind.rank > len(LETTERS)
             for kind in tensors
         ):
             return None
         before, after = (tuple(kind.shape) for kind in tensors)
         element, result = (str(kind.element_type) for kind in tensors)
-        producer = Producer.of(operation, _LETTERS[: len(after)])
+        producer = Producer.of(operation, LETTERS[: len(after)])
         is_reshape = operation.name in (COLLAPSE, EXPAND, _SLICE) and len(operation.operands) == 1
         if not (producer or is_reshape) or element not in (*FLOATS, "i1") or element != result:
             return None
@@ -100,7 +100,7 @@ class Move:
         """Build the op at the current insertion point."""
         if self.producer is not None:
             assert destination is not None, "it has one"
-            return self.producer.build(value, destination, _LETTERS[: len(self.shapes[1])])
+            return self.producer.build(value, destination, LETTERS[: len(self.shapes[1])])
         kind = mlir.RankedTensorType.get([*self.shapes[1]], value.type.element_type)
         return build(self.name, kind, value, **self.parsed)
 
@@ -113,7 +113,7 @@ class Move:
         own, shape = layout.dimensions, self.shapes[1]
         if self.producer is not None:
             read = dict(zip(self.producer.loops, own, strict=True))  # of UNIT, there is one element
-            moved = (read.get(at, ((size, 0),)) for at, size in zip(_LETTERS, shape, strict=False))
+            moved = (read.get(at, ((size, 0),)) for at, size in zip(LETTERS, shape, strict=False))
             return Layout(tuple(moved), layout.offset)
         if self.name == COLLAPSE:
             return Layout(_collapsed(own, self._groups), layout.offset)
@@ -139,8 +139,8 @@ class Move:
             NoFormError: it has none.
         """
         own, shape = layout.dimensions, self.shapes[0]
-        if self.producer is not None and {*self.producer.loops} == {*_LETTERS[: len(own)]}:
-            return Layout(tuple(own[_LETTERS.index(loop)] for loop in self.producer.loops))
+        if self.producer is not None and {*self.producer.loops} == {*LETTERS[: len(own)]}:
+            return Layout(tuple(own[LETTERS.index(loop)] for loop in self.producer.loops))
         if self.name == EXPAND:
             return Layout(_collapsed(own, self._groups))
         if self.name == COLLAPSE:
@@ -153,14 +153,19 @@ class Move:
         return [[mlir.IntegerAttr(at).value for at in mlir.ArrayAttr(group)] for group in groups]
 
 
-def moves_of(values: Sequence[Value]) -> tuple[list[Value], list[Move], list[int]]:
-    """Return the tensors from which ops compute values, the ops, each after those it follows, and the number of each value."""
+def moves_of(
+    values: Sequence[Value], most: int = MOST_MOVES
+) -> tuple[list[Value], list[Move], list[int]]:
+    """Return the tensors from which ops compute values, the ops, each after those it follows, and the number of each value.
+
+    A value has at most a number of them.
+    """
     chains = []
     for value in values:
         chain = list[mlir.Operation]()
         before = value
         while (
-            len(chain) < _MOST
+            len(chain) < most
             and (operation := defining_op(before)) is not None
             and Move.of(operation, 0) is not None
         ):
@@ -187,23 +192,16 @@ def moves_of(values: Sequence[Value]) -> tuple[list[Value], list[Move], list[int
     return sources, moves, [numbers[value] for value in values]
 
 
-def moves_after(last: mlir.Operation, name: str) -> tuple[mlir.Operation, list[mlir.Operation]]:
-    """Return an op of a name, and the ops between it and a transposition that move its result; nothing else uses theirs.
-
-    Raises:
-        NoFormError: there is none.
-    """
-    following = [last]
-    while len(following) <= _MOST:
-        if Move.of(following[0], 0) is None:
+def unmoved(last: mlir.Operation) -> tuple[mlir.Operation, list[mlir.Operation]]:
+    """Return the op that computes a value, and the ops until the last one that only move it; nothing else uses theirs."""
+    following = list[mlir.Operation]()
+    while len(following) < MOST_MOVES and Move.of(last, 0) is not None:
+        before = defining_op(last.operands[0])
+        if before is None or len([*before.results[0].uses]) != 1:
             break
-        operation = defining_op(following[0].operands[0])
-        if operation is None or len([*operation.results[0].uses]) != 1:
-            break
-        if operation.name == name:
-            return operation, following
-        following.insert(0, operation)
-    raise NoFormError("it is not the result of an attention")
+        following.insert(0, last)
+        last = before
+    return last, following
 
 
 def contiguous(shape: Sequence[int]) -> Layout:

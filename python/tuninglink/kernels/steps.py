@@ -227,6 +227,13 @@ class Step:
         return [*lines, f"{name} = {values[-1]}"]
 
 
+def is_elementwise(operation: mlir.Operation) -> bool:
+    """Return whether an op is a `linalg.generic` without reductions."""
+    return operation.name == names.GENERIC and "reduction" not in str(
+        operation.attributes["iterator_types"]
+    )
+
+
 def steps_of(
     product: mlir.Operation, following: Sequence[mlir.Operation], loops: str
 ) -> tuple[Step, ...]:

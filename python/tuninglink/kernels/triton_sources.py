@@ -274,7 +274,7 @@ def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, 
     sizes = problem.loop_sizes
     tile_m, tile_j = options["m"], options["j"]
     _, _, _, *masks, (_, element) = problem.operands
-    names = ["q", "k", "v", *(["x"] if masks else []), "o"]
+    names = ["q", "k", "v", *(f"x{number}" for number in range(len(masks))), "o"]
     q, o = strides(problem, 0), strides(problem, len(names) - 1)
     out_m = ["(m < M)[:, None]"] if sizes["m"] % tile_m else []
     lines = [
@@ -337,12 +337,12 @@ def _taken(
     if problem.scale <= 0 or any(mask_kind != "i1" for _, mask_kind in masks):
         lines.append(f"s = s{scaled}")
         scaled = ""
-    for _, mask_kind in masks:
-        x = strides(problem, 3)
+    for number, (_, mask_kind) in enumerate(masks):
+        x = strides(problem, 3 + number)
         offsets = _offsets([("m[:, None]", x["m"]), ("j[None, :]", x["j"])])
         conditions = ["(m < M)[:, None]"] if x["m"] and problem.loop_sizes["m"] % tile_m else []
         conditions += [f"({one})[None, :]" for one in out_j if x["j"]]
-        loaded = f"tl.load(x + {offsets}{_masked(conditions)})"
+        loaded = f"tl.load(x{number} + {offsets}{_masked(conditions)})"
         if mask_kind == "i1":  # a byte for each element, 1 for a key that counts
             lines.append(f's = tl.where({loaded} != 0, s, float("-inf"))')
         else:

@@ -11,6 +11,7 @@ with lazy_imports(globals()):
         bitcast as bitcast,
         build as build,
         cast as cast,
+        clone_into as clone_into,
         computed as computed,
         constant as constant,
         filled as filled,

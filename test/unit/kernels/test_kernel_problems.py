@@ -21,12 +21,13 @@ from kernel_programs import (
     quantized_program,
 )
 from kernel_specs import PTX
-from moved_attention import fused_program, grouped_program
+from moved_attention import decomposed_program, fused_program, grouped_program
 
 from tuninglink.iree import Target
 from tuninglink.kernels import (
     BuiltKernel,
     ConvolutionProblem,
+    DecomposedAttention,
     FirstKernel,
     KernelCall,
     KernelProblem,
@@ -462,6 +463,66 @@ def test_an_attention_that_is_used_elsewhere_is_computed_there_as_well() -> None
     assert [*problems_of(module).values()] == [2]
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_an_attention_of_products_and_a_softmax_is_read_and_replaced(*, masked: bool) -> None:
+    program = decomposed_program(2, 17, 3, 8, masked=masked)
+    module = mlir.Module.parse(program, thread_context()).operation
+    ((problem, count),) = problems_of(module).items()
+    assert isinstance(problem, DecomposedAttention)
+    batches, features = ((2, 17 * 24), (3, 8)), ((8, 1),)
+    masks = [
+        ({"a": ((2, 289), (3, 0)), "m": ((17, 17),), "j": ((17, 1),)}, 0),
+        ({"a": ((2, 0), (3, 289)), "m": ((17, 17),), "j": ((17, 1),)}, 0),
+    ]
+    assert (count, problem.scale, problem.taken) == (1, 0.25, tuple(range(5 if masked else 3)))
+    assert problem.layouts == (
+        ({"a": batches, "m": ((17, 24),), "k": features}, 0),
+        ({"a": batches, "j": ((17, 24),), "k": features}, 0),
+        ({"a": batches, "j": ((17, 24),), "n": features}, 0),
+        *(masks if masked else []),
+        ({"a": batches, "m": ((17, 24),), "n": features}, 0),
+    )
+    assert replaces(problem, program)
+    for old, new in (("0.25", "0.5"), ("mulf %x, %factor", "divf %x, %factor")):
+        assert old in program
+        assert not replaces(problem, program.replace(old, new))
+    assert not replaces(problem, decomposed_program(2, 17, 3, 8, masked=not masked))
+    # A scale by division is the same as another one by multiplication.
+    divided = read(program.replace("arith.mulf %x, %factor", "arith.divf %x, %factor"))
+    assert isinstance(divided, DecomposedAttention)
+    assert divided.scale == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("arith.mulf %x, %factor", "arith.subf %x, %factor"),
+        ("arith.subf %x, %y : f32", "arith.subf %y, %x : f32"),
+        ("arith.divf %x, %y : f32", "arith.divf %y, %x : f32"),
+        ("math.exp %x", "math.exp2 %x"),
+        ("arith.addf %x, %z : f32", "arith.maximumf %x, %z : f32"),
+        ("%zero = arith.constant 0.0", "%zero = arith.constant 1.0"),
+        ("ins(%x0 : tensor<2x3x17x17xf32>) outs(%z1", "ins(%ex0 : tensor<2x3x17x17xf32>) outs(%z1"),
+        ("util.return", "util.optimization_barrier %x5 : tensor<2x3x17x17xf16>\n  util.return"),
+        # The sums are those of columns.
+        (
+            '(a, b, m, 0)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]',
+            '(a, b, j, 0)>], iterator_types = ["parallel", "parallel", "reduction", "parallel"]',
+        ),
+    ],
+)
+def test_products_with_something_other_than_a_softmax_between_them_are_left_alone(
+    old: str, new: str
+) -> None:
+    program = decomposed_program(2, 17, 3, 8, masked=False)
+    program = program.replace(
+        "%ehalf = ", "%ex0 = tensor.empty() : tensor<2x3x17x17xf32>\n  %ehalf = "
+    )
+    assert old in program
+    module = mlir.Module.parse(program.replace(old, new), thread_context()).operation
+    assert not any(isinstance(problem, DecomposedAttention) for problem in problems_of(module))
+
+
 def test_a_contraction_whose_accumulation_is_not_shown_is_left_alone() -> None:
     problem = ProductProblem(contraction(17, 8, 24))
     module = product_program(17, 8, 24, rhs="kn")
@@ -507,6 +568,7 @@ def test_the_function_calls_the_kernel_with_its_launch() -> None:
         attention_program(ATTENTION.with_mask("mj", "i1")),
         heads_program(batches=2, heads=3, rows=17, keys=20, size=16, masked=True),
         fused_program(2, 17, 3, 8),
+        decomposed_program(2, 17, 3, 8, masked=True),
     ],
 )
 def test_guards_are_after_operands_and_the_result(program: str) -> None:

@@ -22,7 +22,7 @@ from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import cannot
 from tuninglink.forms import BroadcastMatmul, FormProblem, problems_in, promising_forms
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
-from tuninglink.kernels import ProductProblem, ScaledAttention, problems_of
+from tuninglink.kernels import DecomposedAttention, ProductProblem, ScaledAttention, problems_of
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN
 from tuninglink.programs import ProgramCalls, advance_to_abi, form_replaced
@@ -538,6 +538,9 @@ def forms_beside(forms: Sequence[Form], kernels: Sequence[KernelProblem]) -> lis
     """
     attentions = {one.attention for one in kernels if isinstance(one, ScaledAttention)}
     products = [one.contraction for one in kernels if isinstance(one, ProductProblem)]
+    products += [
+        at for one in kernels if isinstance(one, DecomposedAttention) for at in one.products
+    ]
     covered = {spelled for product in products for spelled in product.spellings}
     sizes = {tuple(product.loop_sizes.get(loop, 1) for loop in "amnk") for product in products}
     return [

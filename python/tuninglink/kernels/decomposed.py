@@ -1,0 +1,314 @@
+"""Problems of kernels: attention that a program computes as two products with a softmax between them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree import StructuredOp
+from tuninglink.kernels.attentions import ScaledAttention
+from tuninglink.kernels.layouts import LETTERS, MOST_MOVES, Move, moves_of
+from tuninglink.kernels.problems import check_start
+from tuninglink.kernels.producers import COLLAPSE, EXPAND, Producer, loops_read
+from tuninglink.kernels.steps import Step, is_elementwise
+from tuninglink.mlir import collect, defining_op, entries_of, names, thread_context, to_text
+from tuninglink.payloads import Value, clone_into, new_function
+from tuninglink.replacing import LOOPS, UNIT, Attention, Contraction, NoFormError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_CASTS: Final = (["arith.extf"], ["arith.truncf"])
+_RESHAPES: Final = (COLLAPSE, EXPAND)
+_OTHER: Final = "it is not a softmax between two products"
+
+
+@dataclass(frozen=True)
+class DecomposedAttention(ScaledAttention):
+    """An attention as two products with a softmax of the scaled scores between them.
+
+    Attributes:
+        products: the two products.
+        masks: the loops and the element types of the tensors that are added to the scaled scores.
+        graph: the ops, as a module with a function of the tensors that the kernel reads and of other values, the last of
+            which is the destination of the last op.
+    """
+
+    products: tuple[Contraction, ...] = ()
+    masks: tuple[tuple[str, str], ...] = ()
+    graph: str = ""
+
+    @property
+    def spellings(self) -> tuple[DecomposedAttention, ...]:
+        """The ways in which the problem may be written: its own."""
+        return (self,)
+
+    @cached_property
+    def operands(self) -> tuple[tuple[str, str], ...]:
+        """The loops and the element types of the operands and the result of the kernel, the result last."""
+        *read, output = super().operands
+        return (*read, *self.masks, output)
+
+    def tensors(self) -> tuple[mlir.Type, ...]:
+        """Return the types of the values of the graph."""
+        module = mlir.Module.parse(self.graph, thread_context())
+        kind = mlir.TypeAttr(module.body.operations[0].attributes["function_type"]).value
+        return tuple(mlir.FunctionType(kind).inputs)
+
+    def build(self, operands: Sequence[Value]) -> Value:
+        """Build the graph at the current insertion point."""
+        module = mlir.Module.parse(self.graph, thread_context())
+        block = module.body.operations[0].regions[0].blocks[0]
+        values: dict[Value, Value] = dict(zip(block.arguments, operands, strict=True))
+        *operations, end = block.operations
+        for operation in operations:
+            clone_into(operation.operation, values, [at.type for at in operation.results])
+        return values[end.operands[0]]
+
+    def __str__(self) -> str:
+        return f"decomposed_{super().__str__()}" + "_masked" * bool(self.masks)
+
+
+def decomposed_attention(
+    last: mlir.Operation, following: Sequence[mlir.Operation]
+) -> tuple[DecomposedAttention, list[mlir.Operation]]:
+    """Read the graph of an attention whose last op but those that move its result is given; return also its ops.
+
+    Raises:
+        NoFormError: it is something else, or no kernel computes it.
+    """
+    reader = _Reader([*following[::-1], last])
+    output = _step(last, *_CASTS).result
+    attending = reader.take(last.operands[0])
+    right = Contraction.of(attending)
+    scale, masks = reader.scores(reader.softmax(attending))
+    scoring = reader.graph[-1]
+    left = Contraction.of(scoring)
+    reader.start(scoring)
+    problem = DecomposedAttention(
+        _attention(left, right, output),
+        scale,
+        following=tuple(move for move in (Move.of(other, 0) for other in following) if move),
+        products=(left, right),
+        masks=tuple((left.operands[-1].replace("n", "j"), own[0].element) for _, own in masks),
+    )
+    # What only moves an operand is read as it is, if that has a layout.
+    read = [*list(scoring.operands)[:2], attending.operands[1], *(value for value, _ in masks)]
+    for most in (MOST_MOVES, 0):
+        sources, moves, inputs = moves_of(read, most)
+        for number, (_, own) in enumerate(masks, 3):
+            for move in own:
+                moves.append(replace(move, source=inputs[number]))
+                inputs[number] = len(sources) + len(moves) - 1
+        shapes = tuple((tuple(at.type.shape), str(at.type.element_type)) for at in sources)
+        moved = replace(problem, sources=shapes, moves=tuple(moves), inputs=tuple(inputs))
+        with suppress(NoFormError):
+            _ = moved.layouts
+            return replace(moved, graph=_text(reader.graph, read, sources)), reader.graph
+    raise NoFormError("an operand has no layout")
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads a graph from its end, and collects its ops; each method raises `NoFormError` for another one."""
+
+    graph: list[mlir.Operation]
+
+    def take(self, value: Value) -> mlir.Operation:
+        """Take the op that computes a value."""
+        if (operation := defining_op(value)) is None:
+            raise NoFormError(_OTHER)
+        self.graph.append(operation)
+        return operation
+
+    def unshaped(self, value: Value) -> mlir.Operation:
+        """Take reshapes before a value, and the op before these."""
+        while (operation := self.take(value)).name in _RESHAPES:
+            value = operation.operands[0]
+        return operation
+
+    def start(self, operation: mlir.Operation) -> None:
+        """Take the fill with zeros that sums start from."""
+        check_start(operation)
+        self.take(operation.operands[-1])
+
+    def softmax(self, attending: mlir.Operation) -> Value:
+        """Take the softmax before the product of weights and values; return the scores."""
+        self.start(attending)
+        dividing = self.unshaped(attending.operands[0])
+        while _words(dividing) in _CASTS:
+            dividing = self.unshaped(dividing.operands[0])
+        exponents, sums = _of_rows(dividing, "arith.divf")
+        adding = self.unshaped(sums)
+        op, block = StructuredOp(adding), adding.regions[0].blocks[0]
+        loops = LETTERS[: op.loop_count]
+        written = (loops_read(op, 1, loops) or "").replace(UNIT, "")
+        is_sum = _words(adding) == ["arith.addf"] and loops_read(op, 0, loops) == loops
+        is_sum = is_sum and {*block.operations[0].operands} == {*block.arguments}
+        if adding.operands[0] != exponents or not is_sum or written != loops[:-1]:
+            raise NoFormError(_OTHER)
+        self.start(adding)
+        exponential = self.take(exponents)
+        _step(exponential, ["math.exp"])
+        # The result is the same whatever number is subtracted from all scores of a row.
+        scores, peaks = _of_rows(self.take(exponential.operands[0]), "arith.subf")
+        maximum = self.unshaped(peaks)
+        if maximum.operands[0] != scores:
+            raise NoFormError(_OTHER)
+        fills = filter(None, map(defining_op, list(maximum.operands)[1:]))
+        self.graph.extend(fill for fill in fills if fill.name == names.FILL)
+        return scores
+
+    def scores(self, value: Value) -> tuple[float, list[tuple[Value, list[Move]]]]:
+        """Take the ops that scale scores and add masks to them, and their product, the last one.
+
+        Return the scale, and the masks with what would bring each to the shape of the product.
+        """
+        scale, masks = 1.0, list[tuple[Value, list[Move]]]()
+        while (operation := self.take(value)).name in _RESHAPES or is_elementwise(operation):
+            value, *others = operation.operands
+            if operation.name in _RESHAPES:
+                inverse = COLLAPSE if operation.name == EXPAND else EXPAND
+                if (move := Move.of(operation, 0)) is None:
+                    raise NoFormError(_OTHER)
+                for _, own in masks:
+                    own.append(replace(move, name=inverse, shapes=move.shapes[::-1]))
+            elif len(others) == 1:
+                scale *= _factor(_step(operation))
+            else:
+                step = _step(operation, ["arith.addf"])
+                if scale != 1 or not step.inputs[1]:
+                    raise NoFormError(_OTHER)
+                kinds = [mlir.RankedTensorType(at.type) for at in (others[0], operation.results[0])]
+                before, after = (tuple(kind.shape) for kind in kinds)
+                producer = Producer(names.GENERIC, step.inputs[1], step.types[1])
+                broadcast = Move(0, (before, after), step.types[1], producer, names.GENERIC, "{}")
+                masks.append((others[0], [broadcast]))
+        return scale, masks
+
+
+def _text(graph: Sequence[mlir.Operation], read: Sequence[Value], sources: Sequence[Value]) -> str:
+    """Return a module with the ops of a graph, the first of which is the last one, and those that move operands.
+
+    Raises:
+        NoFormError: other ops use what they compute.
+    """
+    end, *others = graph
+    computing = (op for op in others if op.name != names.FILL)
+    users = {use.owner.operation for op in computing for at in op.results for use in at.uses}
+    if end.name not in (names.TRANSPOSE, names.GENERIC) or users - {*graph}:
+        raise NoFormError(_OTHER)
+    included = {*graph}
+    for value in read:
+        before = value
+        while before not in sources and (moving := defining_op(before)) is not None:
+            included.add(moving)
+            before = moving.operands[0]
+    # Each op after those that it uses.
+    ordered: dict[mlir.Operation, None] = {}
+
+    def visit(operation: mlir.Operation) -> None:
+        for before in filter(None, map(defining_op, operation.operands)):
+            if before not in ordered and (before in included or before.name == names.CONSTANT):
+                visit(before)
+        ordered[operation] = None
+
+    visit(end)
+    *inputs, destination = end.operands
+    free = [at for op in ordered if op != end for at in op.operands] + inputs
+    given = dict.fromkeys([*sources, *(at for at in free if defining_op(at) not in ordered)])
+    with end.context, mlir.Location.unknown():
+        kinds = [*(at.type for at in given), destination.type]
+        module, block = new_function(kinds, [end.results[0].type], "graph")
+        values: dict[Value, Value] = dict(zip(given, block.arguments, strict=False))
+        with mlir.InsertionPoint(block):
+            for operation in ordered:
+                if operation == end:
+                    values[destination] = block.arguments[len(given)]
+                clone = clone_into(operation, values, [at.type for at in operation.results])
+                # Constants of bodies are in these, where matchers compare them.
+                for inner in collect(clone)[1:]:
+                    for position, outside in enumerate(map(defining_op, inner.operands)):
+                        if outside is None or outside.parent != end.parent:
+                            continue
+                        if outside.name != names.CONSTANT:
+                            raise NoFormError(_OTHER)
+                        begin = mlir.InsertionPoint.at_block_begin(clone.regions[0].blocks[0])
+                        inner.operands[position] = outside.clone(begin).results[0]
+            mlir.Operation.create("func.return", operands=[values[end.results[0]]])
+        return to_text(module)
+
+
+def _attention(left: Contraction, right: Contraction, output: str) -> Attention:
+    """Return the attention of two products, the first of which computes scores, with the element type of its result."""
+    query, key, scores = (loops.replace("n", "j") for loops in left.operands)
+    letters = dict(zip(right.operands[0], scores, strict=False)) | {"n": "n"}
+    own = {letters.get(loop, ""): size for loop, size in right.loop_sizes.items()}
+    sizes = {("j" if loop == "n" else loop): size for loop, size in left.loop_sizes.items()}
+    sizes["n"] = own["n"]
+    is_same = len(scores) == len(right.operands[0]) and own.items() <= sizes.items()
+    if not is_same or scores[-1] != "j" or letters.get("m") != "m" or letters.get("k") != "j":
+        raise NoFormError(_OTHER)
+    value, result = ("".join(letters[loop] for loop in loops) for loops in right.operands[1:])
+    loops = "".join(loop for loop in result if loop not in LOOPS) + "mnkj"
+    types = (*left.types[:2], right.types[1], "f32", output)
+    return Attention(
+        (query, key, value, "", result), types, loops, tuple(sizes[loop] for loop in loops)
+    )
+
+
+def _words(operation: mlir.Operation) -> list[str]:
+    """Return the names of the ops in the body of a `linalg.generic` but the last one; none for another op."""
+    is_generic = operation.name == names.GENERIC
+    return [op.name for op in operation.regions[0].blocks[0].operations][:-1] if is_generic else []
+
+
+def _step(operation: mlir.Operation, *bodies: Sequence[str]) -> Step:
+    """Read an elementwise op on its first operand with one of these bodies, or with any."""
+    if operation.name != names.GENERIC:
+        raise NoFormError(_OTHER)
+    rank = mlir.RankedTensorType(operation.results[0].type).rank
+    step = Step.of(operation, LETTERS[:rank], ((0, 0),))
+    is_ordered = step.body[0].operands == (*range(len(step.inputs)),)
+    if bodies and not (is_ordered and [item.name for item in step.body] in bodies):
+        raise NoFormError(_OTHER)
+    return step
+
+
+def _of_rows(operation: mlir.Operation, body: str) -> list[Value]:
+    """Return the operands of an elementwise op, the second of which has one element for each row."""
+    first, second = _step(operation, [body]).inputs
+    operands = list(operation.operands)[:2]
+    shape, own = ([*mlir.RankedTensorType(at.type).shape] for at in operands)
+    rows, single = ([size for size in sizes if size != 1] for sizes in (shape[:-1], own))
+    if first[-1] in second or rows != single:
+        raise NoFormError(_OTHER)
+    return operands
+
+
+def _factor(step: Step) -> float:
+    """Return the number by which an elementwise op multiplies its operand."""
+    # Each value with whether it is one of the operand.
+    values = [(True, 1.0)]
+    with thread_context(), mlir.Location.unknown():
+        for item in step.body:
+            (is_scaled, number), *others = [values[at] for at in item.operands] or [(False, 0.0)]
+            if item.name == names.CONSTANT:
+                attributes = entries_of(mlir.Attribute.parse(item.attributes))
+                number = mlir.FloatAttr(attributes["value"]).value
+            elif item.name == "arith.mulf" and not (is_scaled and others[0][0]):
+                number *= others[0][1]
+            elif item.name == "arith.divf" and not others[0][0]:
+                number /= others[0][1]
+            elif [item.name] not in _CASTS:
+                raise NoFormError(_OTHER)
+            elif not is_scaled:
+                number = mlir.FloatAttr.get(mlir.Type.parse(item.type), number).value
+            values.append((is_scaled or any(at for at, _ in others), number))
+    if not values[-1][0]:
+        raise NoFormError(_OTHER)
+    return values[-1][1]
