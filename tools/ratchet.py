@@ -33,7 +33,7 @@ LIMITS: Final = {
     "specs.verification": (1793, 49),
     "comparing": (586, 19),
     "compiler": (3150, 125),
-    "payloads": (2078, 90),
+    "payloads": (2079, 90),
     "spaces": (1955, 87),
     "checking": (1630, 56),
     "passes": (1193, 24),
@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (661, 43),
     "tuning.deciding": (3169, 159),
     "tuning.database": (1958, 84),
-    "tuning.flag_sets": (2185, 101),
+    "tuning.flag_sets": (2191, 101),
     "tuning.scheduling": (2130, 148),
     "tuning": (4018, 157),
     "forms": (1316, 66),
@@ -56,16 +56,17 @@ LIMITS: Final = {
     "pinning": (518, 27),
     "scaffolding": (963, 32),
     "runner": (724, 28),
-    "kernels": (2877, 143),
+    "kernels": (3201, 161),
     "predicting": (1609, 53),
     "emission": (1039, 37),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5514, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 285
+MOST_FILES: Final = 286
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
