@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import runpy
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -99,6 +101,17 @@ def test_a_program_holds_the_code_of_its_kernel(
     assert messages == [
         f"spec '{NAME}' replaced nothing: it is bound to sm_90, the program is for a100"
     ]
+
+
+def test_the_entries_of_a_machine_are_dumped(
+    choices: dict[KernelProblem, Candidate], tmp_path: Path
+) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_bytes(program([min(choices, key=lambda problem: problem.work)]))
+    command = [sys.executable, "-m", "tuninglink", "dump", path, "-o", tmp_path / "specs"]
+    subprocess.run([*command, "--target", "h200", "--spec", NAME], check=True)
+    (file,) = (tmp_path / "specs").glob("preprocessing-*.mlir")
+    assert ".target sm_90a" in file.read_text()
 
 
 def test_kernels_are_applied_only_where_they_are_named() -> None:

@@ -225,6 +225,7 @@ def dump_command(arguments: Sequence[str]) -> int:
         emit_bytecode=True,
         specs=options.specs,
         flags=reader.flags,
+        target=reader.target,
     )
     name = checked_program(until_embedded)
     if options.output != STANDARD_STREAM:
@@ -339,6 +340,7 @@ def init_command(arguments: Sequence[str]) -> int:
         sizes=options.sizes,
         compile_from=options.compile_from,
         specs=options.specs,
+        target=reader.target,
         default_specs=options.default_specs,
     )
     path = checked_program(compilation)
