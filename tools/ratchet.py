@@ -59,9 +59,8 @@ LIMITS: Final = {
     "kernels": (3201, 161),
     "predicting": (1609, 53),
     "emission": (1039, 37),
-    "files": (0, 0),
     "doctor": (244, 9),
-    "cli": (5514, 199),
+    "cli": (5516, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
