@@ -121,7 +121,9 @@ def test_a_right_candidate_replaces_a_default_that_fails(tmp_path: Path) -> None
     assert result.spec.count(FAILING_DEFAULT) == 1
     # The program runs with the spec only, and is compared with the one that has the repair alone.
     assert result.model is not None
+    assert result.model.default_fails
     assert any(FAILURE.message in each for each in result.model.notes)
+    assert not any("wrong default" in each for each in result.model.notes)
     assert not result.wrong_defaults.count
 
 

@@ -118,6 +118,7 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+REPAIRED: Final = "with the entries for defaults that fail"
 _SIGNALED: Final = 128
 """The offset of shell exit codes for signals."""
 
@@ -286,10 +287,8 @@ class ProgressLines(Listener):
         )
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
-        name = task.short_name
-        self._say(
-            f"warning: {name}: the compiler's own choice computes a wrong result: {judgement.reason}"
-        )
+        name, reason = task.short_name, judgement.reason
+        self._say(f"warning: {name}: the compiler's own choice computes a wrong result: {reason}")
 
     def ended(self, result: TaskResult) -> None:
         for candidate, failure in result.wrong:
@@ -324,10 +323,11 @@ class ProgressLines(Listener):
             elif self._entries:
                 self._say(f"  no entry is kept: {verdict.reason}")
             return
+        without = REPAIRED if comparison.default_fails else "without the spec"
         for function in comparison.functions if len(comparison.functions) > 1 else ():
             weight = f" x {function.weight}" if function.weight > 1 else ""
-            self._say(f"  {function.name}{weight}: {_comparison(function)}")
-        self._say(f"  {_comparison(comparison)}")
+            self._say(f"  {function.name}{weight}: {_comparison(function, without)}")
+        self._say(f"  {_comparison(comparison, without)}")
         for note in comparison.notes:
             self._say(f"  {note}")
 
@@ -356,6 +356,6 @@ class ProgressLines(Listener):
             print(f"{erase}{text}", end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _comparison(comparison: ModelComparison | FunctionComparison) -> str:
-    times = f"{comparison.default_ms:.4g} ms without the spec, {comparison.tuned_ms:.4g} ms with it"
+def _comparison(comparison: ModelComparison | FunctionComparison, without: str) -> str:
+    times = f"{comparison.default_ms:.4g} ms {without}, {comparison.tuned_ms:.4g} ms with it"
     return f"{times}: speedup {comparison.speedup}"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_pipelines
 from tuninglink.cli.measuring import (
+    REPAIRED,
     ProgressLines,
     check_outputs,
     measuring_options,
@@ -509,10 +510,8 @@ def _use(files: _Files, written: Sequence[str], spec: Sequence[str] = ()) -> str
 
 def busy_warnings(report: TuningReport) -> Iterator[Diagnostic]:
     """Yield a warning if the machine was too busy to compare programs, with its evidence."""
-    if report.noise is not None and report.noise.is_noise:
-        message = (
-            f"the machine was too busy: the speedup of the default against itself is {report.noise}"
-        )
+    if (noise := report.noise) is not None and noise.is_noise:
+        message = f"the machine was too busy: the speedup of the default against itself is {noise}"
         remedies = [note("smaller gains cannot be told from noise; repeat it without other work")]
         if report.driver.startswith(THREADED_DRIVER):
             how = "--device local-sync, or --device-driver local-sync on a board,"
@@ -527,7 +526,8 @@ def gain_line(tuned: Tuned) -> str:
     """Return the gain of the whole program: by the result, or by the flags alone with the reasons for not having that."""
     alone, report = tuned.sets.whole, tuned.report
     if measured := report.whole or (None if tuned.entries else alone):
-        return _TIMES.format(measured)
+        text = _TIMES.format(measured)
+        return text.replace("by default", REPAIRED) if measured.default_fails else text
     if not (tuned.entries or tuned.flags or tuned.sets.forms):
         return "nothing wins: no configuration and no set of flags is faster beyond doubt"
     reason = tuned.sets.reason if tuned.flags else ""

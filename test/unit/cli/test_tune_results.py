@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -92,7 +93,11 @@ def test_the_gain_of_flags_is_shown_where_that_of_the_spec_is_unknown() -> None:
     assert gain_line(Tuned("", 0, report)).startswith("nothing wins: ")
     whole = ModelComparison(6.0, 3.0, ConfidenceInterval(1.9, 2.0, 2.1))
     measured = gain_line(Tuned("", 2, TuningReport("", whole=whole), sets))
-    assert measured == "whole program: 6 ms by default, 3 ms tuned: speedup 2.000 [1.900, 2.100]"
+    gained = "3 ms tuned: speedup 2.000 [1.900, 2.100]"
+    assert measured == f"whole program: 6 ms by default, {gained}"
+    failing = TuningReport("", whole=replace(whole, default_fails=True))
+    repaired = "6 ms with the entries for defaults that fail"
+    assert gain_line(Tuned("", 2, failing)) == f"whole program: {repaired}, {gained}"
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,7 @@ class ModelComparison:
         noise: the speedup of the default against itself; None if it was not measured.
         failure: the failure or wrong result with the spec; empty if the program runs and is right.
         outputs: the errors of its outputs; None if it does not run.
+        default_fails: whether `default_ms` is with entries for defaults that fail, without which the program does not run.
     """
 
     default_ms: float
@@ -152,6 +153,7 @@ class ModelComparison:
     failure: str = ""
     outputs: OutputComparison | None = field(default=None, metadata=HIDDEN)
     noise: ConfidenceInterval | None = field(default=None, metadata=HIDDEN)
+    default_fails: bool = field(default=False, metadata=HIDDEN)
 
     @property
     def is_slower(self) -> bool:

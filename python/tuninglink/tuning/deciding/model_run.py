@@ -513,8 +513,10 @@ class ModelRuns:
         )
         # Fewer rounds do not bound the noise.
         noise = standings.noise if len(standings) >= _FIRST_ROUNDS else None
-        notes = tuple(self._notes())
-        return ModelComparison(*whole, functions, notes, outputs=outputs, noise=noise)
+        notes, fails = tuple(self._notes()), bool(self.failure)
+        return ModelComparison(
+            *whole, functions, notes, outputs=outputs, noise=noise, default_fails=fails
+        )
 
     def compared_outputs(self, spec: str = "") -> OutputComparison:
         """Return the errors of the program's outputs, without a spec and with one."""
@@ -705,7 +707,7 @@ def judge_entries(
             repairs = harmless(repairs, compare, lambda comparison: bool(comparison.failure))
         faster = harmless(faster, lambda entries: compare(entries, repairs))
         kept = [entry for entry in won if entry in repairs or entry in faster]
-        comparison = compare(kept) if kept else None
+        comparison = _with_note(compare(kept), repairs) if kept else None
     except ModelRunError as failure:
         full = comparisons.get((write(won), ""))
         if full is None:
@@ -718,7 +720,7 @@ def judge_entries(
         )
         is_explained = full.tuned_ms - full.default_ms <= slower_us / 1000
         if not full.is_slower or (is_explained and not full.failure):
-            return ModelVerdict(tuple(won), _with_note(full, len(repairs)))
+            return ModelVerdict(tuple(won), _with_note(full, repairs))
         # The program is slower with the spec or fails, and the entries at fault were not found.
         harm = full.failure or "the program is slower with the spec"
         reason = f"{harm}; the entries at fault were not found: {failure}"
@@ -730,16 +732,16 @@ def judge_entries(
     left_out = [failures[number] for number in sorted(failures) if won[number] not in kept]
     judged = (compared.outputs for compared in comparisons.values() if compared.outputs is not None)
     outputs = next((replace(first, tuned_error=None) for first in judged), None)
-    comparison = None if comparison is None else _with_note(comparison, len(repairs))
     return ModelVerdict(tuple(kept), comparison, reason, tuple(dict.fromkeys(left_out)), outputs)
 
 
-def _with_note(comparison: ModelComparison, repairs: int) -> ModelComparison:
+def _with_note(comparison: ModelComparison, repairs: Sequence[TaskResult]) -> ModelComparison:
     """Return a comparison with a remark if some entries stay at any speed."""
-    if not repairs:
+    count = sum(repair.default_failure is None for repair in repairs)
+    if not count:
         return comparison
-    entries = f"{repairs} entries replace wrong defaults and stay"
-    if repairs == 1:
+    entries = f"{count} entries replace wrong defaults and stay"
+    if count == 1:
         entries = "1 entry replaces a wrong default and stays"
     note = f"{entries} at any speed: right results come before speed"
     return replace(comparison, notes=(*comparison.notes, note))

@@ -597,12 +597,8 @@ def best_trials(
 
 def contestant(trial: TrialResult, default: Contestant) -> Contestant:
     """Return a trial as a contestant of a race with the compiler's choice."""
-    return Contestant(
-        trial.benchmark or default.benchmark,
-        trial.microseconds or default.microseconds,
-        trial.always_races,
-        default.stretch,
-    )
+    benchmark, us = trial.benchmark or default.benchmark, trial.microseconds or default.microseconds
+    return Contestant(benchmark, us, trial.always_races, default.stretch)
 
 
 _FAR_RATIO: Final = 1.25

@@ -443,5 +443,5 @@ class WinnerVerification:
         failure = self.failure(winner, measured)
         if failure is not None:
             what = f"the spec for {self.prepared.task.name} does not reproduce the measured code"
-            message = f"{what}: {failure.message}"
-            raise TuninglinkError(error(message, notes=[note(str(winner))]))
+            notes = [note(str(winner))]
+            raise TuninglinkError(error(f"{what}: {failure.message}", notes=notes))
