@@ -28,6 +28,11 @@
 // RUN: tuninglink compile %s --target h200 --spec %t/spec.mlir --compile-to=executable-targets -o %t/written.mlir
 // RUN: cmp %t/written.mlir %t/predicted.mlir
 
+// So does a frozen spec.
+// RUN: env TUNINGLINK_CACHE_DIR=%t/cache tuninglink init --all %s --target h200 --spec library:predicted -o %t/frozen.mlir
+// RUN: tuninglink compile %s --target h200 --spec %t/frozen.mlir --compile-to=executable-targets -o %t/frozen.code.mlir
+// RUN: cmp %t/frozen.code.mlir %t/predicted.mlir
+
 // Without configurations, the spec has the form alone.
 // RUN: env TUNINGLINK_CACHE_DIR=%t/cache tuninglink init --predict %s --target h200 --dispatch attention_dispatch_3 -o %t/form.mlir
 // RUN: tuninglink check %t/form.mlir --target sm_80 | filecheck %s --check-prefixes=FORM

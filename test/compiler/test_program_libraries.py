@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 from elementwise_specs import PROGRAM, spec
 from iree.compiler import ir as mlir
+from places import ROOT
 from programs import TARGETS
 
 import tuninglink
 from tuninglink.errors import CompileError, Diagnostic, Severity, SpecError
 from tuninglink.iree import find_dispatches
 from tuninglink.mlir import DiagnosticSink, collect, error, names
-from tuninglink.specs import MAKERS
+from tuninglink.specs import MAKERS, SpecMaker, load_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.iree import Target
 
 PROGRAMS = PROGRAM.encode()
 TRANSLATED = "--compile-to=executable-targets"
@@ -29,10 +32,16 @@ class Maker:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.forms = ""
         self.dispatches: list[str] = []
         self.configured: list[str] = []
 
-    def __call__(
+    def replacing(self, program: mlir.Operation, targets: Sequence[Target], /) -> str:
+        assert collect(program, names.UTIL_FUNCTION)
+        assert len(targets) == 1
+        return self.forms
+
+    def configuring(
         self,
         sources: bytes,
         configure: Callable[[bytes], bytes],
@@ -53,7 +62,7 @@ class Maker:
 @pytest.fixture
 def maker(monkeypatch: pytest.MonkeyPatch) -> Maker:
     result = Maker(spec("vmvx", "made"))
-    monkeypatch.setitem(MAKERS, "made", result)
+    monkeypatch.setitem(MAKERS, "made", SpecMaker(result.replacing, result.configuring))
     return result
 
 
@@ -103,6 +112,63 @@ def test_a_frozen_spec_has_its_entries(maker: Maker) -> None:
     assert maker.dispatches
 
 
+ROWS = (ROOT / "test" / "cli" / "Inputs" / "replace-rows.mlir").read_text()
+MATMUL = b"""
+func.func @main(%l: tensor<34x48xf32>, %r: tensor<48x32xf32>) -> tensor<34x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<34x32xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<34x32xf32>) -> tensor<34x32xf32>
+  %c = linalg.matmul ins(%l, %r : tensor<34x48xf32>, tensor<48x32xf32>) outs(%i : tensor<34x32xf32>) -> tensor<34x32xf32>
+  return %c : tensor<34x32xf32>
+}
+"""
+
+
+def test_it_may_replace_ops(maker: Maker) -> None:
+    maker.forms, maker.text = ROWS, spec("llvm-cpu", "made")
+    program = MATMUL + b"// -----" + PROGRAMS + b"// -----" + MATMUL
+    flags = (*X86_64, "--split-input-file")
+    said: list[str] = []
+    sink = DiagnosticSink(lambda each: said.append(each.message))
+    made = tuninglink.compile(program, specs="library:made", flags=flags, diagnostics=sink)
+    specs = [ROWS.encode(), maker.text.encode()]
+    given = tuninglink.compile(program, specs=specs, flags=flags)
+    assert made.output == given.output
+    assert [(op.spec, op.position, op.entry.matcher) for op in made.replaced] == 2 * [
+        ("library:made", 0, "match_rows")
+    ]
+    # It need not replace anything.
+    assert (
+        tuninglink.compile(PROGRAMS, specs="library:made", flags=X86_64, diagnostics=sink).replaced
+        == ()
+    )
+    assert {*said} == {"made it"}
+    bound = tuninglink.compile(MATMUL, specs="gfx942=library:made", flags=X86_64)
+    assert bound.replaced == ()
+    # Of several specs, the first replaces an op.
+    both = tuninglink.compile(MATMUL, specs=[ROWS.encode(), "library:made"], flags=X86_64)
+    assert [op.position for op in both.replaced] == [0]
+
+
+def test_a_program_without_a_failing_entry_keeps_what_it_replaced(maker: Maker) -> None:
+    maker.forms = ROWS
+    maker.text = spec("llvm-cpu", "made").replace("distribution = [8]", "distribution = [-8]")
+    program = MATMUL.replace(b"@main", b"@rows_of") + PROGRAMS
+    made = tuninglink.compile(program, specs="library:made", flags=X86_64)
+    assert made.output == tuninglink.compile(program, specs=ROWS.encode(), flags=X86_64).output
+    assert len(made.replaced) == 1
+
+
+def test_a_frozen_spec_has_what_it_replaces(maker: Maker) -> None:
+    maker.forms = ROWS
+    flags = TARGETS["vmvx"]
+    frozen = load_spec(
+        tuninglink.init_spec(MATMUL, frozen=True, specs="library:made", flags=flags).text.encode()
+    )
+    assert [entry.matcher for entry in frozen.replace_entries] == ["match_rows"]
+    assert len(frozen.entries) == 1
+
+
 def test_where_no_program_is_compiled_it_is_refused(maker: Maker) -> None:
     with pytest.raises(SpecError, match="'library:made' cannot be used here"):
         tuninglink.link("library:made")
@@ -132,6 +198,6 @@ def test_its_errors_end_the_compilation(monkeypatch: pytest.MonkeyPatch) -> None
     def failing(*_: object) -> str:
         raise SpecError(error("it cannot be made"))
 
-    monkeypatch.setitem(MAKERS, "failing", failing)
+    monkeypatch.setitem(MAKERS, "failing", SpecMaker(failing, failing))
     with pytest.raises(SpecError, match="it cannot be made"):
         tuninglink.compile(PROGRAMS, specs="library:failing", flags=VMVX)

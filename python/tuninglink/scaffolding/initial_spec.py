@@ -291,25 +291,28 @@ class _SpecWriter:
             raise CompileError(error(f"dispatches cannot be found: {text}"))
         until = replace(options, compile_to=Phase.EXECUTABLE_SOURCES, emit_bytecode=True)
         # Dispatches are formed after ops are replaced; configure entries apply later.
-        self._forms = None
-        if predict and options.compile_from < Phase.PREPROCESSING:
+        made = load_specs(f"{LIBRARY}{PREDICTED}", for_program=True)[0] if predict else []
+        given = [*made, *choice.given]
+        before = {
+            at: spec if spec.maker else replace(link_nothing([spec]).spec, replacing=spec.replacing)
+            for at, spec in enumerate(given)
+            if spec.maker or spec.replacing is not None
+        }
+        if any(spec.maker for spec in given) and options.compile_from < Phase.PREPROCESSING:
             until = replace(until, compile_to=Phase.PREPROCESSING)
-            made, _ = load_specs(f"{LIBRARY}{PREDICTED}", for_program=True)
-            compiler = Compiler(until, SpecChoice(made), session_flags, report)
+            compiler = Compiler(until, SpecChoice([*before.values()]), session_flags, report)
             program = compiler.compile(*program).output, program[1]
-            self._forms = compiler.specs[0].replacing
+            for at, spec in zip(before, compiler.specs, strict=True):
+                given[at] = replace(given[at], replacing=spec.replacing)
+            before = {}
             until = replace(
                 until, compile_from=until.compile_to, compile_to=Phase.EXECUTABLE_SOURCES
             )
-        before = [
-            replace(link_nothing([spec]).spec, replacing=spec.replacing)
-            for spec in choice.given
-            if spec.replacing is not None
-        ]
-        compiler = Compiler(until, SpecChoice(before), session_flags, report)
-        self._sources = compiler.compile(*program).output
+        own = SpecChoice([spec for spec in before.values() if not spec.maker])
+        self._sources = Compiler(until, own, session_flags, report).compile(*program).output
         self._session_flags = session_flags
-        self._choice = replace(choice, exact=True, dump="")
+        self._forms = given[0].replacing if predict else None
+        self._choice = replace(choice, given=given[len(made) :], exact=True, dump="")
         compiler = self._compiler(Phase.EXECUTABLE_CONFIGURATIONS)
         self._configured = compiler.compile(self._sources, "<dispatches>")
         self._choice = replace(self._choice, given=compiler.specs)
