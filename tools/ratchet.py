@@ -54,7 +54,7 @@ LIMITS: Final = {
     "replacing": (706, 43),
     "preprocessing": (458, 14),
     "pinning": (518, 27),
-    "scaffolding": (963, 32),
+    "scaffolding": (966, 32),
     "runner": (724, 28),
     "kernels": (3201, 161),
     "predicting": (1609, 53),
