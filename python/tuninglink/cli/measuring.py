@@ -6,6 +6,7 @@ import math
 import os
 import signal
 import sys
+import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
@@ -98,12 +99,19 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
     """
     watched = [number for number in _ENDING if signal.getsignal(number) != signal.SIG_IGN]
 
+    ended = -math.inf
+
     def stop(number: int, _: object) -> None:
+        nonlocal ended
+        now = time.monotonic()
+        if now - ended < 1.0:
+            return  # it is the same one: `timeout` sends it to a group of processes, and `main` relays it
         if budget.is_stopped:
             try:
                 run_interrupt_hooks()
             finally:
-                os._exit(_SIGNALED + number)
+                os._exit(128 + number)  # as shells do
+        ended = now
         budget.stop()
         with suppress(OSError):  # the terminal may be closed
             os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
@@ -119,8 +127,6 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
 
 
 REPAIRED: Final = "with the entries for defaults that fail"
-_SIGNALED: Final = 128
-"""The offset of shell exit codes for signals."""
 
 
 def summary(result: TaskResult) -> str:

@@ -198,13 +198,5 @@ def _retuned(specs: Sequence[Spec], options: RetuneOptions) -> RetuningResult:
             process.show(Diagnostic(Severity.REMARK, message, result.entry.place))
 
     with open_context(options, uris, Timeline(), listener) as tuner, stopping(budget, PROGRAM):
-        return Retuner(
-            specs,
-            options.flags,
-            tuner,
-            budget,
-            target,
-            model,
-            improves=options.improves,
-            tell=tell,
-        ).run()
+        given = specs, options.flags, tuner, budget, target, model
+        return Retuner(*given, improves=options.improves, tell=tell).run()

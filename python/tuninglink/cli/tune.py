@@ -529,7 +529,8 @@ def gain_line(tuned: Tuned) -> str:
         text = _TIMES.format(measured)
         return text.replace("by default", REPAIRED) if measured.default_fails else text
     if not (tuned.entries or tuned.flags or tuned.sets.forms):
-        return "nothing wins: no configuration and no set of flags is faster beyond doubt"
+        nothing = "no configuration and no set of flags is faster beyond doubt"
+        return f"nothing wins: {'tuning was interrupted' if tuned.is_interrupted else nothing}"
     reason = tuned.sets.reason if tuned.flags else ""
     notes = "".join(f"; {text}" for text in (reason, *report.notes) if text)
     state = "not measured with the result" if report.is_guarded else "not guarded"

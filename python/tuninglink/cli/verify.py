@@ -261,13 +261,8 @@ def _print_table(verification: Verification) -> None:
     ranked = sorted(verified, key=lambda entry: _ORDER.index(entry.judgement.correctness))
     results = [(entry.task.label, str(entry.task.calls), entry.judgement) for entry in ranked]
     results += [(_WHOLE, "1", whole.judgement)] if whole is not None else []
-    print_table(
-        ("dispatch", "calls", "result", "finding"),
-        [
-            (label, calls, judgement.correctness.value, judgement.reason)
-            for label, calls, judgement in results
-        ],
-    )
+    rows = [(*first, result.correctness.value, result.reason) for *first, result in results]
+    print_table(("dispatch", "calls", "result", "finding"), rows)
     counts = Counter(entry.judgement.correctness for entry in verified)
     summary = [f"{counts[kind]} {kind.value}" for kind in _ORDER if counts[kind]]
     if omitted := sum(len(omission.dispatches) for omission in verification.omissions):

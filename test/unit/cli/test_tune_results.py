@@ -90,7 +90,9 @@ def test_the_gain_of_flags_is_shown_where_that_of_the_spec_is_unknown() -> None:
     expected = f"{alone} by the flags alone; with the spec not guarded; {why}"
     assert gain_line(Tuned("", 2, report, sets)) == expected
     assert gain_line(Tuned("", 2, report)) == f"whole program: not guarded; {why}"
-    assert gain_line(Tuned("", 0, report)).startswith("nothing wins: ")
+    assert gain_line(Tuned("", 0, report)).startswith("nothing wins: no configuration ")
+    interrupted = gain_line(Tuned("", 0, report, is_interrupted=True))
+    assert interrupted == "nothing wins: tuning was interrupted"
     whole = ModelComparison(6.0, 3.0, ConfidenceInterval(1.9, 2.0, 2.1))
     measured = gain_line(Tuned("", 2, TuningReport("", whole=whole), sets))
     gained = "3 ms tuned: speedup 2.000 [1.900, 2.100]"

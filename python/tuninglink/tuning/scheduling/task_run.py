@@ -83,7 +83,7 @@ _STANDING_SECONDS: Final = 0.5
 _STANDING_PART: Final = 0.02
 """The time for such a comparison: this number of seconds, or this part of the remaining time if that is longer."""
 
-NOT_RACED: Final = "the budget was over before the race"
+NOT_RACED: Final = "tuning ended before the race"
 
 _LOST: Final = Failure(FailureKind.COMPILE, "it does not compile again")
 
