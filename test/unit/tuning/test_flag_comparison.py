@@ -777,6 +777,15 @@ def test_a_program_that_takes_long_to_compile_is_tuned_under_one_set() -> None:
     assert [base.name for base in tuning_bases(results, 300.0, 10.0)] == ["alike"]
 
 
+def test_time_for_compiling_tuned_programs_is_left_only_where_that_has_not_been_done() -> None:
+    compared = choice(FlagsResult((TILED,), TILED, default_ms=5.0), 200.0, 4.0)
+    alone = replace(compared.options, settings=replace(compared.options.settings, runs_model=False))
+    assert compared.final_seconds == 6.0
+    assert replace(compared, options=alone).final_seconds == 18.0
+    assert replace(compared, late=(PLAIN.flag_set,)).final_seconds == 18.0
+    assert choice(FlagsResult((TILED,)), 200.0, 4.0).final_seconds == 0.0
+
+
 def test_sets_that_are_nearly_as_fast_are_compared_again() -> None:
     near = measured("near", 1.35, is_data_tiled=False)
     wrong = measured("wrong", 1.39, is_data_tiled=True, is_rejected=True)

@@ -273,11 +273,7 @@ class FlagChoice:
 
         Late sets are compared, too, alone and with the spec of the user's flags.
         """
-        late = [
-            flag_set
-            for flag_set in self.late
-            if isinstance(self._program(flag_set), CompiledSource)
-        ]
+        late = [own for own in self.late if isinstance(self._program(own), CompiledSource)]
         bases, alone = [base for base in self.bases if not base.is_default], late
         if not self.result.reason:
             alone = [*self.finalists, *late]
@@ -301,7 +297,9 @@ class FlagChoice:
         if not self.late and (self.result.reason or self.result.best is None):
             return 0.0
         rounds = _FINAL_ROUNDS * 4 * (self.result.default_ms or 0.0) / 1000
-        price = 3 * self._compile_seconds + min(max(rounds, _LEAST_FINAL), _MOST_FINAL)
+        # The comparison of each program with its spec compiles these, but for late sets.
+        compilations = 3 if self.late or not self.options.settings.runs_model else 0
+        price = compilations * self._compile_seconds + min(max(rounds, _LEAST_FINAL), _MOST_FINAL)
         return min(price, (_PART if self.late else _FINAL_PART) * self.seconds)
 
     def compiled(self, flag_set: FlagSet) -> Compiled | None:
