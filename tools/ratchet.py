@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (661, 43),
     "tuning.deciding": (3169, 159),
     "tuning.database": (1958, 84),
-    "tuning.flag_sets": (2191, 101),
+    "tuning.flag_sets": (2189, 101),
     "tuning.scheduling": (2130, 148),
     "tuning": (4018, 157),
     "forms": (1316, 66),
