@@ -148,10 +148,9 @@ def depthwise_case(choose: random.Random) -> Case:
         other = choose.choice(depthwises.near_problems(problem))
     elif kind < 0.4:
         program = program.replace("{dilations", "{note, dilations")
-    is_plain = "note" not in program
-    return Case(
-        problem, program, spec([ShiftedSum(other)]), problem in other.spellings and is_plain
-    )
+    library = spec([ShiftedSum(other, is_last=choose.random() < 0.5)])
+    is_same = problem in other.spellings and "note" not in program
+    return Case(problem, program, library, is_same)
 
 
 KINDS: Mapping[str, Callable[[random.Random], Case]] = {

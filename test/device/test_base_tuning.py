@@ -29,7 +29,6 @@ from tuninglink.tuning.flag_sets import (
     SetResult,
     TunedSet,
     choose_flags,
-    flag_sets,
 )
 
 if TYPE_CHECKING:
@@ -307,17 +306,20 @@ func.func @main(%query: tensor<2x40x16xf32>, %key: tensor<2x48x16xf32>, %value: 
 """
 
 
-def test_forms_follow_the_first_set_on_a_cpu(tmp_path: Path) -> None:
-    program = tmp_path / "attention.mlir"
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_one_of_the_first_set_and_forms_is_compiled_beside_the_default_on_a_cpu(
+    tmp_path: Path, jobs: int
+) -> None:
+    program, sets = tmp_path / "attention.mlir", tmp_path / "sets"
     program.write_text(ATTENTION)
-    options = parse_tune_arguments(
-        [str(program), "--device=local-sync", "--budget=3000s", *COMPILE]
-    )
+    sets.write_text("first: --iree-llvmcpu-loop-unrolling=true\nother: --iree-opt-level=O2\n")
+    limits = ["--device=local-sync", "--budget=3000s", f"--jobs={jobs}", f"--flag-sets={sets}"]
+    options = parse_tune_arguments([str(program), *limits, *COMPILE])
     with choose_flags(options, Listener(), time.monotonic() + 3000.0) as choice:
         names = [result.flag_set.name for result in choice.result.results]
-    first, *others = (each.name for each in flag_sets("llvm-cpu", "", [], program=str(program)))
-    assert names[:2] == [first, "attention as products, data tiling"]
-    assert names[3:] == others
+    forms = "attention as products, data tiling"
+    assert names[:2] == ([forms, "first"] if jobs == 1 else ["first", forms])
+    assert names[3:] == ["other"]
 
 
 SLOW = """

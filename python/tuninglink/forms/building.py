@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from iree.compiler import ir as mlir
 
-from tuninglink.payloads import DYNAMIC, Value, build, constant
+from tuninglink.payloads import DYNAMIC, Value, build, computed, constant
 from tuninglink.replacing import Attention, Spelled, size_along, spellings
 
 if TYPE_CHECKING:
@@ -159,6 +159,15 @@ def blocked(value: Value, loops: str, blocks: Mapping[str, int]) -> Value:
             dynamic.append(arith("divui", whole, index(own[1])) if loop in blocks else whole)
     result = mlir.RankedTensorType.get(shape, kind.element_type)
     return value if result == kind else expanded(value, groups, result, dynamic)
+
+
+def transposed(value: Value, order: Sequence[int]) -> Value:
+    """Build a tensor of static sizes whose dimension `at` is dimension `order[at]` of another one."""
+    kind = value.type
+    result = mlir.RankedTensorType.get([kind.shape[at] for at in order], kind.element_type)
+    inverse = sorted(range(len(order)), key=order.__getitem__)
+    maps = [mlir.AffineMap.get_permutation(own) for own in (inverse, sorted(order))]
+    return computed([value], maps, build("tensor.empty", result), lambda element, _: element)
 
 
 def collapsed(value: Value, groups: Sequence[Sequence[int]]) -> Value:

@@ -32,7 +32,7 @@ def test_an_entry_replaces_each_spelling_of_its_problem_and_nothing_near(seed: i
     choose = random.Random(seed)
     problem = random_depthwise(choose)
     assert _read(program_of(problem)) == problem
-    library = spec([ShiftedSum(problem)])
+    library = spec([ShiftedSum(problem, is_last=choose.random() < 0.5)])
     assert len(problem.spellings) == 2
     for spelled in problem.spellings:
         assert not [*collect(replaced(library, program_of(spelled)), NAME)]
@@ -40,10 +40,11 @@ def test_an_entry_replaces_each_spelling_of_its_problem_and_nothing_near(seed: i
         assert not is_replaced(library, program_of(other)), other
 
 
+@pytest.mark.parametrize("is_last", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_sum_of_shifted_images_is_the_convolution(seed: int) -> None:
+def test_a_sum_of_shifted_images_is_the_convolution(seed: int, *, is_last: bool) -> None:
     problem = random_depthwise(random.Random(100 + seed))
-    program = loaded(comparison(ShiftedSum(problem)))
+    program = loaded(comparison(ShiftedSum(problem, is_last)))
     inputs = inputs_of(problem, seed)
     image, filter_, expected = (tensor.astype(np.float64) for tensor in inputs)
     _, (_, *window), (*_, rows, columns) = problem.shapes
@@ -74,6 +75,28 @@ def test_the_form_is_for_cpus() -> None:
     assert str(form) == "depthwise convolution 1x32x56x56 as a sum of 3x3 shifted images"
     with pytest.raises(NoFormError, match="for llvm-cpu only"):
         forms_of(problem, CUDA)
+
+
+TRANSPOSED = """
+func.func @main(%x: tensor<1x8x10x10xf32>, %f: tensor<8x3x3xf32>, %o: tensor<1x8x4x4xf32>, %t: tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32> {
+  %r = linalg.depthwise_conv_2d_nchw_chw {dilations = dense<1> : vector<2xi64>, strides = dense<2> : vector<2xi64>}
+    ins(%x, %f : tensor<1x8x10x10xf32>, tensor<8x3x3xf32>) outs(%o : tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
+  %l = linalg.transpose ins(%r : tensor<1x8x4x4xf32>) outs(%t : tensor<1x4x4x8xf32>) permutation = [0, 2, 3, 1]
+  return %l : tensor<1x4x4x8xf32>
+}
+"""
+
+
+def test_images_have_their_channels_last_where_the_result_is_read_so() -> None:
+    problem = _read(TRANSPOSED)
+    (form,) = forms_of(problem, CPU)
+    assert str(form) == (
+        "depthwise convolution 1x8x4x4 as a sum of 3x3 shifted images, channels last"
+    )
+    other = _read(TRANSPOSED.replace("[0, 2, 3, 1]", "[0, 3, 2, 1]"))
+    assert other == problem
+    with pytest.raises(NoFormError, match="steps along rows"):
+        forms_of(other, CPU)
 
 
 @pytest.mark.parametrize(

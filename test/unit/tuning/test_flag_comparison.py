@@ -845,6 +845,13 @@ def test_forms_and_no_kernels_are_awaited_where_the_first_set_has_no_code_of_its
     assert compile_alone(forms, began, 0.01, 1.0, [WITH_FORMS]) >= 0.1
 
 
+def test_the_first_set_without_forms_is_awaited_after_one_with_forms() -> None:
+    began, waiting = time.monotonic(), Future[CompiledSource | str]()
+    default = job(CompiledSource(b"", CALLS, 0.05))
+    jobs = {DEFAULT: default, WITH_FORMS: default, FIRST_SET: waiting}
+    assert compile_alone(jobs, began, 0.01, 1.0, [WITH_FORMS]) >= 0.1
+
+
 def test_the_first_set_is_awaited_for_a_quarter_of_the_time_on_a_cpu_and_forms_are_not() -> None:
     began, waiting = time.monotonic(), Future[CompiledSource | str]()
     compiling = {FIRST_SET: waiting, WITH_FORMS: waiting}

@@ -416,12 +416,13 @@ def _compare(
     kernels = _choose_kernels(
         compiler, options, uri, listener, seconds=_KERNEL_PART * left, load=load
     )
-    sets = [*kernels.sets, *forms, *sets]
     if options.kernels:  # The sets have a part of what is left.
         left -= time.monotonic() - began
         began, seconds = time.monotonic(), seconds if options.only_flags else _PART * left
-    # Forms change most on a GPU. On a CPU, the first set does.
-    sets = [*first, *(each for each in sets if each not in first)] if is_local else sets
+    # Forms change most on a GPU. On a CPU, flags do, which the first set with forms has, too: the first set without forms comes
+    # before it only if it is compiled along with the default.
+    early = sorted([*forms[:1], *first], key=lambda each: each not in jobs)
+    sets = [*dict.fromkeys([*(early if is_local else []), *kernels.sets, *forms, *sets])]
     jobs = {each: jobs.get(each) or compiler.submit(each) for each in (DEFAULT, *sets)}
     latest = began + (seconds if is_local else max(seconds, _AWAITED_PART * left))
     if not sets or (is_local and backends is None):
@@ -549,19 +550,20 @@ def compile_alone(
     """Wait for the first sets, as a CPU runs nothing while it compiles, and return the seconds of their comparison."""
     wait(jobs.values(), max(0.0, began + _COMPILING * seconds - time.monotonic()))
     default, *programs = (compiled_by(job, 0.0) for job in jobs.values())
-    plain = [*jobs.values()][1]
+    first = [*jobs.values()][1]
     if default == NOT_COMPILED or not any(isinstance(one, CompiledSource) for one in programs):
         # The first set gains most: all of the time for compilations is for it. If the default fails, another one may compile.
         is_failing = isinstance(default, str) and default != NOT_COMPILED
-        awaited = jobs.values() if is_failing else (jobs[DEFAULT], plain)
+        awaited = jobs.values() if is_failing else (jobs[DEFAULT], first)
         wait(awaited, max(0.0, began + _SLOW_PART * left - time.monotonic()))
         seconds = max(seconds, time.monotonic() - began + _PART * left)
-    # The first set with forms follows, if it is likely to compile in another tenth of the time.
-    # Where that has no code of its own, another program shows how long it takes.
-    programs, now = [compiled_by(job, 0.0) for job in (plain, *jobs.values())], time.monotonic()
+    # The first set with forms and the first one without are both compared, if the second of them is likely to compile in another
+    # tenth of the time. Where the first has no code of its own, another program shows how long it takes.
+    programs, now = [compiled_by(job, 0.0) for job in (first, *jobs.values())], time.monotonic()
     compiled = [one.seconds for one in programs if isinstance(one, CompiledSource)]
     if programs[0] != NOT_COMPILED and compiled and compiled[0] <= _PART * left:
-        wait([jobs[own] for own in forms if own in jobs][:1], _PART * left)
+        plain = [own for own in jobs if own not in forms and not own.is_default]
+        wait([jobs[own] for own in (*forms[:1], *plain[:1]) if own in jobs], _PART * left)
     return seconds + time.monotonic() - now
 
 
