@@ -172,15 +172,15 @@ class ShiftedSum(FormOf[Depthwise]):
         number = mlir.F32Type.get()
         weights = mlir.RankedTensorType.get([channels], number)
 
-        def placed(one: int, other: int, channel: int) -> list[int]:
-            return [one, other, channel] if self.is_last else [channel, one, other]
+        def placed(channel: int, along: Sequence[int]) -> list[int]:
+            return [*along, channel] if self.is_last else [channel, *along]
 
         images, factors = [], []
         for at in product(*map(range, window)):
-            down, right = (one * step for one, step in zip(at, self.problem.dilations, strict=True))
-            strides = [1, *placed(*self.problem.strides, 1)]
-            images.append(cut(image, init.type, [0, *placed(down, right, 0)], strides=strides))
-            factors.append(cut(filter_, weights, placed(*at, 0), placed(1, 1, channels)))
+            offsets = [one * step for one, step in zip(at, self.problem.dilations, strict=True)]
+            strides = [1, *placed(1, self.problem.strides)]
+            images.append(cut(image, init.type, [0, *placed(0, offsets)], strides=strides))
+            factors.append(cut(filter_, weights, placed(0, at), placed(channels, [1, 1])))
 
         def element(*numbers: Value) -> Value:
             *pairs, total = numbers

@@ -419,10 +419,9 @@ def _compare(
     if options.kernels:  # The sets have a part of what is left.
         left -= time.monotonic() - began
         began, seconds = time.monotonic(), seconds if options.only_flags else _PART * left
-    # Forms change most on a GPU. On a CPU, flags do, which the first set with forms has, too: the first set without forms comes
-    # before it only if it is compiled along with the default.
-    early = sorted([*forms[:1], *first], key=lambda each: each not in jobs)
-    sets = [*dict.fromkeys([*(early if is_local else []), *kernels.sets, *forms, *sets])]
+    # Forms change most on a GPU. On a CPU, flags do, which the first set with forms has, too.
+    early = sorted([*forms[:1], *first], key=lambda each: each not in jobs) if is_local else []
+    sets = [*dict.fromkeys([*early, *kernels.sets, *forms, *sets])]
     jobs = {each: jobs.get(each) or compiler.submit(each) for each in (DEFAULT, *sets)}
     latest = began + (seconds if is_local else max(seconds, _AWAITED_PART * left))
     if not sets or (is_local and backends is None):
@@ -552,18 +551,17 @@ def compile_alone(
     default, *programs = (compiled_by(job, 0.0) for job in jobs.values())
     first = [*jobs.values()][1]
     if default == NOT_COMPILED or not any(isinstance(one, CompiledSource) for one in programs):
-        # The first set gains most: all of the time for compilations is for it. If the default fails, another one may compile.
+        # The first set gains most: all of the time is for it. If the default fails, another one may compile.
         is_failing = isinstance(default, str) and default != NOT_COMPILED
         awaited = jobs.values() if is_failing else (jobs[DEFAULT], first)
         wait(awaited, max(0.0, began + _SLOW_PART * left - time.monotonic()))
         seconds = max(seconds, time.monotonic() - began + _PART * left)
-    # The first set with forms and the first one without are both compared, if the second of them is likely to compile in another
-    # tenth of the time. Where the first has no code of its own, another program shows how long it takes.
+    # The first sets with forms and without are compared, if a program shows that the second may compile in another tenth.
     programs, now = [compiled_by(job, 0.0) for job in (first, *jobs.values())], time.monotonic()
     compiled = [one.seconds for one in programs if isinstance(one, CompiledSource)]
     if programs[0] != NOT_COMPILED and compiled and compiled[0] <= _PART * left:
-        plain = [own for own in jobs if own not in forms and not own.is_default]
-        wait([jobs[own] for own in (*forms[:1], *plain[:1]) if own in jobs], _PART * left)
+        plain = [own for own in jobs if own not in forms][1:2]  # after the default
+        wait([jobs[own] for own in (*forms[:1], *plain) if own in jobs], _PART * left)
     return seconds + time.monotonic() - now
 
 
