@@ -50,7 +50,7 @@ LIMITS: Final = {
     "tuning.flag_sets": (2189, 101),
     "tuning.scheduling": (2130, 148),
     "tuning": (4018, 157),
-    "forms": (1316, 66),
+    "forms": (1354, 68),
     "replacing": (706, 43),
     "preprocessing": (458, 14),
     "pinning": (518, 27),
@@ -59,6 +59,7 @@ LIMITS: Final = {
     "kernels": (3201, 161),
     "predicting": (1609, 53),
     "emission": (1039, 37),
+    "all": (0, 0),
     "doctor": (244, 9),
     "cli": (5510, 199),
 }
