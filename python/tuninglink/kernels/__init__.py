@@ -10,7 +10,6 @@ with lazy_imports(globals()):
     from tuninglink.kernels.decomposed import DecomposedAttention as DecomposedAttention
     from tuninglink.kernels.graphs import (
         KernelProblem as KernelProblem,
-        graph_size as graph_size,
         kernel_problem as kernel_problem,
         problems_of as problems_of,
         repeated_program as repeated_program,

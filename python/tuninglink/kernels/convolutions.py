@@ -26,6 +26,7 @@ from tuninglink.kernels.steps import (
     moved_steps,
     step_names,
     step_tensors,
+    steps_after,
     steps_of,
     taken_by_steps,
 )
@@ -229,6 +230,14 @@ class ConvolutionProblem(Spelled):
         attributes["operandSegmentSizes"] = mlir.DenseI32ArrayAttr.get([2, 1])
         value = _named(names.CONVOLUTION_NCHW, [images, filters, start], **attributes)
         return built_steps(self.steps, value, rest, _RESULT)
+
+    def ops_after(self, beginning: Spelled) -> int:
+        """Return the number of ops after another graph, see `Spelled.ops_after`."""
+        if not isinstance(beginning, ConvolutionProblem):
+            return 0
+        count = len(beginning.steps)
+        is_begun = replace(self, steps=self.steps[:count]) == beginning
+        return steps_after(self.steps, count) if is_begun else 0
 
     def __str__(self) -> str:
         shapes = ["x".join(map(str, shape)) for shape in (self.images, self.filters)]

@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.kernels.attentions import ScaledAttention
 from tuninglink.kernels.convolutions import ConvolutionProblem
-from tuninglink.kernels.decomposed import DecomposedAttention, decomposed_attention
+from tuninglink.kernels.decomposed import decomposed_attention
 from tuninglink.kernels.layouts import unmoved
 from tuninglink.kernels.problems import ProductProblem
 from tuninglink.kernels.steps import is_elementwise
@@ -109,11 +109,12 @@ def problems_of(module: mlir.Operation) -> dict[KernelProblem, int]:
             problem, graph = _graph(operation)
             problems[problem] += 1
             covered.update(graph)
-    # Ops are replaced in the order of the program: an entry for the beginning of a graph comes before one for all of it.
+    # Ops are replaced in the order of the program: an entry for the beginning of a graph comes before one for all of it,
+    # unless the ops after it are a chain.
     for problem in list(problems):
         beginnings = [other for other in problems if _begins(other, problem)]
         if beginnings:
-            problems[min(beginnings, key=graph_size)] += problems.pop(problem)
+            problems[min(beginnings, key=_length)] += problems.pop(problem)
     return dict(problems)
 
 
@@ -156,16 +157,12 @@ def _begins(beginning: KernelProblem, problem: KernelProblem) -> bool:
     if isinstance(beginning, ScaledAttention):
         return False
     count = len(beginning.steps)
-    return beginning != problem and beginning == replace(problem, steps=problem.steps[:count])
+    is_begun = beginning != problem and beginning == replace(problem, steps=problem.steps[:count])
+    return is_begun and not problem.ops_after(beginning)
 
 
-def graph_size(problem: KernelProblem) -> int:
-    """Return the number of ops of a graph besides its product or attention.
-
-    Of the graphs that end with the same op, the entries of the largest one come first.
-    """
-    if isinstance(problem, DecomposedAttention):
-        return problem.graph.count(" = ")
+def _length(problem: KernelProblem) -> int:
+    """Return the number of ops of a graph besides its product or attention."""
     if isinstance(problem, ScaledAttention):
         return len(problem.moves) + len(problem.following)
     return len(problem.steps)

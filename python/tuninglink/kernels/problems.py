@@ -21,6 +21,7 @@ from tuninglink.kernels.steps import (
     moved_steps,
     step_names,
     step_tensors,
+    steps_after,
     steps_of,
     taken_by_steps,
 )
@@ -180,6 +181,14 @@ class ProductProblem(Spelled):
         zero = filled(destination.type, 0, destination)
         value = self.contraction.build([*multiplied, zero])
         return built_steps(self.steps, value, rest, self.contraction.operands[-1])
+
+    def ops_after(self, beginning: Spelled) -> int:
+        """Return the number of ops after another graph, see `Spelled.ops_after`."""
+        if not isinstance(beginning, ProductProblem):
+            return 0
+        count = len(beginning.steps)
+        is_begun = replace(self, steps=self.steps[:count]) == beginning
+        return steps_after(self.steps, count) if is_begun else 0
 
     def __str__(self) -> str:
         return "_".join([f"product_{self.contraction}", *step_names(self.steps)])

@@ -250,6 +250,12 @@ def steps_of(
     return tuple(steps)
 
 
+def steps_after(steps: Sequence[Step], count: int) -> int:
+    """Return the number of steps after the first ones, each of which uses the one before only; 0 if one uses others."""
+    rest = range(count, len(steps))
+    return len(rest) if all(value == at for at in rest for _, value in steps[at].chained) else 0
+
+
 def step_names(steps: Sequence[Step]) -> list[str]:
     """Return the ops of bodies in words, each once."""
     words = [item.name.partition(".")[2] for step in steps for item in step.body]

@@ -156,8 +156,7 @@ class _EntryChecks:
         outputs = values[segments[1]] if segments[2] else None
         source = _definition(outputs)
         is_in_place = (
-            isinstance(root, mlir.BlockArgument)
-            and root.arg_number == 0
+            _is_matched(root)
             and isinstance(outputs, mlir.OpResult)
             and source is not None
             # A DAG returns the values that it leaves free, and the results of its last op.
@@ -227,6 +226,7 @@ class _EntryChecks:
             return None
         is_for_root = any(isinstance(one, pred.IsDag) for one in self._conditions)
         is_for_root |= names.NAME_ONLY in _root_of(dags[0]).attributes
+        is_for_root |= _definition(dags[0].operands[0]) is not None  # the matched op is a user
         return dags[0] if is_for_root else None
 
     def _named(self) -> mlir.Operation | None:
@@ -416,6 +416,15 @@ class _EntryChecks:
 
 def _definition(value: Handle | None) -> mlir.Operation | None:
     return value.owner.operation if isinstance(value, mlir.OpResult) else None
+
+
+def _is_matched(handle: Handle) -> bool:
+    """Return whether a handle is the op that a matcher is tried at, or a user of such an op."""
+    while (match := _definition(handle)) is not None and match.name == names.MATCH_STRUCTURED:
+        if [op.name for op in body(match)][:-1] != [names.MATCH_USER]:
+            return False
+        handle = match.operands[0]
+    return isinstance(handle, mlir.BlockArgument) and handle.arg_number == 0
 
 
 def _root_of(dag: mlir.Operation) -> mlir.Operation:

@@ -110,6 +110,8 @@ def _library(forms: Sequence[Form], *, has_main: bool, as_written: bool = False)
         matched: set[Spelled] = set()
         pairs: list[tuple[int, Pair]] = []
         for form in forms:
+            # Where the beginning of a graph has a form of its own, whose op comes first, it is matched from that op on.
+            distances = {form.problem.ops_after(other.problem) for other in forms} | {0}
             for spelled in form.spellings[: 1 if as_written else None]:
                 if spelled.problem in matched:
                     continue
@@ -121,13 +123,14 @@ def _library(forms: Sequence[Form], *, has_main: bool, as_written: bool = False)
                     imports = [*spelled.imports] if isinstance(spelled, CallsCode) else []
                     imports.append(function)
                     _add_replacing(module, replacing[function], imports, spelled.passed, count)
-                matcher = f"match_{function}_{len(pairs)}"
-                size = _add_matcher(module, matcher, spelled.problem)
-                if isinstance(form, CallsCode) and form.targets:
-                    bind(symbols(module)[matcher], form.targets)
-                named = (matcher, replacing[function])
-                matching, action = (mlir.FlatSymbolRefAttr.get(symbol) for symbol in named)
-                pairs.append((size, (matching, action)))
+                for distance in sorted(distances, reverse=True):
+                    matcher = f"match_{function}_{len(pairs)}"
+                    size = _add_matcher(module, matcher, spelled.problem, distance)
+                    if isinstance(form, CallsCode) and form.targets:
+                        bind(symbols(module)[matcher], form.targets)
+                    named = (matcher, replacing[function])
+                    matching, action = (mlir.FlatSymbolRefAttr.get(symbol) for symbol in named)
+                    pairs.append((size, (matching, action)))
         if has_main:
             # A smaller graph would compute its product once more beside the rest of a larger one: silu(x) is x * sigmoid(x).
             ordered = sorted(pairs, key=lambda pair: -pair[0])
@@ -189,15 +192,18 @@ def _add_sequence(
     return block
 
 
-def _add_matcher(module: mlir.Operation, name: str, problem: Spelled) -> int:
+def _add_matcher(module: mlir.Operation, name: str, problem: Spelled, distance: int) -> int:
     """Add a matcher of a problem that takes any values as its operands, and yields the op, its operands and its result.
 
-    Return the number of ops of its graph.
+    It starts at an op with a distance from that of the problem: each op between is the only user of the one before. Return
+    the number of ops of its graph.
     """
     values = [mlir.Type.parse(_ANY_VALUE)] * 2
     block = _add_sequence(module, name, names.READONLY, [any_op()], [any_op(), *values])
     with mlir.InsertionPoint(block):
-        (root,) = block.arguments
+        root: Value = block.arguments[0]
+        for _ in range(distance):
+            root = _add_user(root)
         dag = mlir.Operation.create(names.MATCH_DAG, operands=[root], results=values, regions=1)
         kinds = problem.tensors()
         locations = [mlir.Location.unknown()] * len(kinds)
@@ -207,6 +213,25 @@ def _add_matcher(module: mlir.Operation, name: str, problem: Spelled) -> int:
             yield_([])
         yield_([root, *dag.results])
     return len(shown.operations)
+
+
+def _add_user(root: Value) -> Value:
+    """Build the only user of the result of an op."""
+    match = mlir.Operation.create(
+        names.MATCH_STRUCTURED, operands=[root], results=[any_op()], regions=1
+    )
+    with mlir.InsertionPoint(match.regions[0].blocks.append(any_op())):
+        position = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 0)
+        user = create(
+            names.MATCH_USER,
+            [*match.regions[0].blocks[0].arguments],
+            [any_op()],
+            position=position,
+            single=mlir.UnitAttr.get(),
+        )
+        create(f"{names.MATCH_STRUCTURED}.yield", [*user], [])
+    result: Value = match.results[0]
+    return result
 
 
 def _add_replacing(

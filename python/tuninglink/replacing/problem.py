@@ -45,6 +45,13 @@ class Spelled(Protocol):
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the op at the current insertion point, from all operands or from those that it reads."""
 
+    def ops_after(self, beginning: Spelled) -> int:  # noqa: ARG002
+        """Return the number of ops after another graph that begins this one, each of which uses the one before only.
+
+        Return 0 for other graphs.
+        """
+        return 0
+
 
 @dataclass(frozen=True)
 class Problem(Spelled):

@@ -23,6 +23,7 @@ from kernel_programs import (
 from kernel_specs import PTX
 from moved_attention import decomposed_program, fused_program, grouped_program
 
+from tuninglink.errors import Diagnostic
 from tuninglink.iree import Target
 from tuninglink.kernels import (
     BuiltKernel,
@@ -37,7 +38,8 @@ from tuninglink.kernels import (
     kernel_problem,
     problems_of,
 )
-from tuninglink.mlir import collect, names, symbols, thread_context
+from tuninglink.mlir import DiagnosticSink, collect, names, symbols, thread_context
+from tuninglink.pinning import check_replace_entries
 from tuninglink.preprocessing import replace_ops
 from tuninglink.replacing import Attention, NoFormError, spec
 from tuninglink.specs import load_spec
@@ -297,22 +299,54 @@ def test_a_convolution_with_steps_is_a_product_of_windows(
         read(program.replace("outs(%i : ", "outs(%e : ").replace("[0, 2, 3]", "[0, 3, 2]"))
 
 
-def test_a_graph_whose_beginning_has_its_own_kernel_is_counted_with_it() -> None:
-    def problems(steps: tuple[str, ...], others: tuple[str, ...]) -> list[tuple[int, int]]:
-        first, second = (
-            product_program(8, 8, 8, own).replace("@main", name)
-            for own, name in ((steps, "@first"), (others, "@second"))
-        )
-        module = mlir.Module.parse(first + second, thread_context()).operation
-        counted = problems_of(module).items()
+def test_a_graph_whose_beginning_has_its_own_kernel_is_matched_from_there_on() -> None:
+    def both(steps: tuple[str, ...], others: tuple[str, ...]) -> str:
+        first, second = (product_program(8, 8, 8, own) for own in (steps, others))
+        return first.replace("@main", "@first") + second.replace("@main", "@second")
+
+    def problems(program: str) -> list[tuple[int, int]]:
+        module = mlir.Module.parse(program, thread_context()).operation
         return [
             (len(problem.steps), count)
-            for problem, count in counted
+            for problem, count in problems_of(module).items()
             if isinstance(problem, ProductProblem)
         ]
 
-    assert problems(("bias", "gelu"), ("bias",)) == [(1, 2)]
-    assert sorted(problems(("bias", "gelu"), ("gelu",))) == [(1, 1), (2, 1)]
+    program = both(("bias", "scale", "relu"), ("bias",))
+    assert sorted(problems(program)) == [(1, 1), (3, 1)]
+    assert sorted(problems(both(("bias", "gelu"), ("gelu",)))) == [(1, 1), (2, 1)]
+    # The kernel of each graph replaces it, whichever comes first.
+    module = mlir.Module.parse(program, thread_context()).operation
+    calls = [
+        KernelCall(problem, replace(KERNEL, content=f"// {at}\n{PTX}".encode()))
+        for at, problem in enumerate(sorted(problems_of(module), key=lambda one: len(one.steps)))  # type: ignore[union-attr]
+    ]
+    for ordered in (calls, calls[::-1]):
+        again = mlir.Module.parse(program, thread_context()).operation
+        PassManager.parse("builtin.module(canonicalize,cse)", again.context).run(again)
+        entries = load_spec(spec(ordered).encode())
+        result = replace_ops(again, [Target.parse("a100")], [entries], None, print)
+        names_of = {one.function: one.entry.function for one in result.replaced}
+        assert len(result.replaced) == len(names_of) == 2
+        assert len({*names_of.values()}) == 2
+        text = str(again)
+        assert text.count("hal.dispatch.extern") == 2
+        assert "arith.maximumf" not in text  # the kernel computes all that follows the product
+        # Nothing is wrong but the kernel, which has no four parameters.
+        faults = list[Diagnostic]()
+        assert entries.replacing is not None
+        check_replace_entries(entries.replacing, DiagnosticSink(faults.append))
+        assert all("is declared with 4 pointers" in fault.message for fault in faults)
+
+
+def test_a_graph_that_uses_its_beginning_again_is_counted_with_that() -> None:
+    gated = linear_program(2, 11, 40, 96, gate=False)
+    problem = read(gated)
+    assert isinstance(problem, ProductProblem)
+    assert len(problem.steps) > 1
+    beginning = replace(problem, steps=problem.steps[:1])
+    assert (problem.ops_after(beginning), problem.ops_after(problem)) == (0, 0)
+    assert problem.ops_after(read(attention_program(ATTENTION))) == 0
 
 
 ATTENTION = Attention(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from contraction_programs import contraction
 from iree.compiler import ir as mlir
-from kernel_programs import product_program
 from kernel_specs import PTX
 from moved_attention import decomposed_program
 
@@ -95,21 +93,6 @@ def test_entries_are_bound_to_the_machine_and_come_before_forms() -> None:
     assert names(flag_set) == ["add64", "add256"]
     assert 'tuninglink.targets = ["sm_90"]' in flag_set.forms
     assert str(mlir.StringAttr.get(PTX, thread_context())) in flag_set.forms
-
-
-def test_entries_of_the_larger_graph_come_first() -> None:
-    # Otherwise a product is computed twice where it is multiplied by its activation.
-    program = product_program(17, 24, 40, ("bias", "gelu"))
-    module = mlir.Module.parse(program, thread_context()).operation
-    (whole,) = problems_of(module)
-    assert isinstance(whole, ProductProblem)
-    part = ProductProblem(whole.contraction, whole.steps[:1])
-    small, large = (
-        replace(own, call=replace(own.call, problem=problem))
-        for own, problem in ((SMALL, part), (LARGE, whole))
-    )
-    (flag_set, *_) = KernelChoice((small, large), HOPPER).sets
-    assert names(flag_set) == ["add64", "add16"]
 
 
 def test_forms_beside_attention_of_products_are_those_of_other_products() -> None:

@@ -22,7 +22,6 @@ from tuninglink.files import temporary_directory
 from tuninglink.kernels import (
     KernelCall,
     KernelError,
-    graph_size,
     guard_fault,
     guarded_program,
     kernel_architecture,
@@ -419,8 +418,6 @@ class KernelChoice:
     def _without(self, *left_out: ChosenKernel) -> FlagSet:
         assert self.target is not None, "there are kernels"
         calls = [kernel.call for kernel in self.chosen if kernel not in left_out]
-        # A graph may be the end of another one, in whose place its entry would match.
-        calls.sort(key=lambda call: -graph_size(call.problem))
         size = sum(call.kernel.size for call in calls)
         name = f"{counted(len(calls), 'kernel')} of {size / KIB:.3g} KiB"
         for kernel in left_out:
