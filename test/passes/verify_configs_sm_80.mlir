@@ -38,3 +38,28 @@ func.func @sums_of_subgroups(%lhs: tensor<8x256xf32>, %rhs: tensor<256x256xf32>,
       ins(%lhs, %rhs : tensor<8x256xf32>, tensor<256x256xf32>) outs(%init : tensor<8x256xf32>) -> tensor<8x256xf32>
   return %result : tensor<8x256xf32>
 }
+
+// Vectors along the image have channels in the place of columns.
+#threads = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [4, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>
+func.func @a_row_of_channels(%image: tensor<4x16x14x14xf32>, %filters: tensor<32x16x3x3xf32>, %init: tensor<4x32x12x12xf32>) -> tensor<4x32x12x12xf32>
+    attributes {hal.executable.target = #target, translation_info = #threads} {
+  // expected-warning@+2 {{a thread must take one element of the image, one channel, or more than one element of the filter}}
+  // expected-note@+1 {{nearest valid configuration}}
+  %result = linalg.conv_2d_nchw_fchw {lowering_config = #iree_gpu.lowering_config<{promote_operands = [], promotion_types = [], reduction = [0, 0, 0, 0, 4, 1, 1], thread = [1, 4, 1, 2, 0, 0, 0], workgroup = [1, 8, 1, 4, 0, 0, 0]}>}
+      ins(%image, %filters : tensor<4x16x14x14xf32>, tensor<32x16x3x3xf32>) outs(%init : tensor<4x32x12x12xf32>) -> tensor<4x32x12x12xf32>
+  return %result : tensor<4x32x12x12xf32>
+}
+
+// 64 do not divide 49: a copy of the second operand has a row of what is behind it.
+#padded = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>
+func.func @a_row_behind_an_operand(%lhs: tensor<3x64x49xf16>, %rhs: tensor<3x49x64xf16>) -> tensor<3x64x64xf32>
+    attributes {hal.executable.target = #target, translation_info = #padded} {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<3x64x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<3x64x64xf32>) -> tensor<3x64x64xf32>
+  // expected-warning@+2 {{padding[3] must divide dimension 3, as operand 1 is read beyond its end (49 % 64 == 0)}}
+  // expected-note@+1 {{nearest valid configuration}}
+  %result = linalg.batch_matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, padding = [1, 64, 64, 64], promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 0, 4], subgroup = [1, 2, 4, 0], workgroup = [1, 64, 64, 0]}>}
+      ins(%lhs, %rhs : tensor<3x64x49xf16>, tensor<3x49x64xf16>) outs(%init : tensor<3x64x64xf32>) -> tensor<3x64x64xf32>
+  return %result : tensor<3x64x64xf32>
+}

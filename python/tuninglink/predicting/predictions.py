@@ -440,21 +440,19 @@ def climb(
     """Return candidates reached from the compiler's choice, those first whose gain has the largest lower bound.
 
     On a GPU, the best drawn one, by default of a few, of each of three spaces (pipeline, intrinsic) is another start. Where
-    the compiler's choice is known to be wrong, these are the only starts, and no tile of a workgroup is beyond its loop:
-    such tiles are the least tried.
+    the compiler's choice is known to be wrong, tiles of a workgroup are beyond their loops only where its own are.
     """
     default, ranked, starts = spaces.default, list[Scored](), dict[int, Candidate]()
-    is_wrong = bool(spaces.default_fault)
-    if is_wrong or any(name.startswith(WORKGROUP_SIZE) for name in default.knobs):
-        drawn = drawn or spaces.sample(_DRAWN if is_wrong else _DRAWS, 0)
-        drawn = [one for one in drawn if not (is_wrong and _exceeds(spaces, one.knobs))]
+    if not default.knobs or any(name.startswith(WORKGROUP_SIZE) for name in default.knobs):
+        drawn = drawn or spaces.sample(_DRAWN if spaces.default_fault else _DRAWS, 0)
+        drawn = [one for one in drawn if not _exceeds(spaces, one.knobs)]
         gains = model.gains(spaces.problem, default, drawn)
         scored = map(Scored, drawn, gains.expected.tolist(), gains.lower.tolist())
         for one in sorted(scored, key=lambda one: one.rank):
             if len(starts) < _STARTS and one.candidate.space not in starts:
                 starts[one.candidate.space] = one.candidate
                 ranked.append(one)
-    for start in (*starts.values(),) if is_wrong else (default, *starts.values()):
+    for start in ((default,) if default.knobs else ()) + (*starts.values(),):
         ranked += _climb_from(start, spaces, model)
     # Two climbs may reach the same candidate.
     distinct = {(one.candidate.space, *sorted(one.candidate.knobs.items())): one for one in ranked}
@@ -474,12 +472,13 @@ def _climb_from(origin: Candidate, spaces: CandidateSpaces, model: GainModel) ->
     knobs = {knob.name: knob for knob in constraints.knobs}
     start = {name: origin.knobs[name] for name in knobs}
     options = {name: value for name, value in origin.knobs.items() if name not in knobs}
-    broken = constraints.broken_heuristics(start)
+    is_wrong = origin is spaces.default and bool(spaces.default_fault)
+    broken = frozenset[int]() if is_wrong else constraints.broken_heuristics(start)
 
     def accepts(move: Mapping[str, int]) -> bool:
         assignment = {**start, **move}
-        is_beyond = bool(spaces.default_fault) and _exceeds(spaces, assignment)
-        return not is_beyond and constraints.accepts(assignment, _CHECKING, without=broken)
+        is_within = not _exceeds(spaces, assignment)
+        return is_within and constraints.accepts(assignment, _CHECKING, without=broken)
 
     # 1. The valid moves from it.
     moves = [move for move in _moves(spaces.problem, knobs, start) if accepts(move)]
@@ -527,9 +526,10 @@ def _climb_from(origin: Candidate, spaces: CandidateSpaces, model: GainModel) ->
 
 
 def _exceeds(spaces: CandidateSpaces, knobs: Mapping[str, int]) -> bool:
-    """Return whether a tile of a workgroup is beyond its loop."""
-    sizes = enumerate(spaces.problem.sizes)
-    return any(knobs.get(f"{WORKGROUP}[{loop}]", 0) > (size or 0) for loop, size in sizes)
+    """Return whether a tile of a workgroup is beyond its loop where the compiler's choice, which is wrong, has none."""
+    known, sizes = spaces.default.knobs, enumerate(spaces.problem.sizes)
+    tiles = ((f"{WORKGROUP}[{loop}]", size or 0) for loop, size in sizes if spaces.default_fault)
+    return any(knobs.get(name, 0) > size >= known.get(name, 0) for name, size in tiles)
 
 
 def _moves(

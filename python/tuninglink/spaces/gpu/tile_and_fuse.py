@@ -115,6 +115,7 @@ class TileAndFuseRules(ContractionRules):
         super().__init__(setting, contraction, intrinsics)
         self.pads = pads
         self.busy: dict[int, Number] = {}
+        self.paddings: dict[int, Number] = {}
         self.reductions = (*contraction.outer_k, contraction.k)
         self.is_one_step: Number = None
         operands = enumerate(contraction.operands)
@@ -220,7 +221,7 @@ class TileAndFuseRules(ContractionRules):
         slots: dict[int, Slot] = {}
         for loop in loops:
             name, tile = f"padding[{loop}]", self.tiles[loop]
-            pad = self.knob(name, 0, _MOST_PADDING)
+            pad = self.paddings[loop] = self.knob(name, 0, _MOST_PADDING)
             self.necessary(pad >= 1, f"{name} must be at least 1, not {{}}", pad)
             is_divisor = all_of(tile % pad == 0, pad % self.shapes[loop] == 0)
             is_multiple = pad % tile == 0 if loop == self.contraction.k else False
@@ -229,6 +230,23 @@ class TileAndFuseRules(ContractionRules):
             self.limit_search(pad == tile, f"{name} must be the tile ({{}} == {{}})", pad, tile)
             slots[loop] = IntegerSlot(name)
         return slots
+
+    def keep_within(self, promotion: Promotion) -> None:
+        """Exclude copies that read a row beyond the end of an operand.
+
+        Its numbers, which are those of other tensors and may be NaN, are multiplied by zeros. Copies of matrices alone
+        and of rows along the reduction are masked: of 16 forms of products, only these fail with NaNs around operands.
+        """
+        contraction, k = self.contraction, self.contraction.k
+        for index, operand in enumerate(contraction.operands):
+            is_matrix = len(operand.loops) == len(contraction.matrix_loops) - 1
+            if self.device.is_amd or contraction.image is not None or is_matrix:
+                continue
+            if operand.loops[-1] != k:
+                size, pad = contraction.size(k), self.paddings[k]
+                text = f"padding[{k}] must divide dimension {k}, as operand {index} is read beyond its end ({{}} % {{}} == 0)"
+                is_whole = any_of(negation(promotion.of(index)), size % pad == 0)
+                self.keep_right(is_whole, text, size, pad)
 
     def refuse_needless_padding(self) -> None:
         """Exclude padding from proposals if an intrinsic divides the dimensions that it runs over."""
@@ -453,6 +471,7 @@ def _intrinsic_space(
         slots: dict[str, Slot] = {MMA_KIND: kind}
         if options.pads:
             slots[PADDING] = ArraySlot((*rules.pad_loops(range(rules.loop_count)).values(),))
+            rules.keep_within(promotion)
         if options.pads_convolution:
             # A loop of the convolution is padded to its tile or not at all. The loops over a filter are not padded.
             allowed = [[number(0)] for _ in setting.problem.dimensions]

@@ -21,12 +21,21 @@ from tuninglink.iree import (
     OpKind,
     Role,
     Sizes,
+    StructuredOp,
     element_type,
     function_ops,
     shape,
 )
 from tuninglink.mlir import error, named_parameters, names
-from tuninglink.solver import AssignmentError, Grade, UndecidedError, all_of, any_of, number, select
+from tuninglink.solver import (
+    AssignmentError,
+    Grade,
+    UndecidedError,
+    all_of,
+    any_of,
+    number,
+    select,
+)
 from tuninglink.spaces.gpu.contractions import (
     Contraction,
     Promotion,
@@ -41,6 +50,7 @@ from tuninglink.spaces.gpu.gpu_rules import (
     Setting,
     SpaceRules,
     check_element_types,
+    clip,
     knob_name,
     product_of,
 )
@@ -87,8 +97,18 @@ def threads_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
     except UndecidedError:
         contraction = None
     is_followed = bool(loops.reductions) and has_consumers(workload)
+    swaps_channels = False
+    if problem.kind is OpKind.CONVOLUTION and not problem.loops(Role.DEPTH):
+        op = StructuredOp(workload.root)
+        is_image = op.operand_loops[-1][-1] in problem.loops(Role.OUTPUT_IMAGE)
+        swaps_channels = is_image and set(op.steps["strides"]) == {1}
     entries = {WORKGROUP, THREAD} | ({REDUCTION_LEVEL} if loops.reductions else set())
-    make = partial(_define_threads, setting, loops, beside, contraction, is_followed=is_followed)
+    make = partial(
+        _define_threads,
+        *(setting, loops, beside, contraction),
+        is_followed=is_followed,
+        swaps_channels=swaps_channels,
+    )
     return [GpuSpace(frozenset(entries), make)]
 
 
@@ -99,12 +119,17 @@ def _define_threads(
     contraction: Contraction | None = None,
     *,
     is_followed: bool = False,
+    swaps_channels: bool = False,
     grade: Grade = Grade.COMPILER,
 ) -> Definition:
-    """Return the form; the grade is that of the rule about the number of threads."""
+    """Return the form; the grade is that of the rule about the number of threads.
+
+    Vectors of a convolution may swap channels and columns if its channels come before the image, and it has no strides.
+    """
     rules = SpaceRules(setting, len(loops.sizes))
     counts: list[Number] = [number(1)]
     pieces: list[Number] = [number(1)]
+    own: dict[int, Number] = {}
     # Workgroup and thread tiles are of any size.
     for loop in loops.parallel:
         size = loops.sizes[loop]
@@ -115,7 +140,8 @@ def _define_threads(
         piece = rules.tile(THREAD, loop, most, low=0)
         rules.powers_of_two(piece, most)
         rules.powers_of_two(tile, most, size)
-        pieces.append(select(piece == 0, tile, piece))
+        own[loop] = select(piece == 0, tile, piece)
+        pieces.append(own[loop])
         counts.append(select(piece == 0, 1, (tile + piece - 1) / piece))
         text = f"thread[{loop}] must not be more than workgroup[{loop}] ({{}} <= {{}})"
         rules.follow_compiler(piece <= tile, text, piece, tile)
@@ -126,6 +152,17 @@ def _define_threads(
         rules.powers_of_two(tile, _MOST_SUMS, size)
         for entry in (WORKGROUP, THREAD):
             rules.slots.setdefault(entry, {})[loop] = rules.constant(0, is_ignored=True)
+    # With one element of the filter, vectors along the image have channels in the place of columns.
+    if swaps_channels:
+        roles = (Role.FILTER, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL)
+        filters, image, channels = map(setting.problem.loops, roles)
+        has_filter = any_of(*(rules.tiles[loop] > 1 for loop in filters))
+        ones = [
+            all_of(*(clip(own[loop], loops.sizes[loop]) == 1 for loop in role))
+            for role in (image, channels)
+        ]
+        text = "a thread must take one element of the image, one channel, or more than one element of the filter"
+        rules.keep_right(any_of(has_filter, *ones), text)
     # A workgroup has the threads that the tiles need, with little work for each.
     rules.add_workgroup()
     summed = product_of([number(1), *(rules.tiles[loop] for loop in loops.reductions)])
