@@ -26,6 +26,12 @@
 // EXPLAINED: provenance {{.*}}source = predicted
 // EXPLAINED: library:predicted {{ *}}matcher list {{ *}}[[USED:[1-3]]] {{ *}}[[USED]]
 
+// Each part of a file has a spec of its own.
+// RUN: echo "// ""-----" > %t/marker && cat %s %t/marker %s > %t/parts.mlir
+// RUN: env TUNINGLINK_CACHE_DIR=%t/cache tuninglink explain %t/parts.mlir --split-input-file --target znver4 --spec library:predicted | filecheck %s --check-prefix=PARTS
+// PARTS: library:predicted {{ *}}matcher list {{ *}}[[USED:[1-3]]] {{ *}}[[USED]]
+// PARTS-NEXT: library:predicted {{ *}}matcher list {{ *}}[[USED]] {{ *}}[[USED]]
+
 // Other targets have no model: the output is that without predictions.
 // RUN: tuninglink compile %s --target haswell --spec library:predicted -o %t/haswell.vmfb 2>&1 | filecheck %s --check-prefix=NONE
 // NONE: remark: nothing is predicted for haswell: there is no model for it; known: {{.*}}x86_64-avx512

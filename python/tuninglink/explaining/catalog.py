@@ -75,23 +75,27 @@ class Catalog:
             SpecMember(position, spec.source, spec.name, spec)
             for position, spec in enumerate(choice.given)
         ]
-        self._given = len(self._members)
+        # With the specs that were made for the current part of a program.
+        self._given = [*self._members]
         self._selections: dict[Target | None, Selection] = {}
         self._defaults: dict[Target | None, SpecMember | None] = {}
         self._by_source: dict[str, SpecMember] = {}
 
     def update(self, specs: Sequence[Spec]) -> None:
-        """Replace the user's specs by those that were made for the program."""
-        for position, spec in enumerate(specs):
-            if spec is not self._members[position].spec:
-                self._members[position] = SpecMember(position, spec.source, spec.name, spec)
+        """Take the specs that were made for the program, or its next part, in place of those to be made."""
+        for number, spec in enumerate(specs):
+            before = self._given[number].spec
+            if spec is not before:
+                position = number if before and before.maker else len(self._members)
+                self._given[number] = SpecMember(position, spec.source, spec.name, spec)
+                self._members[position : position + 1] = [self._given[number]]
 
     def of(self, target: Target | None) -> TargetCatalog:
         """Return the specs for a target, in order of precedence."""
         selection = self._selections.setdefault(target, Selection(target))
         members = [
             member
-            for member in self._members[: self._given]
+            for member in self._given
             if member.position not in self._automatic
             or (member.spec is not None and not selection.of(member.spec).is_bound_elsewhere)
         ]
@@ -114,8 +118,8 @@ class Catalog:
 
     def match(self, applied: Applied) -> Match:
         """Return the match that configured an op, of the user's spec, a default spec, or an embedded one."""
-        if applied.position < self._given:
-            member = self._members[applied.position]
+        if applied.position < len(self._given):
+            member = self._given[applied.position]
         elif applied.spec in self._by_source:
             member = self._by_source[applied.spec]
         else:
@@ -140,9 +144,8 @@ class Catalog:
             summaries.append(summary)
             for reason, count in Counter(member.unreadable).items():
                 entries = "an entry" if count == 1 else f"{count:,} entries"
-                notes.append(
-                    f"cannot tell what {entries} of '{member.source}' would match: {reason}"
-                )
+                what = f"{entries} of '{member.source}' would match"
+                notes.append(f"cannot tell what {what}: {reason}")
             if len(member.pairs) > MOST_PROVEN:
                 notes.append(
                     f"whether entries of '{member.source}' are unreachable is not checked, as there are more than "

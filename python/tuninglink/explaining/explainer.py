@@ -154,13 +154,9 @@ class Explainer(Observer):
         if not dispatches:
             notes.append("there is no dispatch to configure")
         # The shipped libraries for the most dispatches come first.
-        libraries = sorted(
-            (
-                LibraryCoverage(name, frozenset(each))
-                for name, each in self._advice.dispatches.items()
-            ),
-            key=lambda library: (-len(library.dispatches), library.source),
-        )
+        advice = self._advice.dispatches.items()
+        libraries = [LibraryCoverage(name, frozenset(covered)) for name, covered in advice]
+        libraries.sort(key=lambda library: (-len(library.dispatches), library.source))
         replaced = tuple(
             ReplacedOperation(
                 *(item.operation, item.function, item.place, item.spec),
