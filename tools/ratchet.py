@@ -40,7 +40,7 @@ LIMITS: Final = {
     "tuning.problems": (1763, 93),
     "opt": (2091, 87),
     "programs": (2101, 81),
-    "explaining": (1805, 75),
+    "explaining": (1804, 75),
     "tuning.candidates": (1247, 59),
     "devices": (4193, 205),
     "tuning.references": (1838, 93),
