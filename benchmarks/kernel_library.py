@@ -1,9 +1,12 @@
 """Makes the library of kernels from the specs of `tuninglink tune --kernels`: the same choices, made again.
 
-    python benchmarks/kernel_library.py tuned/*.mlir library:kernels-sm90a -o specs/library/kernels-sm90a.mlir
+    python benchmarks/kernel_library.py bert tuned/bert.mlir --program models/bert/program.mlirbc
+    python benchmarks/kernel_library.py
 
-Of several kernels for the same problem, that of the first spec stays. Without specs, the library itself is made again, as is
-needed after a change of the sources of kernels. Needs the package with the extra `kernels`, and no GPU.
+The library has a spec for each model. Of several kernels for the same problem, that of the first of the given specs stays. With
+a program, the spec has kernels for its problems only: Triton's first candidate for one without a kernel. The second command
+makes all specs of the library again, as is needed after a change of the sources of kernels. Needs the package with the extra
+`kernels`, and no GPU.
 """
 
 from __future__ import annotations
@@ -17,7 +20,15 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.kernels import Candidate, KernelCall, KernelProblem, TritonProvider, kernel_problem
+import tuninglink
+from tuninglink.kernels import (
+    Candidate,
+    KernelCall,
+    KernelProblem,
+    TritonProvider,
+    kernel_problem,
+    problems_of,
+)
 from tuninglink.mlir import DiagnosticSink, body, collect, names, symbol_name, thread_context
 from tuninglink.replacing import spec as spec_of
 from tuninglink.specs import (
@@ -31,14 +42,15 @@ from tuninglink.specs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-NAME: Final = "kernels-sm90a"
+FOLDER: Final = Path(__file__).parent.parent / "specs" / "library" / "kernels-sm90a"
 ARCHITECTURE: Final = "sm_90a"
 MACHINE: Final = "sm_90"
 """What the library is bound to."""
 
-SOURCE: Final = "tune --kernels on NVIDIA H200"
+SOURCE: Final = "chosen by tune --kernels on NVIDIA H200"
+LEAST_SHARE: Final = 0.01
 
 _OPTIONS: Final = re.compile(r"_(m\d+(?:_[a-z]+\d+)*)' for " + ARCHITECTURE)
 _OPTION: Final = re.compile(r"([a-z]+)(\d+)")
@@ -63,19 +75,40 @@ def choices(specs: Iterable[Spec]) -> dict[KernelProblem, Candidate]:
     return chosen
 
 
+def needed(
+    program: Path, chosen: Mapping[KernelProblem, Candidate]
+) -> dict[KernelProblem, Candidate]:
+    """Return the kernels for the problems of a program: chosen ones, or Triton's first ones for a hundredth of the work."""
+    spelled = {other: kernel for problem, kernel in chosen.items() for other in problem.spellings}
+    formed = tuninglink.compile(
+        program, target="h200", default_specs=False, flags="--compile-to=preprocessing"
+    )
+    problems = problems_of(mlir.Module.parse(formed.output, thread_context()).operation)
+    work = {problem: problem.work * count for problem, count in problems.items()}
+    kernels = {}
+    for problem in sorted(work, key=lambda one: -work[one]):
+        own = [spelled[other] for other in problem.spellings if other in spelled]
+        if not own and work[problem] >= LEAST_SHARE * sum(work.values()):
+            own = [*TritonProvider().candidates(problem, ARCHITECTURE)[:1]]
+            print(f"no kernel was chosen for {problem}")
+        kernels.update({kernel.problem: kernel for kernel in own[:1]})
+    return kernels
+
+
 def made(candidate: Candidate) -> KernelCall:
     """Return the call of a kernel that is made now."""
     return KernelCall(candidate.problem, TritonProvider().make(candidate))
 
 
-def library(calls: list[KernelCall]) -> str:
-    """Return the text of a library."""
-    spec = load_spec(spec_of(calls).encode(), name=NAME)
+def library(name: str, calls: list[KernelCall]) -> str:
+    """Return the text of a spec of the library."""
+    spec = load_spec(spec_of(calls).encode(), name=name)
     assert spec.replacing is not None
     with spec.module.context:
         for module in (spec.module, spec.replacing.module):
             bind(module, (MACHINE,))
-        spec.module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(NAME.replace("-", "_"))
+        symbol = f"kernels_{ARCHITECTURE}_{name}"
+        spec.module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(symbol)
         spec.module.attributes[PROVENANCE] = provenance_attribute({"source": SOURCE})
     # Functions are in generic form: the older release has another syntax for kernels.
     text = spec.text()
@@ -89,28 +122,34 @@ def library(calls: list[KernelCall]) -> str:
 
 
 def main() -> None:
-    """Make the kernels that the specs name, and write the library."""
+    """Make the kernels that the specs name, and write the specs of the library."""
     from libraries import portable  # noqa: PLC0415 - of this folder
 
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("specs", nargs="*", metavar="SPEC", default=[f"library:{NAME}"])
-    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("name", nargs="?", help="the model, for the name of the spec")
+    parser.add_argument("specs", nargs="*", metavar="SPEC")
+    parser.add_argument("--program", type=Path)
     options = parser.parse_args()
     sink = DiagnosticSink(print)
-    specs = SpecFiles(read_specs(options.specs, sink), upgrade=True, diagnostics=sink)
-    with thread_context(), ProcessPoolExecutor() as pool:
-        calls = list(pool.map(made, choices(specs).values()))
+    given = {path.stem: [str(path)] for path in sorted(FOLDER.glob("*.mlir"))}
+    if options.name:
+        given = {options.name: options.specs or given[options.name]}
     header = (
-        f"{NAME}: made by benchmarks/kernel_library.py with Triton {version('triton')}.",
-        "What 'tuninglink tune --kernels' chose on an NVIDIA H200 for the models of docs/benchmarks.md.",
+        f"Made by benchmarks/kernel_library.py with Triton {version('triton')}.",
+        f"{SOURCE[0].upper()}{SOURCE[1:]}, for a model of docs/benchmarks.md.",
     )
-    text = "".join(f"// {line}\n" for line in header) + f"\n{portable(library(calls))}"
-    options.output.write_text(text)
-    for call in calls:
-        print(f"{len(call.kernel.content):8} bytes  {call.kernel.name}")
-    print(f"{len(text):8} bytes in all")
+    with thread_context(), ProcessPoolExecutor() as pool:
+        for name, sources in given.items():
+            chosen = choices(SpecFiles(read_specs(sources, sink), upgrade=True, diagnostics=sink))
+            chosen = needed(options.program, chosen) if options.program else chosen
+            calls = list(pool.map(made, chosen.values()))
+            text = (
+                "".join(f"// {line}\n" for line in header) + f"\n{portable(library(name, calls))}"
+            )
+            (FOLDER / f"{name}.mlir").write_text(text)
+            print(f"{name}: {len(calls)} kernels, {len(text):,} bytes")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ SPECS = Path(__file__).resolve().parent.parent / "specs"
 
 
 def assemble(out: Path, iree_opt: str) -> None:
-    """Write the bytecode of `specs/FOLDER/NAME.mlir` to `OUT/FOLDER/NAME.mlirbc`.
+    """Write the bytecode of each `specs/FOLDER/NAME.mlir` to `OUT/FOLDER/NAME.mlirbc`.
 
     Raises:
         subprocess.CalledProcessError: a spec does not verify; the compiler has printed the reason.
@@ -22,8 +22,8 @@ def assemble(out: Path, iree_opt: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         empty = Path(scratch) / "no_payload.mlir"
         empty.write_text("module {}\n")
-        for spec in sorted(SPECS.glob("*/*.mlir")):
-            bytecode = out / spec.parent.name / f"{spec.stem}.mlirbc"
+        for spec in sorted(SPECS.rglob("*.mlir")):
+            bytecode = (out / spec.relative_to(SPECS)).with_suffix(".mlirbc")
             bytecode.parent.mkdir(parents=True, exist_ok=True)
             # The first command loads the spec as the compiler does when it compiles for the target, which refuses
             # what is not a spec. Both run beside the text and name it without a folder: locations then do not

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from tuninglink.iree import Target
-from tuninglink.specs import LIBRARY, binding_of, library_files, library_names, load_spec, shipped
+from tuninglink.specs import (
+    LIBRARY,
+    binding_of,
+    library_files,
+    load_spec,
+    shipped,
+    shipped_libraries,
+)
 
 NAMES = [
     *(f"default:{target}" for target in shipped()),
-    *(LIBRARY + each for each in library_names()),
+    *(file.name for file in shipped_libraries() if not file.may_replace),
 ]
-"""The names of the specs in tests."""
+"""The names of the specs with configurations."""
 
 
 def shipped_spec(name: str) -> tuple[bytes, Target]:

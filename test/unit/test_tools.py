@@ -95,7 +95,7 @@ def test_programs_are_respelled_for_an_older_compiler(newer: str, older: str) ->
     assert spell_tests.respelled(newer, (3, 13)) == newer
 
 
-SPECS = sorted((spell_tests.ROOT / "specs").glob("*/*.mlir"))
+SPECS = sorted((spell_tests.ROOT / "specs").rglob("*.mlir"))
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.stem)

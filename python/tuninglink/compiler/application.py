@@ -44,6 +44,7 @@ from tuninglink.specs import (
     SpecKind,
     binding_of,
     collect_specs,
+    library_of,
     load_spec,
     only_reads,
     provenance_of,
@@ -382,15 +383,26 @@ class Application:
         """Yield warnings about specs with replace entries that replaced nothing; `why` none could, if that is known."""
         choice = self._choice
         unneeded = choice.automatic | self._made | {item.position for item in self.replaced}
+        # Of a library of several specs, one needs to replace something.
+        libraries = [library_of(spec.source) for spec in choice.given]
+        done = {name for at, name in enumerate(libraries) if name and at in unneeded}
         for position, spec in enumerate(choice.given):
             is_of_project = position >= len(choice.given) - choice.from_project
             foreign = self._foreign.get(position, "")
+            if libraries[position] in done:
+                continue
             if spec.replacing and position not in unneeded and not (foreign and is_of_project):
-                first, *rest = spec.replace_entries
+                name = libraries[position] or spec.source
+                done |= {name}
+                library = [
+                    own for own, other in zip(choice.given, libraries, strict=True) if other == name
+                ]
+                members = library or [spec]
+                first, *rest = [entry for own in members for entry in own.replace_entries]
                 never = f"none of its {len(rest) + 1:,} replace entries was ever the first to match"
                 only = f"its replace entry '{first.matcher}' was never the first to match"
                 never = never if rest else only
-                message = f"spec '{spec.source}' replaced nothing: {why or foreign or never}"
+                message = f"spec '{name}' replaced nothing: {why or foreign or never}"
                 yield Diagnostic(Severity.WARNING, message)
 
     def _why_unused(self, position: int, spec: Spec) -> str | None:

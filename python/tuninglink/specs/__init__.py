@@ -113,6 +113,7 @@ with lazy_imports(globals()):
         default_spec as default_spec,
         library_files as library_files,
         library_names as library_names,
+        library_of as library_of,
         load_specs as load_specs,
         may_replace as may_replace,
         plug_ins as plug_ins,

@@ -48,11 +48,11 @@ _SHIPPED_LIBRARIES: Final = resources.files("tuninglink") / "shipped" / "library
 
 
 def library_files(name: str) -> tuple[SpecFile, ...]:
-    """Return the specs of a shipped library, of another package's, or one spec of the latter: `acme/gfx942`."""
+    """Return the specs of a shipped library, of another package's, or one spec of a library of several: `acme/gfx942`."""
     library, _, only = name.partition("/")
-    libraries = _specs_in(_SHIPPED_LIBRARIES)
-    if name in libraries:
-        return (_read_library_file(name, libraries[name]),)
+    own = shipped_libraries(name)
+    if own:
+        return own
     files_by_name: dict[str, dict[str, Traversable]] = {}
     for entry_point in plug_ins(GROUP):
         if entry_point.name != library:
@@ -72,7 +72,14 @@ def library_files(name: str) -> tuple[SpecFile, ...]:
 
 def library_names() -> list[str]:
     """Return the names of all libraries."""
-    return sorted({*_specs_in(_SHIPPED_LIBRARIES), *(package.name for package in plug_ins(GROUP))})
+    shipped = {name.partition("/")[0] for name in _shipped()}
+    return sorted({*shipped, *(package.name for package in plug_ins(GROUP))})
+
+
+def library_of(source: str) -> str:
+    """Return the library of several specs that the source of a spec names; empty for another source."""
+    library, is_one_of_several, _ = source.partition("/")
+    return library if source.startswith(LIBRARY) and is_one_of_several else ""
 
 
 def spec_names() -> list[str]:
@@ -80,10 +87,21 @@ def spec_names() -> list[str]:
     return [f"{LIBRARY}{name}" for name in ("auto", *MAKERS, *library_names())]
 
 
-def shipped_libraries() -> tuple[SpecFile, ...]:
-    """Return the shipped libraries by name."""
+def shipped_libraries(only: str = "") -> tuple[SpecFile, ...]:
+    """Return the specs of all shipped libraries by name, or of one library, or one spec."""
+    return tuple(
+        _read_library_file(name, files)
+        for name, files in sorted(_shipped().items())
+        if only in ("", name, name.partition("/")[0])
+    )
+
+
+def _shipped() -> dict[str, dict[str, Traversable]]:
+    """Return the files of the shipped libraries by name and suffix: a folder is a library of several specs."""
     specs = _specs_in(_SHIPPED_LIBRARIES)
-    return tuple(_read_library_file(name, specs[name]) for name in sorted(specs))
+    for folder in _SHIPPED_LIBRARIES.iterdir():
+        specs |= {f"{folder.name}/{stem}": files for stem, files in _specs_in(folder).items()}
+    return specs
 
 
 def plug_ins(group: str) -> list[metadata.EntryPoint]:
