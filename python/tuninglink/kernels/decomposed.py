@@ -141,14 +141,21 @@ class _Reader:
         self.start(attending)
         dividing = self.unshaped(attending.operands[0])
         while _words(dividing) in _CASTS:
+            _step(dividing)  # which moves nothing
             dividing = self.unshaped(dividing.operands[0])
         exponents, sums = _of_rows(dividing, "arith.divf")
+        # Reshapes keep the order of elements: rows as long as those of the weights are these.
+        if exponents.type.shape[-1] != attending.operands[0].type.shape[-1]:
+            raise NoFormError(_OTHER)
         adding = self.unshaped(sums)
+        if _words(adding) != ["arith.addf"]:
+            raise NoFormError(_OTHER)
         op, block = StructuredOp(adding), adding.regions[0].blocks[0]
         loops = LETTERS[: op.loop_count]
         written = (loops_read(op, 1, loops) or "").replace(UNIT, "")
-        is_sum = _words(adding) == ["arith.addf"] and loops_read(op, 0, loops) == loops
-        is_sum = is_sum and {*block.operations[0].operands} == {*block.arguments}
+        is_sum = loops_read(op, 0, loops) == loops and {*block.operations[0].operands} == {
+            *block.arguments
+        }
         if adding.operands[0] != exponents or not is_sum or written != loops[:-1]:
             raise NoFormError(_OTHER)
         self.start(adding)
@@ -157,7 +164,7 @@ class _Reader:
         # The result is the same whatever number is subtracted from all scores of a row.
         scores, peaks = _of_rows(self.take(exponential.operands[0]), "arith.subf")
         maximum = self.unshaped(peaks)
-        if maximum.operands[0] != scores:
+        if [*maximum.operands][:1] != [scores]:
             raise NoFormError(_OTHER)
         fills = filter(None, map(defining_op, list(maximum.operands)[1:]))
         self.graph.extend(fill for fill in fills if fill.name == names.FILL)
@@ -285,7 +292,8 @@ def _of_rows(operation: mlir.Operation, body: str) -> list[Value]:
     operands = list(operation.operands)[:2]
     shape, own = ([*mlir.RankedTensorType(at.type).shape] for at in operands)
     rows, single = ([size for size in sizes if size != 1] for sizes in (shape[:-1], own))
-    if first[-1] in second or rows != single:
+    is_ordered = [*second.replace(UNIT, "")] == [loop for loop in first if loop in second]
+    if not first or first[-1] in second or rows != single or not is_ordered:
         raise NoFormError(_OTHER)
     return operands
 

@@ -72,7 +72,9 @@ class Move:
         kinds = [operation.operands[0].type, operation.results[0].type]
         tensors = [kind for kind in kinds if isinstance(kind, mlir.RankedTensorType)]
         if len(tensors) != len(kinds) or any(
-            kind.encoding is not None or not kind.has_static_shape or kind.rank > len(LETTERS)
+            kind.encoding is not None
+            or not kind.has_static_shape
+            or not 0 < kind.rank <= len(LETTERS)
             for kind in tensors
         ):
             return None

@@ -13,7 +13,7 @@ from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-de
 from tuninglink.iree import StructuredOp
 from tuninglink.mlir import defining_op, names
 from tuninglink.payloads import Value, build, cast, computed
-from tuninglink.replacing import FLOATS, UNIT, maps_of
+from tuninglink.replacing import FLOATS, LOOPS, UNIT, maps_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,11 +114,12 @@ def producers_of(value: Value, loops: str) -> tuple[Producer, ...]:
     """Return the producers of an operand with these loops, the first of which reads the tensor of the kernel."""
     producers: list[Producer] = []
     while len(producers) < _MOST and (operation := defining_op(value)) is not None:
-        producer = Producer.of(operation, producers[0].loops if producers else loops)
-        if producer is None:
+        # Dimensions with the same mark cannot be told apart. A tile is read along one of its sides at least.
+        producer = Producer.of(operation, loops) if loops.count(UNIT) <= 1 else None
+        if producer is None or {*LOOPS}.isdisjoint(producer.loops):
             break
         producers.insert(0, producer)
-        value = operation.operands[0]
+        value, loops = operation.operands[0], producer.loops
     return tuple(producers)
 
 

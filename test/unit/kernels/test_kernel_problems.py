@@ -469,6 +469,47 @@ def test_an_attention_reads_what_the_program_moves_and_writes_its_result_moved()
     assert not replaces(grouped, grouped_program(2, 17, 6, 2, 8))
 
 
+def test_a_number_of_a_tensor_that_is_broadcast_is_read_as_an_operand() -> None:
+    whole, folded = "tensor<2x17x3x3x8xf16>", "tensor<6x17x8xf16>"
+    spread = f"""%n = tensor.extract_slice %x[0, 0, 0, 0, 0] [1, 1, 1, 1, 1] [1, 1, 1, 1, 1] : {whole} to tensor<f16>
+  %u = tensor.expand_shape %n [] output_shape [1, 1, 1] : tensor<f16> into tensor<1x1x1xf16>
+  %d = tensor.empty() : {folded}
+  %o0 = linalg.generic {{indexing_maps = [affine_map<(a, m, k) -> (0, 0, 0)>, affine_map<(a, m, k) -> (a, m, k)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}} ins(%u : tensor<1x1x1xf16>) outs(%d : {folded}) {{
+  ^bb0(%in: f16, %out: f16):
+    linalg.yield %in : f16
+  }} -> {folded}
+  %unused ="""
+    program = fused_program(2, 17, 3, 8)
+    assert "%o0 = " in program
+    problem = read(program.replace("%o0 =", spread))
+    assert isinstance(problem, ScaledAttention)
+    assert problem.layouts[0] == ({"a": ((6, 0),), "m": ((17, 0),), "k": ((8, 0),)}, 0)
+
+
+@pytest.mark.parametrize(("n", "loops"), [(24, "n"), (1, "akn")])
+def test_a_tile_is_read_along_one_of_its_sides(n: int, loops: str) -> None:
+    one, all_ = f"tensor<1x1x{n}xf16>", "tensor<3x40x24xf16>"
+    program = f"""util.func public @main(%l: tensor<3x17x40xf16>, %w: {one}) -> tensor<3x17x24xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : {one}
+  %t = linalg.transpose ins(%w : {one}) outs(%e0 : {one}) permutation = [1, 0, 2]
+  %e1 = tensor.empty() : {all_}
+  %b = linalg.generic {{indexing_maps = [affine_map<(a, k, n) -> (0, 0, {"n" if n > 1 else "0"})>, affine_map<(a, k, n) -> (a, k, n)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}} ins(%t : {one}) outs(%e1 : {all_}) {{
+  ^bb0(%in: f16, %out: f16):
+    linalg.yield %in : f16
+  }} -> {all_}
+  %e2 = tensor.empty() : tensor<3x17x24xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e2 : tensor<3x17x24xf32>) -> tensor<3x17x24xf32>
+  %r = linalg.batch_matmul ins(%l, %b : tensor<3x17x40xf16>, {all_}) outs(%z : tensor<3x17x24xf32>) -> tensor<3x17x24xf32>
+  util.return %r : tensor<3x17x24xf32>
+}}"""
+    problem = read(program)
+    assert problem.plain.operands[1] == (loops, "f16")
+    assert replaces(problem, program)
+
+
 def test_an_attention_that_is_used_elsewhere_is_computed_there_as_well() -> None:
     program = fused_program(2, 17, 3, 8)
     kinds = {"%r": "tensor<6x17x8xf16>", "%heads": "tensor<2x3x17x8xf16>"}
@@ -543,6 +584,13 @@ def test_an_attention_of_products_and_a_softmax_is_read_and_replaced(*, masked: 
             '(a, b, m, 0)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]',
             '(a, b, j, 0)>], iterator_types = ["parallel", "parallel", "reduction", "parallel"]',
         ),
+        # The weights are transposed as they are converted; numbers in the place of sums and of peaks.
+        (
+            "%x5 = linalg.generic {indexing_maps = [affine_map<(a, b, m, j) -> (a, b, m, j)>",
+            "%x5 = linalg.generic {indexing_maps = [affine_map<(a, b, m, j) -> (a, b, j, m)>",
+        ),
+        ("ins(%x2, %x3 :", "ins(%x2, %rows :"),
+        ("ins(%x0, %p2 :", "ins(%x0, %rows :"),
     ],
 )
 def test_products_with_something_other_than_a_softmax_between_them_are_left_alone(
@@ -550,10 +598,41 @@ def test_products_with_something_other_than_a_softmax_between_them_are_left_alon
 ) -> None:
     program = decomposed_program(2, 17, 3, 8, masked=False)
     program = program.replace(
-        "%ehalf = ", "%ex0 = tensor.empty() : tensor<2x3x17x17xf32>\n  %ehalf = "
+        "%ehalf = ",
+        "%ex0 = tensor.empty() : tensor<2x3x17x17xf32>\n  %rows = arith.constant dense<2.0> : tensor<2x3x17x1xf32>\n  %ehalf = ",
     )
     assert old in program
     module = mlir.Module.parse(program.replace(old, new), thread_context()).operation
+    assert not any(isinstance(problem, DecomposedAttention) for problem in problems_of(module))
+
+
+def test_a_softmax_of_more_scores_than_a_row_is_left_alone() -> None:
+    program = decomposed_program(2, 17, 3, 8, masked=False)
+    wide, flat = "tensor<2x3x1x289xf16>", "tensor<2x3x289xf16>"
+    scores = f"""%s4 = tensor.collapse_shape %s3 [[0], [1], [2, 3]] : tensor<2x3x17x17xf16> into {flat}
+  %s5 = tensor.expand_shape %s4 [[0], [1], [2, 3]] output_shape [2, 3, 1, 289] : {flat} into {wide}
+  %ewide = tensor.empty() : {wide}
+  %x0 ="""
+    weights = f"""%w0 = tensor.collapse_shape %x5 [[0], [1], [2, 3]] : {wide} into {flat}
+  %w1 = tensor.expand_shape %w0 [[0], [1], [2, 3]] output_shape [2, 3, 17, 17] : {flat} into tensor<2x3x17x17xf16>
+  %x6 = tensor.collapse_shape %w1"""
+    begin, softmax = program.split("%x5 = ")
+    softmax, rest = softmax.split("%x6 = tensor.collapse_shape %x5")
+    softmax = softmax.replace("outs(%ehalf", "outs(%ewide").replace("3x17x17xf16", "3x1x289xf16")
+    program = f"{begin}%x5 = {softmax}{weights}{rest}"
+    for old, new in (
+        ("%x0 =", scores),
+        ("ins(%s3 : tensor<2x3x17x17xf16>) outs(%efull", f"ins(%s5 : {wide}) outs(%efull"),
+        ("tensor<2x3x17x17xf32>", "tensor<2x3x1x289xf32>"),
+        ("tensor<2x3x17x", "tensor<2x3x1x"),
+        ("tensor<2x3x1x17xf16>", "tensor<2x3x17x17xf16>"),
+        ("tensor<2x3x1x8xf16>", "tensor<2x3x17x8xf16>"),
+        ("[2, 3, 17, 1]", "[2, 3, 1, 1]"),
+    ):
+        assert old in program
+        program = program.replace(old, new)
+    module = mlir.Module.parse(program, thread_context()).operation
+    assert module.verify()
     assert not any(isinstance(problem, DecomposedAttention) for problem in problems_of(module))
 
 
