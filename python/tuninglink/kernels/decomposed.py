@@ -153,9 +153,8 @@ class _Reader:
         op, block = StructuredOp(adding), adding.regions[0].blocks[0]
         loops = LETTERS[: op.loop_count]
         written = (loops_read(op, 1, loops) or "").replace(UNIT, "")
-        is_sum = loops_read(op, 0, loops) == loops and {*block.operations[0].operands} == {
-            *block.arguments
-        }
+        is_sum = {*block.operations[0].operands} == {*block.arguments}
+        is_sum = is_sum and loops_read(op, 0, loops) == loops
         if adding.operands[0] != exponents or not is_sum or written != loops[:-1]:
             raise NoFormError(_OTHER)
         self.start(adding)

@@ -134,7 +134,7 @@ class TritonProvider(KernelProvider):
         """Return candidates for a product of f16, bf16, f8 or i8, or an attention in f16 or bf16, the most promising first."""
         capability, given = _capability(architecture), problem
         try:
-            problem = _plain(given)
+            problem = given.plain
         except NoFormError:
             return ()
         width = _width(problem, architecture)
@@ -253,7 +253,7 @@ class TritonProvider(KernelProvider):
     def source(self, candidate: Candidate) -> str:
         """Return the source of a candidate in Triton, a module of Python with one function."""
         options = dict(candidate.options)
-        problem = _plain(candidate.problem)
+        problem = candidate.problem.plain
         if isinstance(problem, ProductProblem):
             return product_source(problem, candidate.name, options)
         return attention_source(problem, candidate.name, options)
@@ -340,7 +340,7 @@ class TritonProvider(KernelProvider):
 
     def launches(self, candidate: Candidate) -> tuple[Launch, ...]:
         """Return the launches of a candidate, in order."""
-        problem, options = _plain(candidate.problem), dict(candidate.options)
+        problem, options = candidate.problem.plain, dict(candidate.options)
         sizes, batches = problem.loop_sizes, self.batches(problem)
         rows, parts = -(-sizes["m"] // options["m"]), options.get("z", 1)
         if isinstance(problem, ProductProblem):
@@ -375,20 +375,10 @@ class TritonProvider(KernelProvider):
         return prod(problem.loop_sizes[loop] for loop in output if loop not in "mn")
 
 
-def _plain(problem: KernelProblem) -> ProductProblem | ScaledAttention:
-    """Return a problem as a kernel computes it.
-
-    Raises:
-        NoFormError: none does.
-    """
-    return problem.plain
-
-
 def _width(problem: ProductProblem | ScaledAttention, architecture: str) -> int | None:
     """Return the bytes of the elements that a kernel multiplies; None if an architecture does not multiply them."""
-    is_product, sums = isinstance(problem, ProductProblem), "f32"
-    if isinstance(problem, ProductProblem):
-        sums = problem.contraction.types[-1]
+    is_product = isinstance(problem, ProductProblem)
+    sums = problem.contraction.types[-1] if isinstance(problem, ProductProblem) else "f32"
     kind, *others = {kind for _, kind in problem.operands[: 2 if is_product else 3]}
     # Sums of 32 bits are those of 64 bits as long as these fit.
     integers = ("i32", "i64") if problem.loop_sizes["k"] < _LONG else ("i32",)
