@@ -63,3 +63,17 @@ func.func @a_row_behind_an_operand(%lhs: tensor<3x64x49xf16>, %rhs: tensor<3x49x
       ins(%lhs, %rhs : tensor<3x64x49xf16>, tensor<3x49x64xf16>) outs(%init : tensor<3x64x64xf32>) -> tensor<3x64x64xf32>
   return %result : tensor<3x64x64xf32>
 }
+
+// With one step, this compiles, and nearly all elements are wrong.
+#uneven = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [64, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>
+func.func @uneven_rows(%lhs: tensor<50x32xf16>, %rhs: tensor<32x64xf16>) -> tensor<50x64xf32>
+    attributes {hal.executable.target = #target, translation_info = #uneven} {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<50x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<50x64xf32>) -> tensor<50x64xf32>
+  // expected-warning@+2 {{computes wrong results in pipeline #iree_gpu.pipeline<TileAndFuse>: with one step, workgroup[0] must divide dimension 0, or cover it (50 % 16 == 0)}}
+  // expected-note@+1 {{nearest valid configuration}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 2], subgroup = [1, 4, 0], workgroup = [16, 64, 0]}>}
+      ins(%lhs, %rhs : tensor<50x32xf16>, tensor<32x64xf16>) outs(%init : tensor<50x64xf32>) -> tensor<50x64xf32>
+  return %result : tensor<50x64xf32>
+}

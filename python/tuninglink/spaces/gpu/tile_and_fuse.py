@@ -179,6 +179,10 @@ class TileAndFuseRules(ContractionRules):
                 self.necessary(any_of(is_even, is_only, is_one_step), text, whole, tile)
                 fits = any_of(is_even, is_only) if loop in sides else is_even
                 self.sufficient(fits, text, whole, tile)
+                if loop in sides and not self.device.is_amd:
+                    # What compiles is wrong.
+                    text = f"with one step, workgroup[{loop}] must divide dimension {loop}, or cover it ({{}} % {{}} == 0)"
+                    self.keep_right(fits, text, whole, tile)
 
     def _tile_side(self, loop: int, side: str) -> None:
         """Add the tiles of a workgroup and of a subgroup along the rows or the columns."""
