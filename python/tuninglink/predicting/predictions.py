@@ -290,7 +290,7 @@ def predicted_forms(program: mlir.Operation, targets: Sequence[Target]) -> str:
             if (
                 form.is_default
                 and not any(need.divide(old) for need in needs)
-                and log2(prod(problem.sizes)) >= least_work
+                and log2(max(1, prod(problem.sizes))) >= least_work
                 and max(new[FEATURES], new[COLUMNS]) <= _LARGEST_HEAD
                 and padded <= _MOST_PADDING * own
             ):

@@ -433,12 +433,9 @@ def miscompilation(workload: Workload, configuration: Configuration) -> str:
         return Miscompilations.of(workload).reason(configuration)
     if str(configuration.pipeline) == VECTOR_DISTRIBUTE and LANE_BASIS in configuration.entries:
         with suppress(UndecidedError):
-            spaces = _GPUS.spaces(workload, VECTOR_DISTRIBUTE)
+            spaces = GpuProvider().spaces(workload, VECTOR_DISTRIBUTE)  # of this context
             return str(next(iter(broken_rules(spaces, configuration, Grade.WRONG)), ""))
     return ""
-
-
-_GPUS: Final = GpuProvider()
 
 
 @dataclass(frozen=True)

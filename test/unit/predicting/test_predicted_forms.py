@@ -65,6 +65,7 @@ def test_attention_that_no_intrinsic_divides_is_padded(problem: Attention, form:
         attention(2, 257, 64, 64, 257),
         attention(4096, 33, 64, 64, 33),
         attention(64, 1024, 136, 136, 1024),
+        attention(64, 257, 64, 64, 0),
     ],
     ids=str,
 )

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 from configured_programs import configured, only_dispatch
+from iree.compiler import ir as mlir
 
 from tuninglink.iree import OpKind, Role
+from tuninglink.mlir import collect, thread_context
 from tuninglink.solver import UndecidedError, Verdict
-from tuninglink.spaces import AllowedValues, ProviderRegistry, verify_configuration
+from tuninglink.spaces import (
+    AllowedValues,
+    ProviderRegistry,
+    miscompilation,
+    verify_configuration,
+)
 from tuninglink.spaces.model import (
     ConstraintSetBuilder,
     IntegerKnob,
@@ -17,12 +26,11 @@ from tuninglink.spaces.model import (
     Provider,
     Space,
     read_configuration,
+    read_workload,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from iree.compiler import ir as mlir
 
     from tuninglink.errors import Diagnostic
     from tuninglink.spaces.model import Configuration, ConstraintSet, Workload
@@ -266,3 +274,35 @@ def test_an_exception_of_a_space_is_an_answer(failing: str) -> None:
     assert answer.verdict is Verdict.NOT_DECIDED or failing in ("provider", "constraints")
     assert allowed.by_place or allowed.reason
     assert any(f"provider 'cpu' failed: KeyError: '{failing}'" in str(each) for each in warnings)
+
+
+def test_each_thread_sees_that_a_configuration_computes_wrong_results() -> None:
+    target = (
+        '#hal.executable.target<"cuda", "cuda-nvptx-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "sm_80", '
+        'features = "", wgp = <compute = fp32|int32, storage = b32, subgroup = shuffle|arithmetic, dot = none, mma = [], '
+        "subgroup_size_choices = [32], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, "
+        "max_workgroup_memory_bytes = 166912, max_workgroup_counts = [2147483647, 65535, 65535]>>}>"
+    )
+    program = f"""
+func.func @main(%lhs: tensor<8x256xf32>, %rhs: tensor<256x256xf32>, %init: tensor<8x256xf32>) -> tensor<8x256xf32>
+    attributes {{hal.executable.target = {target}, translation_info = #iree_codegen.translation_info<
+      pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = 32>}} {{
+  %result = linalg.matmul {{lowering_config = #iree_gpu.lowering_config<{{lane_basis = [[1, 32, 1], [0, 1, 2]],
+      partial_reduction = [0, 0, 8], subgroup_basis = [[1, 1, 2], [0, 1, 2]], thread = [0, 0, 4], workgroup = [1, 32, 0]}}>}}
+      ins(%lhs, %rhs : tensor<8x256xf32>, tensor<256x256xf32>) outs(%init : tensor<8x256xf32>) -> tensor<8x256xf32>
+  return %result : tensor<8x256xf32>
+}}"""
+
+    def reason() -> str:
+        module = mlir.Module.parse(program, thread_context()).operation
+        (root,) = collect(module, "linalg.matmul")
+        function = module.regions[0].blocks[0].operations[0].operation
+        configuration = read_configuration(root, function)
+        assert configuration is not None
+        workload = replace(read_workload(root, function), family="sm_80")
+        return miscompilation(workload, configuration)
+
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        reasons = {first.submit(reason).result(), second.submit(reason).result()}
+    (text,) = reasons
+    assert text.startswith("subgroup_basis[2] must not be more than lane_basis[2] (2 <= 1)")
