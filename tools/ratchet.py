@@ -34,7 +34,7 @@ LIMITS: Final = {
     "comparing": (586, 19),
     "compiler": (3162, 125),
     "payloads": (2079, 90),
-    "spaces": (1955, 87),
+    "spaces": (1952, 87),
     "checking": (1630, 56),
     "passes": (1193, 24),
     "tuning.problems": (1763, 93),
