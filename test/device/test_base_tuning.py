@@ -14,14 +14,22 @@ import pytest
 import tuninglink
 from tuninglink.cli.tune import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
+from tuninglink.programs import read_program
 from tuninglink.specs import load_spec
-from tuninglink.tuning import Tuned, TuningReport, tune_in_process, tune_program
+from tuninglink.tuning import (
+    DispatchTuning,
+    Tuned,
+    TuningReport,
+    tune_in_process,
+    tune_program,
+)
 from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison, TuningSettings
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
     GROUP,
     NO_TIME,
     NOT_COMPILED,
+    CompiledSource,
     FlagChoice,
     FlagSet,
     FlagsResult,
@@ -30,6 +38,7 @@ from tuninglink.tuning.flag_sets import (
     TunedSet,
     choose_flags,
 )
+from tuninglink.workers import finished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,6 +92,22 @@ def test_an_error_comes_back_as_one(tmp_path: Path) -> None:
     options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
     with pytest.raises(TuninglinkError, match=r"program\.mlir"):
         tune_in_process(options, DEFAULT, Listener(), 600.0)
+
+
+def test_the_reference_under_a_set_is_that_of_the_program_without_it(program: Path) -> None:
+    """The code of data-tiled dispatches for another processor may be wrong."""
+    options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
+    plain = read_program(str(program), COMPILE).saved
+    jobs = {each: finished(CompiledSource(b"", None, 1.0, saved=plain)) for each in (DEFAULT, SET)}
+    choice = FlagChoice(options, Listener(), FlagsResult(), jobs=jobs)
+    compiled, original = choice.compiled(SET)
+    assert compiled is not None
+    assert original is plain
+    assert choice.compiled(DEFAULT)[1] is None
+    tuning = DispatchTuning(options, Listener(), SET.flags, original=original)
+    assert tuning.read_program().original is plain
+    alone = replace(tuning, original=None).read_program()
+    assert alone.original is alone.saved
 
 
 class Interrupting(Listener):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
+from tuninglink.compiler import SavedProgram
 from tuninglink.devices import (
     DeviceDescription,
     Devices,
@@ -89,6 +90,7 @@ class DispatchTuning:
         set_flags: the flags chosen by the comparison of sets, for the provenance of entries.
         compiled: the whole program under the flags, if it is already compiled.
         forms: the spec with the forms of the set; empty for none.
+        original: the program without the set, of which the reference is made; None for that under the set.
     """
 
     options: TuneOptions
@@ -96,6 +98,7 @@ class DispatchTuning:
     set_flags: Sequence[str] = ()
     compiled: Compiled | None = field(default=None, repr=False)
     forms: str = ""
+    original: SavedProgram | None = field(default=None, repr=False)
 
     def run(self, ledger: Ledger) -> tuple[TuningResult, TuningReport]:
         """Tune until the budget is over or stopped, and return the result and the report on it.
@@ -178,6 +181,7 @@ class DispatchTuning:
             specs=[load_spec(self.forms.encode())] if self.forms else (),
             machine=options.machine,
         )
+        program = replace(program, original=self.original or program.original)
         if not options.profile:
             return program
         # Weigh the dispatches by a profile, and report their number.

@@ -275,9 +275,7 @@ class ProgramMeasurement:
             profile, notes = self.time_dispatches(choice, step)
             how = "of each dispatch alone, as the driver has no profiles"
         # Measure the compiler's defaults for tuned dispatches by the same method.
-        tuned = {
-            dispatch.name for dispatch in explanation.dispatches if dispatch.status is Status.TUNED
-        }
+        tuned = {own.name for own in explanation.dispatches if own.status is Status.TUNED}
         remarks: tuple[str, ...] = ()
         if tuned:
             try:

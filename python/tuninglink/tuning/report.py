@@ -285,9 +285,7 @@ def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) ->
     tuned_us = None
     if winner is not None:
         tuned_us = decision.tuned_us if decision else winner.microseconds
-    ranges = {
-        comparison.sizes: part.task.span for part in result.ranges for comparison in part.sizes
-    }
+    ranges = {own.sizes: part.task.span for part in result.ranges for own in part.sizes}
     return ProblemReport(
         names=result.task.dispatches,
         problem=str(result.prepared.spaces.problem),
@@ -314,9 +312,7 @@ def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) ->
         default_result=result.judgement.correctness if result.judgement else None,
         default_finding=result.judgement.reason if result.judgement else "",
         default_fails=result.default_failure is not None,
-        sizes=tuple(
-            replace(comparison, range=ranges.get(comparison.sizes)) for comparison in result.sizes
-        ),
+        sizes=tuple(replace(own, range=ranges.get(own.sizes)) for own in result.sizes),
         default_interval=decision.default_interval if decision else None,
         tuned_interval=decision.tuned_interval if decision and winner else None,
         calls=result.task.calls,

@@ -595,9 +595,7 @@ def overflow_finding(
     task = next((task for task in tasks if trace.name in task.functions), None)
     if task is not None and sums_of(task.source).narrow == "f16":
         return f"{finding}, which adds up in f16, up to 65504; PyTorch adds up in f32: {SUM_REMEDY}"
-    if any(
-        tensor.dtype == np.float16 and np.isinf(tensor.array()).any() for tensor in trace.outputs
-    ):
+    if any(own.dtype == np.float16 and np.isinf(own.array()).any() for own in trace.outputs):
         return f"{finding}, whose results exceed 65504, the largest number of f16: compute it in f32 or bf16"
     return f"{finding}, whose inputs are finite: it divides by zero, or has a root or logarithm without a value"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tuninglink.arguments import Content, several
-from tuninglink.compiler import program_path, read_options
+from tuninglink.compiler import SavedProgram, program_path, read_options
 from tuninglink.devices import check_devices
 from tuninglink.emission import write_spec
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
@@ -192,9 +192,10 @@ def _tune_bases(
         if has_flags:
             listener.tuning_under(base)
         try:
-            outcome = tune_in_process(
-                choice.options, base, listener, seconds, choice.compiled(base)
-            )
+            # A reference of the program under the set may be wrong, or wrong in the same way.
+            compiled, original = choice.compiled(base)
+            how = choice.options, base, listener, seconds, compiled
+            outcome = tune_in_process(*how, original=original)
         except TuninglinkError as failure:
             failures.append(failure)
             if base.forms and isinstance(failure, NothingToTuneError):
@@ -262,11 +263,13 @@ def tune_in_process(
     listener: Listener,
     seconds: float,
     compiled: Compiled | None = None,
+    *,
+    original: SavedProgram | None = None,
 ) -> Tuned | None:
     """Tune the dispatches of a program under a set of flags in a separate process.
 
     The set is one that the comparison of sets has chosen, the listener receives events in that process, and the program
-    may be compiled already under all flags. An interrupt may end the process before it has a result. The end of the time
+    may be compiled already under all flags; see `DispatchTuning`. An interrupt may end the process before it has a result. The end of the time
     ends it while it compiles the program up to its dispatches, after which nothing takes long that cannot be stopped.
 
     Raises:
@@ -276,7 +279,7 @@ def tune_in_process(
     options = replace(options, flags=(*options.flags, *base.flags), settings=settings)
     deadline = time.monotonic() + seconds
     with Pool(1, prepare_worker, (options.flags, True), shows_errors=True) as pool:
-        tuning = DispatchTuning(options, listener, base.flags, compiled, base.forms)
+        tuning = DispatchTuning(options, listener, base.flags, compiled, base.forms, original)
         relay = _Relay(pool)
         with listener.interrupts(relay):
             reading = max(_READING_SECONDS, seconds)

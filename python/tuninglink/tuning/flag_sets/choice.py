@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
+from tuninglink.compiler import SavedProgram
 from tuninglink.devices import (
     COMPILING_DRIVERS,
     LOCAL_DRIVERS,
@@ -302,12 +303,15 @@ class FlagChoice:
         price = compilations * self._compile_seconds + min(max(rounds, _LEAST_FINAL), _MOST_FINAL)
         return min(price, (_PART if self.late else _FINAL_PART) * self.seconds)
 
-    def compiled(self, flag_set: FlagSet) -> Compiled | None:
-        """Return the program under a set if it is already compiled; None otherwise."""
-        program = self._program(flag_set)
-        if not isinstance(program, CompiledSource):
-            return None
-        return Compiled(program.image, program.seconds)
+    def compiled(self, flag_set: FlagSet) -> tuple[Compiled | None, SavedProgram | None]:
+        """Return the program under a set, and its dispatches under the user's flags alone; None for what is not compiled."""
+        program, default = self._program(flag_set), self._program(DEFAULT)
+        compiled = original = None
+        if isinstance(program, CompiledSource):
+            compiled = Compiled(program.image, program.seconds)
+        if isinstance(default, CompiledSource) and not flag_set.is_default:
+            original = default.saved
+        return compiled, original
 
     def _program(self, flag_set: FlagSet) -> CompiledSource | str:
         """Return the program under a set, or the reason for having none so far."""

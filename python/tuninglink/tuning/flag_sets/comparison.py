@@ -461,9 +461,7 @@ class FlagComparison:
         calls = {number: self._variants.durations[images[number]].calling for number in images}
         fastest = min(calls.values())
         bound = max(_LOADING_CALL, self._roughness(fastest) * fastest)
-        running = sorted(
-            (number for number in calls if calls[number] <= bound), key=calls.__getitem__
-        )
+        running = sorted((own for own in calls if calls[own] <= bound), key=calls.__getitem__)
         default = self._variants.durations[self._base.image].calling
         if self._roughness(default) == _LESS_ROUGH:
             while running:

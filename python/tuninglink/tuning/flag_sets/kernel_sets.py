@@ -399,9 +399,7 @@ class KernelChoice:
         """The sets with kernels: all of them, and all but one, for those that gain least."""
         ordered = sorted(self.chosen, key=lambda kernel: kernel.gain)
         left_out = ordered[:_MOST_LEFT_OUT] if len(ordered) > 1 else []
-        return [
-            self._without(*kernels) for kernels in ([], *([one] for one in left_out)) if ordered
-        ]
+        return [self._without(*left) for left in ([], *([one] for one in left_out)) if ordered]
 
     def refined(self, results: Sequence[SetResult]) -> list[FlagSet]:
         """Return the set without all kernels without which a program is faster, if there are several."""
@@ -409,9 +407,7 @@ class KernelChoice:
             return []
         medians = {result.flag_set: result.median for result in results}
         of_all = medians.get(self._without()) or math.inf
-        losing = [
-            kernel for kernel in self.chosen if medians.get(self._without(kernel), 0.0) > of_all
-        ]
+        losing = [own for own in self.chosen if medians.get(self._without(own), 0.0) > of_all]
         is_new = 1 < len(losing) < len(self.chosen)
         return [self._without(*losing)] if is_new else []
 
