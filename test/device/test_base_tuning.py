@@ -166,7 +166,7 @@ def test_a_base_that_was_not_read_in_time_does_not_hide_what_was_tuned_under_ano
     assert choice.bases == [SET, DEFAULT]
     gain, kept = 1.5, []
 
-    def tune_base(_: object, base: FlagSet, *__: object) -> Tuned:
+    def tune_base(_: object, base: FlagSet, *__: object, **___: object) -> Tuned:
         if base == SET:
             return Tuned("unread", 0, TuningReport("", notes=("the budget was over",)))
         model = ModelComparison(1.0, 1 / gain, ConfidenceInterval(gain, gain, gain))
