@@ -326,6 +326,12 @@ def test_kernels_compute_what_numpy_computes() -> None:
             (key, value, query, 0.3),
         ),
         (
+            "slices with a causal mask",
+            fused_program(2, 33, 4, 24, mask="f16"),
+            [fused] * 3,
+            (query, key, value, 0.3, np.tril(np.ones((33, 33)))),
+        ),
+        (
             "groups of heads",
             grouped_program(2, 33, 4, 2, 24),
             [query, few, small],

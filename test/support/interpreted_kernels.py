@@ -55,12 +55,17 @@ class Buffer:
         """Leave the array, which the kernel has written."""
 
 
+def steps(*bounds: Any) -> range:
+    """Return a range whose bounds may be tensors of one element, of which the interpreter makes no integers for NumPy 2.4."""
+    return range(*(int(at.handle.data.item()) if hasattr(at, "handle") else at for at in bounds))
+
+
 def run(
     source: str, launches: list[tuple[str, tuple[int, int, int], Any]], arrays: list[Any]
 ) -> Any:
     path = f"<{launches[-1][0]}>"
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
-    module: dict[str, Any] = {"__name__": launches[-1][0]}
+    module: dict[str, Any] = {"__name__": launches[-1][0], "range": steps}
     exec(compile(source, path, "exec"), module)
     for name, grid, partial in launches[:-1]:
         module[name][grid](*map(Buffer, [*arrays[:2], partial]))

@@ -12,8 +12,13 @@ MAPS = ", ".join(
 )
 
 
-def fused_program(batch: int, tokens: int, heads: int, size: int, first: int = 0) -> str:
-    """Return a program whose queries, keys and values are slices of one tensor, from slice `first` on, and may wrap."""
+def fused_program(
+    batch: int, tokens: int, heads: int, size: int, first: int = 0, *, mask: str = ""
+) -> str:
+    """Return a program whose queries, keys and values are slices of one tensor, from slice `first` on, and may wrap.
+
+    With a mask of elements of a type, it is causal.
+    """
     own, moved = f"{batch}x{tokens}x3x{heads}x{size}xf16", f"3x{batch}x{heads}x{tokens}x{size}xf16"
     part, folded = (
         f"1x{batch}x{heads}x{tokens}x{size}xf16",
@@ -29,7 +34,7 @@ def fused_program(batch: int, tokens: int, heads: int, size: int, first: int = 0
             f"%s{at} = tensor.extract_slice %t[{start}] [{sizes}] [1, 1, 1, 1, 1] : tensor<{moved}> to tensor<{part}>",
             f"%o{at} = tensor.collapse_shape %s{at} [[0, 1, 2], [3], [4]] : tensor<{part}> into tensor<{folded}>",
         ]
-    return _program(f"%x: tensor<{own}>", lines, (batch, heads, tokens, size))
+    return _program(f"%x: tensor<{own}>", lines, (batch, heads, tokens, size), mask)
 
 
 def grouped_program(batch: int, tokens: int, heads: int, groups: int, size: int) -> str:
@@ -198,20 +203,48 @@ def decomposed_program(batch: int, tokens: int, heads: int, size: int, *, masked
     return f"util.func public @main({', '.join(given)}) -> {kinds['own']} {{\n  {text}\n  util.return %r3 : {kinds['own']}\n}}"
 
 
-def _program(arguments: str, lines: list[str], shape: tuple[int, int, int, int]) -> str:
+def _program(
+    arguments: str, lines: list[str], shape: tuple[int, int, int, int], mask: str = ""
+) -> str:
     """Return a program that attends to operands %o0 to %o2, and moves the heads of the result behind the tokens."""
     batch, heads, tokens, size = shape
     folded = f"tensor<{batch * heads}x{tokens}x{size}xf16>"
     split, result = (
         f"tensor<{batch}x{at}x{size}xf16>" for at in (f"{heads}x{tokens}", f"{tokens}x{heads}")
     )
+    maps, masked, kind = MAPS, "", ""
+    if mask:
+        wide = f"tensor<{batch}x{heads}x{tokens}x{tokens}x{mask}>"
+        masked, kind = ", %mask", f", tensor<{batch * heads}x{tokens}x{tokens}x{mask}>"
+        maps = MAPS.replace("()>,", "()>, affine_map<(a, m, n, k, j) -> (a, m, j)>,")
+        chosen = f"%z = arith.select %y, %zero, %least : {mask}" if mask != "i1" else ""
+        numbers = (f"0.0 : {mask}", "0xFC00 : f16") if mask == "f16" else (f"0 : {mask}",) * 2
+        lines += [
+            *(
+                f"%{name} = arith.constant {at}"
+                for name, at in zip(("zero", "least"), numbers, strict=True)
+            ),
+            f"%w0 = tensor.empty() : {wide}",
+            f"%w1 = linalg.fill ins(%zero : {mask}) outs(%w0 : {wide}) -> {wide}",
+            "%w2 = linalg.generic {indexing_maps = [affine_map<(a, b, m, j) -> (a, b, m, j)>],",
+            '  iterator_types = ["parallel", "parallel", "parallel", "parallel"]}',
+            f"  outs(%w1 : {wide}) {{",
+            f"^bb0(%in: {mask}):",
+            "  %row = linalg.index 2 : index",
+            "  %column = linalg.index 3 : index",
+            "  %y = arith.cmpi sge, %row, %column : index",
+            *[f"  {chosen}"] * (mask != "i1"),
+            f"  linalg.yield {'%y' if mask == 'i1' else '%z'} : {mask}",
+            f"}} -> {wide}",
+            f"%mask = tensor.collapse_shape %w2 [[0, 1], [2], [3]] : {wide} into {kind[2:]}",
+        ]
     text = "\n  ".join(lines)
     return f"""util.func public @main({arguments}) -> {result} {{
   {text}
   %scale = arith.constant 0.3 : f32
   %empty = tensor.empty() : {folded}
-  %r = iree_linalg_ext.attention <{{indexing_maps = [{MAPS}]}}>
-      ins(%o0, %o1, %o2, %scale : {folded}, {folded}, {folded}, f32) outs(%empty : {folded}) {{
+  %r = iree_linalg_ext.attention <{{indexing_maps = [{maps}]}}>
+      ins(%o0, %o1, %o2, %scale{masked} : {folded}, {folded}, {folded}, f32{kind}) outs(%empty : {folded}) {{
   ^bb0(%score: f32):
     iree_linalg_ext.yield %score : f32
   }} -> {folded}

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.kernels.layouts import Dimension, Move, contiguous, merged, moves_of
+from tuninglink.iree import StructuredOp
+from tuninglink.kernels.graph_texts import built_graph, graph_tensors, graph_text
+from tuninglink.kernels.layouts import (
+    MOST_MOVES,
+    Dimension,
+    Move,
+    contiguous,
+    merged,
+    moves_of,
+)
 from tuninglink.kernels.problems import constant_of
+from tuninglink.kernels.producers import COLLAPSE
+from tuninglink.mlir import defining_op, names
 from tuninglink.payloads import Value, constant
 from tuninglink.replacing import LOOPS, Attention, NoFormError, Spelled, spellings
 
@@ -18,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _SCALE: Final = 3
+_NOT_LESS: Final = 5
+"""The predicate of `arith.cmpi` for a signed number that is not less."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +45,8 @@ class ScaledAttention(Spelled):
         moves: the ops that compute operands from them.
         inputs: the numbers of the operands if ops move some: tensors come first, then results of moves.
         following: the ops that move the result, each of which takes that of the one before.
+        is_causal: whether a query attends to the keys until its own only, by a mask that the graph computes.
+        graph: all ops as text, see `graph_text`, if there are others than the attention.
     """
 
     attention: Attention
@@ -39,6 +55,8 @@ class ScaledAttention(Spelled):
     moves: tuple[Move, ...] = ()
     inputs: tuple[int, ...] = ()
     following: tuple[Move, ...] = ()
+    is_causal: bool = False
+    graph: str = ""
 
     @classmethod
     def of(
@@ -53,24 +71,26 @@ class ScaledAttention(Spelled):
         scale = constant_of(operation.operands[_SCALE])
         if scale is None:
             raise NoFormError("its scale is not a constant")
-        plain = cls(attention, scale.value)
         after = [Move.of(other, 0) for other in following]
         if None in after:
             raise NoFormError("it is followed by an op that does not move it")
-        plain = replace(plain, following=tuple(move for move in after if move is not None))
-        if plain.following:
-            _ = plain.layouts  # raises for a result without a layout
-        given = list(operation.operands)[:-1]
-        tensors, moves, inputs = moves_of(given[:_SCALE] + given[_SCALE + 1 :])
-        if not moves:
-            return plain
-        sources = tuple((tuple(at.type.shape), str(at.type.element_type)) for at in tensors)
-        moved = replace(plain, sources=sources, moves=tuple(moves), inputs=tuple(inputs))
-        try:
-            _ = moved.layouts
-        except NoFormError:
-            return plain  # which reads operands that the compiler moves
-        return moved
+        moved = tuple(move for move in after if move is not None)
+        read, graph = list(operation.operands)[:-1], [*following[::-1], operation]
+        del read[_SCALE]
+        masking = read[-1:] if attention.mask and _is_causal(read[-1], attention) else []
+        read = read[:-1] if masking else read
+        plain = cls(attention, scale.value, following=moved, is_causal=bool(masking))
+        # What only moves an operand is read as it is, if that has a layout.
+        for most in (MOST_MOVES, 0):
+            tensors, moves, inputs = moves_of(read, most)
+            if not (moves or moved or masking):
+                return plain
+            sources = tuple((tuple(at.type.shape), str(at.type.element_type)) for at in tensors)
+            found = replace(plain, sources=sources, moves=tuple(moves), inputs=tuple(inputs))
+            with suppress(NoFormError):
+                _ = found.layouts
+                return replace(found, graph=graph_text(graph, [*read, *masking], tensors))
+        raise NoFormError("its result has no layout")
 
     @property
     def loop_sizes(self) -> Mapping[str, int]:
@@ -86,8 +106,8 @@ class ScaledAttention(Spelled):
 
     @property
     def is_moved(self) -> bool:
-        """Whether ops move an operand or the result."""
-        return bool(self.moves or self.following)
+        """Whether ops move an operand or the result, or compute its mask."""
+        return bool(self.graph)
 
     @property
     def plain(self) -> ScaledAttention:
@@ -110,7 +130,7 @@ class ScaledAttention(Spelled):
     def operands(self) -> tuple[tuple[str, str], ...]:
         """The loops and the element types of the operands and the result of the kernel, the result last."""
         both = [*zip(self.attention.operands, self.attention.types, strict=True)]
-        return tuple(both[:_SCALE] + both[_SCALE + 1 :])
+        return (*both[:_SCALE], *([] if self.is_causal else both[_SCALE + 1 : -1]), both[-1])
 
     @cached_property
     def layouts(self) -> tuple[tuple[Mapping[str, Dimension], int], ...]:
@@ -152,35 +172,50 @@ class ScaledAttention(Spelled):
         return tuple(range(len(self.sources) or len(self.operands) - 1))
 
     def tensors(self) -> tuple[mlir.Type, ...]:
-        """Return the types of the values of the graph.
-
-        They are the tensors that the kernel reads, destinations of ops that move operands, that of the attention, and those
-        of ops that move the result.
-        """
-        *given, output = self.attention.tensors()
-        read = [
-            mlir.RankedTensorType.get([*shape], mlir.Type.parse(element))
-            for shape, element in self.sources
-        ]
-        moved, last = (
-            [kind for move in own for kind in move.tensors()]
-            for own in (self.moves, self.following)
-        )
-        return (*(read or given[:_SCALE] + given[_SCALE + 1 :]), *moved, output, *last)
+        """Return the types of the values of the graph: tensors that the kernel reads, others, and the destination."""
+        if self.graph:
+            return graph_tensors(self.graph)
+        given = self.attention.tensors()
+        return (*given[:_SCALE], *given[_SCALE + 1 :])
 
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the graph at the current insertion point."""
-        rest = list(operands)
-        values = [rest.pop(0) for _ in self.taken]
-        for move in self.moves:
-            destination = rest.pop(0) if move.producer else None
-            values.append(move.build(values[move.source], destination))
+        if self.graph:
+            return built_graph(self.graph, operands, self.attention.maps())
         scale = constant(mlir.Type.parse(self.attention.types[_SCALE]), self.scale)
-        read = [values[number] for number in self.inputs] or values
-        value = self.attention.build([*read[:_SCALE], scale, *read[_SCALE:], rest.pop(0)])
-        for move in self.following:
-            value = move.build(value, rest.pop(0) if move.producer else None)
-        return value
+        return self.attention.build([*operands[:_SCALE], scale, *operands[_SCALE:]])
 
     def __str__(self) -> str:
-        return f"attention_{self.attention}" + "_moved" * self.is_moved
+        return f"attention_{self.attention}" + "_causal" * self.is_causal + "_moved" * self.is_moved
+
+
+def _is_causal(mask: Value, attention: Attention) -> bool:
+    """Return whether an op computes a mask with which queries attend to the keys until their own only."""
+    shape = [attention.loop_sizes[loop] for loop in "mj"]
+    while (operation := defining_op(mask)) is not None and operation.name == COLLAPSE:
+        mask = operation.operands[0]
+    if operation is None or operation.name != names.GENERIC or len(operation.operands) != 1:
+        return False
+    kind = mlir.RankedTensorType(operation.results[0].type)
+    if (attention.mask or "")[-2:] != "mj" or kind.shape[-2:] != shape:
+        return False
+    *body, end = operation.regions[0].blocks[0].operations
+    compared = body[:3]
+    indices = [op.attributes["dim"] for op in compared[:2] if op.name == "linalg.index"]
+    is_lower = (
+        [mlir.IntegerAttr(at).value for at in indices] == [kind.rank - 2, kind.rank - 1]
+        and compared[-1].name == "arith.cmpi"
+        and mlir.IntegerAttr(compared[-1].attributes["predicate"]).value == _NOT_LESS
+        and [*compared[-1].operands] == [op.results[0] for op in compared[:2]]
+        and StructuredOp(operation).operand_loops[0] == (*range(kind.rank),)
+    )
+    if not is_lower or len(body) == 3:  # noqa: PLR2004
+        return is_lower and end.operands[0] == compared[-1].results[0]
+    chosen = body[-1]
+    numbers = [constant_of(value) for value in list(chosen.operands)[1:]]
+    return (
+        len(body) == 4  # noqa: PLR2004
+        and chosen.name == "arith.select"
+        and [number.value for number in numbers if number] == [0, -inf]
+        and [chosen.operands[0], end.operands[0]] == [compared[-1].results[0], chosen.results[0]]
+    )

@@ -11,12 +11,13 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree import StructuredOp
 from tuninglink.kernels.attentions import ScaledAttention
+from tuninglink.kernels.graph_texts import graph_text
 from tuninglink.kernels.layouts import LETTERS, MOST_MOVES, Move, moves_of
 from tuninglink.kernels.problems import check_start
 from tuninglink.kernels.producers import COLLAPSE, EXPAND, Producer, loops_read
 from tuninglink.kernels.steps import Step, is_elementwise
-from tuninglink.mlir import collect, defining_op, entries_of, names, thread_context, to_text
-from tuninglink.payloads import Value, clone_into, new_function
+from tuninglink.mlir import defining_op, entries_of, names, thread_context
+from tuninglink.payloads import Value
 from tuninglink.replacing import LOOPS, UNIT, Attention, Contraction, NoFormError
 
 if TYPE_CHECKING:
@@ -34,13 +35,10 @@ class DecomposedAttention(ScaledAttention):
     Attributes:
         products: the two products.
         masks: the loops and the element types of the tensors that are added to the scaled scores.
-        graph: the ops, as a module with a function of the tensors that the kernel reads and of other values, the last of
-            which is the destination of the last op.
     """
 
     products: tuple[Contraction, ...] = ()
     masks: tuple[tuple[str, str], ...] = ()
-    graph: str = ""
 
     @property
     def spellings(self) -> tuple[DecomposedAttention, ...]:
@@ -52,22 +50,6 @@ class DecomposedAttention(ScaledAttention):
         """The loops and the element types of the operands and the result of the kernel, the result last."""
         *read, output = super().operands
         return (*read, *self.masks, output)
-
-    def tensors(self) -> tuple[mlir.Type, ...]:
-        """Return the types of the values of the graph."""
-        module = mlir.Module.parse(self.graph, thread_context())
-        kind = mlir.TypeAttr(module.body.operations[0].attributes["function_type"]).value
-        return tuple(mlir.FunctionType(kind).inputs)
-
-    def build(self, operands: Sequence[Value]) -> Value:
-        """Build the graph at the current insertion point."""
-        module = mlir.Module.parse(self.graph, thread_context())
-        block = module.body.operations[0].regions[0].blocks[0]
-        values: dict[Value, Value] = dict(zip(block.arguments, operands, strict=True))
-        *operations, end = block.operations
-        for operation in operations:
-            clone_into(operation.operation, values, [at.type for at in operation.results])
-        return values[end.operands[0]]
 
     def __str__(self) -> str:
         return f"decomposed_{super().__str__()}" + "_masked" * bool(self.masks)
@@ -108,7 +90,7 @@ def decomposed_attention(
         moved = replace(problem, sources=shapes, moves=tuple(moves), inputs=tuple(inputs))
         with suppress(NoFormError):
             _ = moved.layouts
-            return replace(moved, graph=_text(reader.graph, read, sources)), reader.graph
+            return replace(moved, graph=graph_text(reader.graph, read, sources)), reader.graph
     raise NoFormError("an operand has no layout")
 
 
@@ -195,58 +177,6 @@ class _Reader:
                 broadcast = Move(0, (before, after), step.types[1], producer, names.GENERIC, "{}")
                 masks.append((others[0], [broadcast]))
         return scale, masks
-
-
-def _text(graph: Sequence[mlir.Operation], read: Sequence[Value], sources: Sequence[Value]) -> str:
-    """Return a module with the ops of a graph, the first of which is the last one, and those that move operands.
-
-    Raises:
-        NoFormError: other ops use what they compute.
-    """
-    end, *others = graph
-    computing = (op for op in others if op.name != names.FILL)
-    users = {use.owner.operation for op in computing for at in op.results for use in at.uses}
-    if end.name not in (names.TRANSPOSE, names.GENERIC) or users - {*graph}:
-        raise NoFormError(_OTHER)
-    included = {*graph}
-    for value in read:
-        before = value
-        while before not in sources and (moving := defining_op(before)) is not None:
-            included.add(moving)
-            before = moving.operands[0]
-    # Each op after those that it uses.
-    ordered: dict[mlir.Operation, None] = {}
-
-    def visit(operation: mlir.Operation) -> None:
-        for before in filter(None, map(defining_op, operation.operands)):
-            if before not in ordered and (before in included or before.name == names.CONSTANT):
-                visit(before)
-        ordered[operation] = None
-
-    visit(end)
-    *inputs, destination = end.operands
-    free = [at for op in ordered if op != end for at in op.operands] + inputs
-    given = dict.fromkeys([*sources, *(at for at in free if defining_op(at) not in ordered)])
-    with end.context, mlir.Location.unknown():
-        kinds = [*(at.type for at in given), destination.type]
-        module, block = new_function(kinds, [end.results[0].type], "graph")
-        values: dict[Value, Value] = dict(zip(given, block.arguments, strict=False))
-        with mlir.InsertionPoint(block):
-            for operation in ordered:
-                if operation == end:
-                    values[destination] = block.arguments[len(given)]
-                clone = clone_into(operation, values, [at.type for at in operation.results])
-                # Constants of bodies are in these, where matchers compare them.
-                for inner in collect(clone)[1:]:
-                    for position, outside in enumerate(map(defining_op, inner.operands)):
-                        if outside is None or outside.parent != end.parent:
-                            continue
-                        if outside.name != names.CONSTANT:
-                            raise NoFormError(_OTHER)
-                        begin = mlir.InsertionPoint.at_block_begin(clone.regions[0].blocks[0])
-                        inner.operands[position] = outside.clone(begin).results[0]
-            mlir.Operation.create("func.return", operands=[values[end.results[0]]])
-        return to_text(module)
 
 
 def _attention(left: Contraction, right: Contraction, output: str) -> Attention:

@@ -151,9 +151,11 @@ def _is_structured(operation: mlir.Operation) -> bool:
 def _begins(beginning: KernelProblem, problem: KernelProblem) -> bool:
     """Return whether a graph is the beginning of another one, in whose place its entries match."""
     if isinstance(problem, ScaledAttention):
+        if not isinstance(beginning, ScaledAttention) or not problem.following:
+            return False
         plain = ScaledAttention(problem.attention, problem.scale)
-        is_part = beginning in (replace(problem, following=()), plain)
-        return beginning != problem and bool(problem.following) and is_part
+        own = replace(beginning, graph="")
+        return own in (replace(problem, following=(), graph=""), plain)
     if isinstance(beginning, ScaledAttention):
         return False
     count = len(beginning.steps)

@@ -14,11 +14,12 @@ from iree.compiler import ir as mlir
 
 from tuninglink.kernels.producers import COLLAPSE, EXPAND, Producer
 from tuninglink.mlir import defining_op, entries_of, thread_context
-from tuninglink.payloads import Value, build
 from tuninglink.replacing import FLOATS, NoFormError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tuninglink.payloads import Value
 
 _SLICE: Final = "tensor.extract_slice"
 
@@ -92,19 +93,6 @@ class Move:
     def parsed(self) -> dict[str, mlir.Attribute]:
         """The attributes of another op by name."""
         return entries_of(mlir.Attribute.parse(self.attributes, thread_context()))
-
-    def tensors(self) -> list[mlir.Type]:
-        """Return the types of its other operands: the destination of a transposition or a broadcast."""
-        kind = mlir.RankedTensorType.get([*self.shapes[1]], mlir.Type.parse(self.element))
-        return [kind] if self.producer else []
-
-    def build(self, value: Value, destination: Value | None) -> Value:
-        """Build the op at the current insertion point."""
-        if self.producer is not None:
-            assert destination is not None, "it has one"
-            return self.producer.build(value, destination, LETTERS[: len(self.shapes[1])])
-        kind = mlir.RankedTensorType.get([*self.shapes[1]], value.type.element_type)
-        return build(self.name, kind, value, **self.parsed)
 
     def after(self, layout: Layout) -> Layout:
         """Return the layout of the result in the memory of the value that it takes.

@@ -277,10 +277,14 @@ def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, 
     names = ["q", "k", "v", *(f"x{number}" for number in range(len(masks))), "o"]
     q, o = strides(problem, 0), strides(problem, len(names) - 1)
     out_m = ["(m < M)[:, None]"] if sizes["m"] % tile_m else []
+    # Blocks that have the most keys begin.
+    last = -(-sizes["m"] // tile_m) - 1
+    row = f"({last} - tl.program_id(0))" if problem.is_causal else "tl.program_id(0)"
     lines = [
         *(f"{loop.upper()}: tl.constexpr = {sizes[loop]}" for loop in "mj"),
         *_pointers(problem, names),
-        f"m = tl.program_id(0) * {tile_m} + tl.arange(0, {tile_m})",
+        f"row = {row} * {tile_m}",
+        f"m = row + tl.arange(0, {tile_m})",
     ]
     for loop in "kn":
         for number, (first, width, _) in enumerate(_parts(problem, loop)):
@@ -296,7 +300,19 @@ def attention_source(problem: ScaledAttention, name: str, options: Mapping[str, 
         f"total = tl.zeros(({tile_m},), tl.float32)",
     ]
     left = sizes["j"] % tile_j
-    if whole := sizes["j"] - left:
+    whole = sizes["j"] - left
+    if problem.is_causal:
+        # All queries attend to all keys of the first tiles, and none to those of tiles that are left out.
+        lines.append(f"shared = tl.minimum((row + 1) // {tile_j} * {tile_j}, {whole})")
+        for begin, end, exist in (
+            ("0", "shared", list[str]()),
+            ("shared", f"tl.minimum(row + {tile_m}, J)", ["j < J"] if left else []),
+        ):
+            lines.append(f"for start in range({begin}, {end}, {tile_j}):")
+            taken = _taken(problem, tile_m, "start", tile_j, exist, is_first=begin == "0")
+            lines += [f"    {line}" for line in taken]
+        whole = left = 0
+    if whole:
         lines.append(f"for start in range(0, {whole}, {tile_j}):")
         lines += [f"    {line}" for line in _taken(problem, tile_m, "start", tile_j, [])]
     if left:
@@ -320,9 +336,18 @@ def _parts(problem: ScaledAttention, loop: str) -> list[tuple[int, int, list[str
 
 
 def _taken(
-    problem: ScaledAttention, tile_m: int, start: str, width: int, out_j: list[str]
+    problem: ScaledAttention,
+    tile_m: int,
+    start: str,
+    width: int,
+    out_j: list[str],
+    *,
+    is_first: bool = True,
 ) -> list[str]:
-    """Return lines that take a number of keys and their values from a start on, of which not all may exist."""
+    """Return lines that take a number of keys and their values from a start on, of which not all may exist.
+
+    Of a causal attention, all queries attend to the keys of the first tiles.
+    """
     _, _, (_, kind), *masks, _ = problem.operands
     k, v = strides(problem, 1), strides(problem, 2)
     lines = [f"j = {start} + tl.arange(0, {width})"]
@@ -348,6 +373,7 @@ def _taken(
         else:
             lines.append(f"s += {loaded}.to(tl.float32) * {_LOG2E}")
     lines += [f's = tl.where(({one})[None, :], s, float("-inf"))' for one in out_j]
+    lines += [] if is_first else ['s = tl.where(j[None, :] <= m[:, None], s, float("-inf"))']
     lines.append(f"peak = tl.maximum(most, tl.max(s, 1){scaled})")
     # Where all keys so far are excluded, nothing is subtracted: a sum of 0 stays 0.
     lines += ['base = tl.where(peak == float("-inf"), 0.0, peak)'] if masks else ["base = peak"]

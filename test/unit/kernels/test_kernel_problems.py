@@ -510,6 +510,36 @@ def test_a_tile_is_read_along_one_of_its_sides(n: int, loops: str) -> None:
     assert replaces(problem, program)
 
 
+@pytest.mark.parametrize("mask", ["f16", "i1"])
+def test_a_causal_mask_is_part_of_the_graph(mask: str) -> None:
+    program = fused_program(2, 17, 3, 8, mask=mask)
+    problem = read(program)
+    assert isinstance(problem, ScaledAttention)
+    assert (problem.is_causal, problem.taken, len(problem.layouts)) == (True, (0,), 4)
+    assert replaces(problem, program)
+    assert not replaces(problem, fused_program(2, 17, 3, 8))
+    # Another mask is read from memory.
+    changes = [
+        ("sge, %row, %column", "sle, %row, %column"),
+        ("sge, %row, %column", "sge, %column, %row"),
+    ]
+    changes += [("linalg.index 2", "linalg.index 1"), ("sge", "sgt")]
+    changes += [("select %y, %zero, %least", "select %y, %least, %zero"), ("0xFC00", "-1.0")] * (
+        mask == "f16"
+    )
+    for old, new in changes:
+        assert old in program
+        other = read(program.replace(old, new))
+        assert isinstance(other, ScaledAttention)
+        assert (other.is_causal, len(other.taken)) == (False, 2)
+        assert not replaces(problem, program.replace(old, new))
+    # Layers may have one mask for all.
+    twice = program.replace(
+        "util.return", f"util.optimization_barrier %mask : tensor<6x17x17x{mask}>\n  util.return"
+    )
+    assert replaces(problem, twice)
+
+
 def test_an_attention_that_is_used_elsewhere_is_computed_there_as_well() -> None:
     program = fused_program(2, 17, 3, 8)
     kinds = {"%r": "tensor<6x17x8xf16>", "%heads": "tensor<2x3x17x8xf16>"}
@@ -681,6 +711,7 @@ def test_the_function_calls_the_kernel_with_its_launch() -> None:
         attention_program(ATTENTION.with_mask("mj", "i1")),
         heads_program(batches=2, heads=3, rows=17, keys=20, size=16, masked=True),
         fused_program(2, 17, 3, 8),
+        fused_program(2, 17, 3, 8, mask="i1"),
         decomposed_program(2, 17, 3, 8, masked=True),
     ],
 )

@@ -1,0 +1,123 @@
+"""Graphs of ops as text: a module with a function of the values that the ops of a program take from others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import collect, defining_op, names, thread_context, to_text
+from tuninglink.payloads import Value, clone_into, new_function
+from tuninglink.replacing import NoFormError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WRITING: Final = ("linalg.", "iree_linalg_ext.")
+"""The dialects of ops whose last operands are the destinations of their results."""
+
+
+def graph_text(
+    graph: Sequence[mlir.Operation], read: Sequence[Value], sources: Sequence[Value]
+) -> str:
+    """Return the text of a graph, the first op of which is the last one, and of the ops that move its operands.
+
+    The function takes the tensors that the kernel reads, other values, and the destinations of ops, the last op's last.
+
+    Args:
+        graph: the ops.
+        read: the operands.
+        sources: the tensors that these are moved from.
+
+    Raises:
+        NoFormError: other ops use what those of the graph compute.
+    """
+    end, ordered = graph[0], _ordered(graph, read, sources)
+    # Each destination is a value of its own, as nothing reads it.
+    given, destinations = dict.fromkeys(sources), list[tuple[mlir.Operation, int]]()
+    for operation in ordered:
+        written = len(operation.operands) - len(operation.results)
+        for position, operand in enumerate(operation.operands):
+            if defining_op(operand) in ordered:
+                continue
+            if position >= written and operation.name.startswith(_WRITING):
+                destinations.append((operation, position))
+            else:
+                given[operand] = None
+    if destinations[-1][0] != end:
+        raise NoFormError("its result has no destination")
+    with end.context, mlir.Location.unknown():
+        kinds = [at.type for at in given]
+        kinds += [operation.operands[position].type for operation, position in destinations]
+        module, block = new_function(kinds, [end.results[0].type], "graph")
+        values: dict[Value, Value] = dict(zip(given, block.arguments, strict=False))
+        written_to = dict(zip(destinations, list(block.arguments)[len(given) :], strict=True))
+        with mlir.InsertionPoint(block):
+            for operation in ordered:
+                clone = clone_into(operation, values, [at.type for at in operation.results])
+                for position in range(len(operation.operands)):
+                    if (operation, position) in written_to:
+                        clone.operands[position] = written_to[operation, position]
+                _take_constants(clone)
+            mlir.Operation.create("func.return", operands=[values[end.results[0]]])
+        return to_text(module)
+
+
+def _ordered(
+    graph: Sequence[mlir.Operation], read: Sequence[Value], sources: Sequence[Value]
+) -> dict[mlir.Operation, None]:
+    """Return the ops of a graph and those that move its operands, each after those that it uses."""
+    end, *others = graph
+    computing = (op for op in others if op.name != names.FILL)
+    users = {use.owner.operation for op in computing for at in op.results for use in at.uses}
+    if end.name not in (names.ATTENTION, names.TRANSPOSE, names.GENERIC) or users - {*graph}:
+        raise NoFormError("other ops use its values")
+    included = {*graph}
+    for value in read:
+        before = value
+        while before not in sources and (moving := defining_op(before)) and len(moving.operands):
+            included.add(moving)
+            before = moving.operands[0]
+    ordered: dict[mlir.Operation, None] = {}
+
+    def visit(operation: mlir.Operation) -> None:
+        for before in filter(None, map(defining_op, operation.operands)):
+            if before not in ordered and (before in included or before.name == names.CONSTANT):
+                visit(before)
+        ordered[operation] = None
+
+    visit(end)
+    return ordered
+
+
+def _take_constants(clone: mlir.Operation) -> None:
+    """Have constants in the body of an op that uses them, where matchers compare them."""
+    for inner in collect(clone)[1:]:
+        for position, outside in enumerate(map(defining_op, inner.operands)):
+            if outside is None or outside.parent == clone:
+                continue
+            if outside.name != names.CONSTANT:
+                raise NoFormError("it reads other values")
+            begin = mlir.InsertionPoint.at_block_begin(clone.regions[0].blocks[0])
+            inner.operands[position] = outside.clone(begin).results[0]
+
+
+def graph_tensors(text: str) -> tuple[mlir.Type, ...]:
+    """Return the types of the values that a graph takes."""
+    module = mlir.Module.parse(text, thread_context())
+    kind = mlir.TypeAttr(module.body.operations[0].attributes["function_type"]).value
+    return tuple(mlir.FunctionType(kind).inputs)
+
+
+def built_graph(text: str, operands: Sequence[Value], maps: Sequence[mlir.AffineMap]) -> Value:
+    """Build a graph from the values that it takes at the current insertion point, with the maps of its attention."""
+    module = mlir.Module.parse(text, thread_context())
+    block = module.body.operations[0].regions[0].blocks[0]
+    values: dict[Value, Value] = dict(zip(block.arguments, operands, strict=True))
+    *operations, end = block.operations
+    for operation in operations:
+        clone = clone_into(operation.operation, values, [at.type for at in operation.results])
+        if clone.name == names.ATTENTION:
+            listed = [mlir.AffineMapAttr.get(one) for one in maps]
+            clone.attributes["indexing_maps"] = mlir.ArrayAttr.get(listed)
+    return values[end.operands[0]]
