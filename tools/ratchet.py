@@ -56,16 +56,17 @@ LIMITS: Final = {
     "pinning": (527, 28),
     "scaffolding": (966, 32),
     "runner": (724, 28),
-    "kernels": (3221, 163),
+    "kernels": (3325, 164),
     "predicting": (1609, 53),
     "emission": (1039, 37),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5510, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 286
+MOST_FILES: Final = 287
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
