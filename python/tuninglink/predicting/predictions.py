@@ -72,10 +72,10 @@ if TYPE_CHECKING:
 
 
 _DRAWN: Final = 64
-"""The number of candidates that are drawn from the spaces of a problem where the compiler's choice is known to be wrong."""
+"""The number of candidates that are drawn from the spaces of a problem where the compiler's choice has a known flaw."""
 
 _PROVEN: Final = 4
-"""The number of best candidates of which one must be proven valid; of all, where the compiler's choice is known to be wrong."""
+"""The number of best candidates of which one must be proven valid; of all, where the compiler's choice has a known flaw."""
 
 _CHECKING: Final[Limits] = Limits(seconds=10.0, solver_seconds=10.0, steps=5000)
 """The limits of each check. An answer that took as long may depend on how busy the machine was."""
@@ -127,7 +127,7 @@ class Question:
         return sha256(json.dumps(parts).encode()).hexdigest()
 
 
-_RULES: Final = 3
+_RULES: Final = 4
 """The version of the search for a candidate, which changes what a model answers."""
 
 
@@ -373,17 +373,18 @@ def _decide(question: Question) -> Prediction:
     if model is None:
         return Prediction({}, reason="there is no model for its target")
     spaces = CandidateSpaces(workload, default, (), _registry(), {})
-    fault = spaces.default_fault
-    if not (model.knows(spaces.problem) or fault):
+    fault, flaw = spaces.default_fault, spaces.default_flaw
+    if not (model.knows(spaces.problem) or flaw):
         return Prediction({}, reason="the model was not trained on problems of this form and size")
-    if not (spaces.default.knobs or fault):
+    if not (spaces.default.knobs or flaw):
         return Prediction({}, reason="no space holds the compiler's choice")
     ranked = climb(spaces, model)
     # 2. The best of them that is proven valid.
     reason = spaces.reason or "its space has no other configuration"
-    for number, scored in enumerate(ranked if fault else ranked[:_PROVEN]):
-        expected, least = 2.0 ** float(scored.expected), 2.0 ** float(scored.lower)
-        if least <= 1.0 and not fault:
+    for number, scored in enumerate(ranked if flaw else ranked[:_PROVEN]):
+        guesses = (0.0, 0.0) if flaw and not fault else (scored.expected, scored.lower)
+        expected, least = (2.0 ** float(guess) for guess in guesses)
+        if least <= 1.0 and not flaw:
             if not number:
                 gain = f"{expected:.2f} times as fast, at least {least:.2f}"
                 reason = f"no gain is certain; the best: {gain}"
@@ -440,11 +441,11 @@ def climb(
     """Return candidates reached from the compiler's choice, those first whose gain has the largest lower bound.
 
     On a GPU, the best drawn one, by default of a few, of each of three spaces (pipeline, intrinsic) is another start. Where
-    the compiler's choice is known to be wrong, tiles of a workgroup are beyond their loops only where its own are.
+    the compiler's choice has a known flaw, tiles of a workgroup are beyond their loops only where its own are.
     """
     default, ranked, starts = spaces.default, list[Scored](), dict[int, Candidate]()
     if not default.knobs or any(name.startswith(WORKGROUP_SIZE) for name in default.knobs):
-        drawn = drawn or spaces.sample(_DRAWN if spaces.default_fault else _DRAWS, 0)
+        drawn = drawn or spaces.sample(_DRAWN if spaces.default_flaw else _DRAWS, 0)
         drawn = [one for one in drawn if not _exceeds(spaces, one.knobs)]
         gains = model.gains(spaces.problem, default, drawn)
         scored = map(Scored, drawn, gains.expected.tolist(), gains.lower.tolist())
@@ -472,13 +473,12 @@ def _climb_from(origin: Candidate, spaces: CandidateSpaces, model: GainModel) ->
     knobs = {knob.name: knob for knob in constraints.knobs}
     start = {name: origin.knobs[name] for name in knobs}
     options = {name: value for name, value in origin.knobs.items() if name not in knobs}
-    is_wrong = origin is spaces.default and bool(spaces.default_fault)
+    is_wrong = origin is spaces.default and bool(spaces.default_flaw)
     broken = frozenset[int]() if is_wrong else constraints.broken_heuristics(start)
 
     def accepts(move: Mapping[str, int]) -> bool:
-        assignment = {**start, **move}
-        is_within = not _exceeds(spaces, assignment)
-        return is_within and constraints.accepts(assignment, _CHECKING, without=broken)
+        after = {**start, **move}
+        return not _exceeds(spaces, after) and constraints.accepts(after, _CHECKING, without=broken)
 
     # 1. The valid moves from it.
     moves = [move for move in _moves(spaces.problem, knobs, start) if accepts(move)]
@@ -526,9 +526,9 @@ def _climb_from(origin: Candidate, spaces: CandidateSpaces, model: GainModel) ->
 
 
 def _exceeds(spaces: CandidateSpaces, knobs: Mapping[str, int]) -> bool:
-    """Return whether a tile of a workgroup is beyond its loop where the compiler's choice, which is wrong, has none."""
+    """Return whether a tile of a workgroup is beyond its loop where the compiler's choice, which has a flaw, has none."""
     known, sizes = spaces.default.knobs, enumerate(spaces.problem.sizes)
-    tiles = ((f"{WORKGROUP}[{loop}]", size or 0) for loop, size in sizes if spaces.default_fault)
+    tiles = ((f"{WORKGROUP}[{loop}]", size or 0) for loop, size in sizes if spaces.default_flaw)
     return any(knobs.get(name, 0) > size >= known.get(name, 0) for name, size in tiles)
 
 

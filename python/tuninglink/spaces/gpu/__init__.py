@@ -37,3 +37,4 @@ with lazy_imports(globals()):
         RootLoops as RootLoops,
         read_loops as read_loops,
     )
+    from tuninglink.spaces.gpu.without_intrinsics import NO_VECTORS as NO_VECTORS

@@ -31,7 +31,7 @@ from tuninglink.spaces import (
     SpaceSelection,
     broken_rules,
 )
-from tuninglink.spaces.gpu import code_options, read_options, with_options
+from tuninglink.spaces.gpu import NO_VECTORS, code_options, read_options, with_options
 from tuninglink.spaces.model import Configuration, MismatchError, OneOfKnob, Space
 
 if TYPE_CHECKING:
@@ -257,6 +257,7 @@ class CandidateSpaces:
         program: the function of the dispatch with its target, as MLIR text.
         target: the target; None if the dispatch has none.
         default_fault: the reason why the compiler's choice is known to be miscompiled; empty without one.
+        default_flaw: the same, or the reason why its code is known to take many times as long as needed.
         given: candidates from specs, other than the default.
         spaces: the selected spaces.
 
@@ -316,6 +317,13 @@ class CandidateSpaces:
         self._space_reasons: dict[int, str] = {}
         self._begin_elsewhere: Callable[[int, int], Future[list[Candidate]]] | None = None
         self.default = self._in_space(default, CandidateOrigin.DEFAULT)
+        self.default_flaw = self.default_fault
+        if self.default.space >= 0 and not self.default_flaw:
+            knobs, _ = self._split(self.default.pipeline, self.default.knobs)
+            broken = self.spaces[self.default.space].constraints.check(knobs, _CHECKING).violations
+            self.default_flaw = (
+                NO_VECTORS if any(each.message == NO_VECTORS for each in broken) else ""
+            )
         unlike = {self.default.key: self.default}
         for configuration in given:
             candidate = self._in_space(configuration, CandidateOrigin.SPEC)
