@@ -131,10 +131,10 @@ REPAIRED: Final = "with the entries for defaults that fail"
 
 def summary(result: TaskResult) -> str:
     """Return the outcome of a task, its times, its share, and the reason for the end of its trials."""
-    tried = f"{counted(len(result.trials), 'candidate')} tried"
-    if result.ending:
-        tried += f" ({result.ending.value})"
-    return f"{_outcome(result)}; {result.share:.0%} of the time, {tried}{_default(result)}"
+    ending = f" ({result.ending.value})" if result.ending else ""
+    tried = f", {counted(len(result.trials), 'candidate')} tried{ending}"
+    tried = "" if result.ending is Ending.NO_CANDIDATES else tried  # the outcome says so
+    return f"{_outcome(result)}; {result.share:.0%} of the time{tried}{_default(result)}"
 
 
 def _outcome(result: TaskResult) -> str:

@@ -10,12 +10,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from tuninglink.cli.measuring import ProgressLines
+from tuninglink.cli.measuring import ProgressLines, summary
 from tuninglink.cli.terminal import Verbosity
 from tuninglink.cli.tune import busy_warnings, gain_line, save_result, user_flags
 from tuninglink.files import write_output
 from tuninglink.tuning import Tuned, TuningReport
-from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison
+from tuninglink.tuning.deciding import (
+    ConfidenceInterval,
+    Ending,
+    ModelComparison,
+    TaskOutcome,
+    TaskResult,
+)
 from tuninglink.tuning.flag_sets import NO_TIME, NOT_COMPILED, FlagSet, FlagsResult, SetResult
 
 
@@ -115,3 +121,13 @@ def test_sets_that_had_no_time_are_not_called_slower(
     results = tuple(SetResult(FlagSet(note, (note,)), note=note) for note in notes)
     ProgressLines("tuninglink tune", Verbosity.NORMAL).sets_compared(FlagsResult(results))
     assert capsys.readouterr().err.splitlines() == [*(f"  {note}: {note}" for note in notes), last]
+
+
+def test_a_task_without_candidates_is_said_to_have_none_once() -> None:
+    prepared = SimpleNamespace(spaces=SimpleNamespace(reason=""))
+    result = TaskResult(prepared, 0.03, 18.56, (), TaskOutcome.DEFAULT)
+    assert (
+        summary(result) == "no candidates, 18.56 us by default; 3% of the time, 0 candidates tried"
+    )
+    none = replace(result, ending=Ending.NO_CANDIDATES)
+    assert summary(none) == "no candidates, 18.56 us by default; 3% of the time"
