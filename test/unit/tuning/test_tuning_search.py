@@ -330,6 +330,14 @@ def test_what_is_fast_on_other_problems_is_tried_early() -> None:
     assert any(time in fast for time in asked)
 
 
+def test_a_problem_without_candidates_is_no_error_after_others() -> None:
+    pool = gpu_pool(count=40)
+    times = [(each, time) for each, time in pool.times.items() if time]
+    pool.times = {}
+    search = search_named("model")(pool, 0, None, (), [MeasuredProblem(MATMUL, tuple(times))])
+    assert not search.ask(8)
+
+
 def test_a_failing_region_is_left() -> None:
     pool = gpu_pool(count=200)
     pool.times = {

@@ -66,7 +66,7 @@ from tuninglink.workers import finished
 
 _PART: Final = 0.1
 
-_SLOW_PART: Final = 0.25
+_SLOW_PART: Final = 0.4
 """The largest fractions of the budget for comparing sets before tuning, unless there is no other work: usually, and on a CPU
 if no set compiles in that time, where sets gain most. There, the first set with forms may take another `_PART`."""
 

@@ -190,7 +190,7 @@ class ModelSearch(Search):
             order = np.unique(self._estimates(likely).round(2), return_index=True)[1]
             first = [*self._known, *(likely[position] for position in order[: _FIRST // 2])]
             first += [*estimated[: _FIRST // 4], *self._neighbors(default)[: _FIRST // 4]]
-        elif self._transfer is not None:
+        elif sampled and self._transfer is not None:
             order = np.argsort(self._estimates(sampled), kind="stable")[:_FIRST]
             first += [sampled[position] for position in order]
         else:
