@@ -199,7 +199,8 @@ def _is_causal(mask: Value, attention: Attention) -> bool:
     kind = mlir.RankedTensorType(operation.results[0].type)
     if (attention.mask or "")[-2:] != "mj" or kind.shape[-2:] != shape:
         return False
-    *body, end = operation.regions[0].blocks[0].operations
+    inside = operation.regions[0].blocks[0].operations
+    *body, end = (op.operation for op in inside if op.operation.name != names.CONSTANT)
     compared = body[:3]
     indices = [op.attributes["dim"] for op in compared[:2] if op.name == "linalg.index"]
     is_lower = (

@@ -37,6 +37,7 @@ from tuninglink.kernels import (
     guarded_program,
     kernel_problem,
     problems_of,
+    repeated_program,
 )
 from tuninglink.mlir import DiagnosticSink, collect, names, symbols, thread_context
 from tuninglink.pinning import check_replace_entries
@@ -533,6 +534,10 @@ def test_a_causal_mask_is_part_of_the_graph(mask: str) -> None:
         assert isinstance(other, ScaledAttention)
         assert (other.is_causal, len(other.taken)) == (False, 2)
         assert not replaces(problem, program.replace(old, new))
+    # Constants may be inside of the op, as in what is compared with the kernel.
+    again = mlir.Module.parse(repeated_program(problem, 1), thread_context()).operation
+    ((same, _),) = problems_of(again).items()
+    assert (same.operands, same.layouts) == (problem.operands, problem.layouts)  # type: ignore[union-attr]
     # Layers may have one mask for all.
     twice = program.replace(
         "util.return", f"util.optimization_barrier %mask : tensor<6x17x17x{mask}>\n  util.return"
