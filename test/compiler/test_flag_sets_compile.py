@@ -20,6 +20,7 @@ from tuninglink.tuning.flag_sets import (
     SetCompiler,
     flag_sets,
 )
+from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,6 +115,21 @@ def test_channels_last_avoid_defaults_that_are_known_to_be_wrong(tmp_path: Path)
         assert len(compiler.awaited(jobs)) in (0, 1)
         assert all(isinstance(job.result(), CompiledSource) for job in jobs.values())
         assert compiler.awaited(jobs) == [jobs[CHANNELS_LAST]]
+
+
+def test_programs_are_compiled_one_after_another_in_a_process_that_waits(tmp_path: Path) -> None:
+    cuda, idle, images = tuple(TARGETS["cuda"]), list[Pool](), list[bytes]()
+    path = tmp_path / "program.mlir"
+    for number in range(3):
+        path.write_text(CONVOLUTIONS if number != 1 else "module")
+        with SetCompiler(TuneOptions(input=str(path), flags=cuda), idle) as compiler:
+            result = compiler.submit(DEFAULT).result()
+        images += [result.image] if isinstance(result, CompiledSource) else []
+        # A program that is not finished takes its process along.
+        assert len(idle) == (0 if number == 1 else 1)
+    for pool in idle:
+        pool.close()
+    assert images == [images[0]] * 2
 
 
 def _attention(queries: int) -> str:

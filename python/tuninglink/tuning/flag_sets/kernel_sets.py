@@ -147,7 +147,8 @@ class KernelChooser(ExitStack):
         self._directory = self.enter_context(temporary_directory())
         self._jobs = options.settings.jobs or processor_count()
         self._pool = Pool(self._jobs, os.nice, (_NICENESS,))
-        self.callback(self._pool.close)
+        self._idle: list[Pool] = []
+        self.callback(self._close)
         # The problems with the most work, and the candidates of the providers in turn.
         work = {problem: float(problem.work) * count for problem, count in problems.items()}
         least = _LEAST_SHARE * sum(work.values())
@@ -178,6 +179,10 @@ class KernelChooser(ExitStack):
                         self._tell(_failing(str(candidate.provider), failure))
                         continue
                     making.append((candidate, job))
+
+    def _close(self) -> None:
+        for pool in (self._pool, *self._idle):
+            pool.close()
 
     def choose(
         self, device: Device, seconds: float, load: Callable[[Job], object]
@@ -242,7 +247,7 @@ class KernelChooser(ExitStack):
             compile_from=Phase.START,
             settings=replace(settings, jobs=max(2, -(-self._jobs // len(self._making)))),
         )
-        compiler = self.enter_context(SetCompiler(options))
+        compiler = self.enter_context(SetCompiler(options, self._idle))
         contest = _Contest(problem, options, {DEFAULT: compiler.submit(DEFAULT)})
 
         def compile_with(
@@ -294,7 +299,8 @@ class KernelChooser(ExitStack):
             number = len(contest.guards)
             path = Path(contest.options.input).with_suffix(f".{number}.mlir")
             path.write_text(guarded_program(contest.calls[flag_set], _COPIES), encoding="utf-8")
-            compiler = self.enter_context(SetCompiler(replace(contest.options, input=str(path))))
+            options = replace(contest.options, input=str(path))
+            compiler = self.enter_context(SetCompiler(options, self._idle))
             contest.guards[flag_set] = compiler.submit(DEFAULT)
         return contest.guards[flag_set]
 

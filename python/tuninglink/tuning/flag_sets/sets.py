@@ -320,14 +320,16 @@ class SetCompiler(ExitStack):
 
     Args:
         options: the program, the user's flags, and the number of parallel compilations.
+        idle: where processes wait for other programs, all under the user's flags alone: starting one may take longer than
+            compiling a small program. None for a process for each set.
 
     Attributes:
         most_jobs: the number of sets that are compiled at a time.
     """
 
-    def __init__(self, options: TuneOptions) -> None:
+    def __init__(self, options: TuneOptions, idle: list[Pool] | None = None) -> None:
         super().__init__()
-        self._options = options
+        self._options, self._idle = options, idle
         self.most_jobs = options.settings.jobs or processor_count()
         self._threads = ThreadPoolExecutor(self.most_jobs)
         self._formed: list[tuple[FlagSet, Future[FormedSource]]] = []
@@ -341,7 +343,7 @@ class SetCompiler(ExitStack):
         with self._lock:
             self._is_stopped = True
         self._threads.shutdown(wait=False, cancel_futures=True)
-        for pool in self._pools:
+        for pool in [*self._pools]:
             pool.close()
 
     def submit(self, flag_set: FlagSet, spec: str = "") -> Job:
@@ -418,12 +420,16 @@ class SetCompiler(ExitStack):
         earlier_forms = [other for other, _ in earlier if other.forms]
         rank = 1 + len(earlier_forms) if flag_set.forms else len(earlier)
         niceness = min(_MOST_NICENESS, _NICENESS + _NICER * rank) if earlier else 0
-        is_default = flag_set.is_default and not spec
-        pool = Pool(1, prepare_worker, (flags, True))
+        is_default, is_finished = flag_set.is_default and not spec, False
+        try:
+            pool, niceness = (self._idle or []).pop(), 0  # it keeps the niceness that it has
+        except IndexError:
+            pool = Pool(1, prepare_worker, (flags, True))
         with self._lock:
-            if self._is_stopped:
-                return NOT_COMPILED
             self._pools.append(pool)
+        if self._is_stopped:
+            pool.close()
+            return NOT_COMPILED
         try:
             try:
                 pool.submit(do_nothing).result()
@@ -442,7 +448,9 @@ class SetCompiler(ExitStack):
                 if is_alike and _formed_in(job, patience) == source:
                     return f"the same code as {other.title}"
             # Generate their code.
-            return pool.submit(finish_source, spec, is_default, seconds=_MOST_SECONDS).result()
+            finishing = pool.submit(finish_source, spec, is_default, seconds=_MOST_SECONDS)
+            compiled, is_finished = finishing.result(), True
+            return compiled
         except (CancelledError, RuntimeError):
             if not self._is_stopped:
                 raise
@@ -452,7 +460,12 @@ class SetCompiler(ExitStack):
         except WorkerCrashedError as failure:
             return f"the compiler crashed: {failure.status}"
         finally:
-            pool.close()
+            with self._lock:
+                if is_finished and self._idle is not None and not self._is_stopped:
+                    self._pools.remove(pool)
+                    self._idle.append(pool)
+            if pool in self._pools:
+                pool.close()
             if not formed.done():
                 formed.set_result(FormedSource("", ()))
 
