@@ -365,10 +365,6 @@ class TritonProvider(KernelProvider):
             Launch(candidate.name, (kind, *kinds[2:]), blocks, COMBINED // _LANES, 1),
         )
 
-    def grid(self, candidate: Candidate) -> tuple[int, int, int]:
-        """Return the numbers of blocks of the first launch of a candidate."""
-        return self.launches(candidate)[0].grid
-
     def batches(self, problem: ProductProblem | ScaledAttention) -> int:
         """Return the number of products or attentions."""
         output, _ = problem.operands[-1]
