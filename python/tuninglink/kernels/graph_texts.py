@@ -82,7 +82,9 @@ def _ordered(
 
     def visit(operation: mlir.Operation) -> None:
         for before in filter(None, map(defining_op, operation.operands)):
-            if before not in ordered and (before in included or before.name == names.CONSTANT):
+            is_number = before.name == names.CONSTANT
+            is_number = is_number and not isinstance(before.results[0].type, mlir.RankedTensorType)
+            if before not in ordered and (before in included or is_number):
                 visit(before)
         ordered[operation] = None
 
