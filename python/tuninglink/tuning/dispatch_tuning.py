@@ -273,9 +273,7 @@ def open_context(
                 machines.result() if machines else _open_machines(options, uris, opened)
             )
         timeline.device_use = lambda: devices.use
-        for text in dict.fromkeys(
-            text for device in devices.descriptions for text in device.warnings
-        ):
+        for text in dict.fromkeys(text for own in devices.descriptions for text in own.warnings):
             listener.noticed(Diagnostic(Severity.WARNING, text))
         description, reproducers = devices.first.description, None
         if options.failures:

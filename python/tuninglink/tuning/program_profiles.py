@@ -125,15 +125,11 @@ def record_profile(calls: ProgramCalls, image: bytes, uri: str) -> Profile:
     """
     callable_ = [function for function in calls.functions if not function.obstacle]
     if not callable_:
-        obstacles = [
-            note(f"function '{function.name}': {function.obstacle}") for function in calls.functions
-        ]
+        obstacles = [note(f"function '{own.name}': {own.obstacle}") for own in calls.functions]
         raise TuninglinkError(
             error("the program has no function that can be called", notes=obstacles)
         )
-    programs = [
-        (calls.compiled(function, image, PLAIN_INTEGERS), function.weight) for function in callable_
-    ]
+    programs = [(calls.compiled(own, image, PLAIN_INTEGERS), own.weight) for own in callable_]
     try:
         # The directory may hold gigabytes of weights; it belongs to this process, as the other may be killed.
         with temporary_directory() as directory, Pool(1) as pool:

@@ -239,9 +239,8 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
 
     Without changes, the text stays the same. Without entries, the spec does nothing.
     """
-    if all(
-        result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED) for result in results
-    ):
+    unchanged = EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED
+    if all(result.verdict in unchanged for result in results):
         return spec.text()
     kept = [result.position for result in results if result.verdict is not EntryVerdict.DROPPED]
     if not kept:

@@ -359,9 +359,7 @@ class Reference:
     @property
     def byte_length(self) -> int:
         """Its memory use, in bytes."""
-        return sum(
-            expected.values.nbytes + expected.perturbed.nbytes for _, expected in self.outputs
-        )
+        return sum(own.values.nbytes + own.perturbed.nbytes for _, own in self.outputs)
 
     def compare(self, outputs: Outputs, summation: float) -> Failure | None:
         """Return the failure of a kernel's outputs with a tolerance of sums; None if they are right."""

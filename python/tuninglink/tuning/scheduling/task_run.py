@@ -664,9 +664,7 @@ def raced(
     """Record a race, and return the result with its outcome."""
     if context.journal:
         context.journal.record_race(result.prepared, finalists, race, result.judgement)
-    failures = tuple(
-        (finalists[position].candidate, failure) for position, failure in race.failures.items()
-    )
+    failures = tuple((finalists[at].candidate, failure) for at, failure in race.failures.items())
     for candidate, failure in failures:
         context.keep_failure(result.prepared, candidate, failure)
     result = replace(result, failures=(*result.failures, *failures), reason=race.reason)
