@@ -302,6 +302,13 @@ def test_an_attention_with_what_moves_its_operands_and_its_result_is_one_kernel(
     assert output.count(b".entry") == 1  # the compiler moves nothing
 
 
+def test_an_attention_of_one_query_or_one_key_compiles() -> None:
+    for rows, keys in ((1, 64), (33, 1)):
+        attention = replace(ATTENTION.attention, sizes=(2, 3, rows, 64, 64, keys))
+        kernel = made(ScaledAttention(attention, 0.5), "sm_80", m=16, j=32, w=4, s=2)
+        assert kernel.grid == (-(-rows // 16), 6, 1)
+
+
 def test_a_mask_of_i1_is_a_byte_for_each_element() -> None:
     problem = replace(ATTENTION, attention=ATTENTION.attention.with_mask("mj", "i1"))
     assert TritonProvider().candidates(problem, "sm_90a")

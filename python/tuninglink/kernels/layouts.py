@@ -210,7 +210,7 @@ def merged(dimension: Dimension) -> Dimension:
             kept[-1] = (kept[-1][0] * size, stride)
         else:
             kept.append((size, stride))
-    return tuple(kept) or ((1, 0),)
+    return tuple(kept) or ((1, 1),)  # a tile has more than it
 
 
 def _single(dimension: Dimension) -> Dimension:
