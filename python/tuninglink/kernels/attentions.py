@@ -89,7 +89,9 @@ class ScaledAttention(Spelled):
             found = replace(plain, sources=sources, moves=tuple(moves), inputs=tuple(inputs))
             with suppress(NoFormError):
                 _ = found.layouts
-                return replace(found, graph=graph_text(graph, [*read, *masking], tensors))
+                return replace(
+                    found, graph=graph_text(graph, [*read, *masking], tensors, attention)
+                )
         raise NoFormError("its result has no layout")
 
     @property

@@ -8,7 +8,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import collect, defining_op, names, thread_context, to_text
 from tuninglink.payloads import Value, clone_into, new_function
-from tuninglink.replacing import NoFormError
+from tuninglink.replacing import ORDER, Attention, NoFormError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,10 @@ _WRITING: Final = ("linalg.", "iree_linalg_ext.")
 
 
 def graph_text(
-    graph: Sequence[mlir.Operation], read: Sequence[Value], sources: Sequence[Value]
+    graph: Sequence[mlir.Operation],
+    read: Sequence[Value],
+    sources: Sequence[Value],
+    attention: Attention | None = None,
 ) -> str:
     """Return the text of a graph, the first op of which is the last one, and of the ops that move its operands.
 
@@ -28,6 +31,7 @@ def graph_text(
         graph: the ops.
         read: the operands.
         sources: the tensors that these are moved from.
+        attention: the attention among the ops, whose loops are shown in the same order however they are numbered.
 
     Raises:
         NoFormError: other ops use what those of the graph compute.
@@ -59,6 +63,8 @@ def graph_text(
                     if (operation, position) in written_to:
                         clone.operands[position] = written_to[operation, position]
                 _take_constants(clone)
+                if clone.name == names.ATTENTION and attention is not None:
+                    _set_maps(clone, attention.renumbered(attention.outer + ORDER).maps())
             mlir.Operation.create("func.return", operands=[values[end.results[0]]])
         return to_text(module)
 
@@ -120,6 +126,10 @@ def built_graph(text: str, operands: Sequence[Value], maps: Sequence[mlir.Affine
     for operation in operations:
         clone = clone_into(operation.operation, values, [at.type for at in operation.results])
         if clone.name == names.ATTENTION:
-            listed = [mlir.AffineMapAttr.get(one) for one in maps]
-            clone.attributes["indexing_maps"] = mlir.ArrayAttr.get(listed)
+            _set_maps(clone, maps)
     return values[end.operands[0]]
+
+
+def _set_maps(operation: mlir.Operation, maps: Sequence[mlir.AffineMap]) -> None:
+    listed = [mlir.AffineMapAttr.get(one) for one in maps]
+    operation.attributes["indexing_maps"] = mlir.ArrayAttr.get(listed)
