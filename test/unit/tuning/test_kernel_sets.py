@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -30,14 +31,16 @@ from tuninglink.replacing import Attention, spec
 from tuninglink.specs import load_spec
 from tuninglink.tuning.deciding import ConfidenceInterval, TuneOptions
 from tuninglink.tuning.flag_sets import (
+    DEFAULT,
     ChosenKernel,
     FlagSet,
+    FlagsResult,
     KernelChoice,
     Listener,
     SetResult,
     choice,
 )
-from tuninglink.tuning.flag_sets.kernel_sets import KernelChooser, make_kernel
+from tuninglink.tuning.flag_sets.kernel_sets import KernelChooser, _Contest, make_kernel
 from tuninglink.tuning.flag_sets.sets import forms_beside
 
 if TYPE_CHECKING:
@@ -274,3 +277,34 @@ def test_sets_that_were_not_compared_lose_to_none() -> None:
     choice = KernelChoice((LARGE, SMALL, MEDIUM, SLOW), HOPPER)
     every, *others = choice.sets
     assert not choice.refined([SetResult(every), *(result(own, 1.5) for own in others)])
+
+
+def test_problems_whose_kernels_are_compiled_are_compared_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The heaviest problem is compiled when the other one has been compared.
+    first, second = Future[Any](), Future[Any]()
+    second.set_result("")
+    jobs = iter([first, second])
+    compared = []
+
+    def compare(_: object, contest: Any, *__: object) -> FlagsResult:
+        compared.append(contest.problem)
+        if not first.done():
+            first.set_result("")
+        return FlagsResult()
+
+    monkeypatch.setattr(
+        KernelChooser,
+        "_begin",
+        lambda _, __, problem, *___: _Contest(
+            problem, TuneOptions(input="", flags=()), {DEFAULT: next(jobs)}
+        ),
+    )
+    monkeypatch.setattr(KernelChooser, "_compare", compare)
+    problems = [one.call.problem for one in (LARGE, SMALL)]
+    work: dict[KernelProblem, int] = dict.fromkeys(problems, 1)
+    with KernelChooser(TuneOptions(input="", flags=()), work, HOPPER, lambda _: None) as chooser:
+        chooser._making = {problem: [cast("Any", None)] for problem in problems}
+        assert chooser.choose(cast("Any", None), 600.0, lambda _: None) == []
+    assert compared == [problems[1], problems[0]]

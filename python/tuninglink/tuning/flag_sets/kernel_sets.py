@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -124,6 +124,10 @@ class _Contest:
     calls: dict[FlagSet, KernelCall] = field(default_factory=dict)
     guards: dict[FlagSet, Job] = field(default_factory=dict)
 
+    def compiled(self) -> float:
+        """Return the part of the programs whose compilations have ended."""
+        return sum(job.done() for job in self.jobs.values()) / len(self.jobs)
+
 
 class KernelChooser(ExitStack):
     """Makes and compiles the candidates of problems, and chooses among them on a device.
@@ -203,13 +207,19 @@ class KernelChooser(ExitStack):
         results: list[tuple[_Contest, FlagsResult]] = []
         chosen: list[ChosenKernel] = []
         try:
-            for number, contest in enumerate(contests):
-                # While the kernels of the first problem are compared, those of others are compiled.
+            while contests:
+                # While the kernels of one problem are compared, those of others are compiled. The next one is the heaviest of
+                # which all are, or else that with most of them.
                 now = time.monotonic()
-                left = (deadline - now) / (len(contests) - number)
-                waiting = left if number else max(left, _MAKING_PART * (deadline - now))
-                wait(contest.jobs.values(), _COMPILING_PART * waiting)
-                left = (deadline - time.monotonic()) / (len(contests) - number)
+                left = (deadline - now) / len(contests)
+                waiting = left if results else max(left, _MAKING_PART * (deadline - now))
+                until = now + _COMPILING_PART * waiting
+                while (contest := max(contests, key=_Contest.compiled)).compiled() < 1.0:
+                    jobs = [job for own in contests for job in own.jobs.values() if not job.done()]
+                    if not wait(jobs, max(0.0, until - time.monotonic()), FIRST_COMPLETED).done:
+                        break
+                contests.remove(contest)
+                left = (deadline - time.monotonic()) / (len(contests) + 1)
                 if left <= 0:
                     reason = f"{contest.problem}: there was no time for its kernels"
                     self._tell(reason, Severity.REMARK)
