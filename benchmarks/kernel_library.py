@@ -4,9 +4,9 @@
     python benchmarks/kernel_library.py
 
 The library has a spec for each model. Of several kernels for the same problem, that of the first of the given specs stays. With
-a program, the spec has kernels for its problems only: Triton's first candidate for one without a kernel. The second command
-makes all specs of the library again, as is needed after a change of the sources of kernels. Needs the package with the extra
-`kernels`, and no GPU.
+a program, the spec has kernels for its problems only: for one without a kernel that of the same product with other ops after it,
+or Triton's first candidate. The second command makes all specs of the library again, as is needed after a change of the sources
+of kernels. Needs the package with the extra `kernels`, and no GPU.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import re
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,7 @@ from tuninglink.kernels import (
     Candidate,
     KernelCall,
     KernelProblem,
+    ScaledAttention,
     TritonProvider,
     kernel_problem,
     problems_of,
@@ -49,7 +51,7 @@ ARCHITECTURE: Final = "sm_90a"
 MACHINE: Final = "sm_90"
 """What the library is bound to."""
 
-SOURCE: Final = "chosen by tune --kernels on NVIDIA H200"
+SOURCE: Final = "tune --kernels on NVIDIA H200, else first candidates"
 LEAST_SHARE: Final = 0.01
 
 _OPTIONS: Final = re.compile(r"_(m\d+(?:_[a-z]+\d+)*)' for " + ARCHITECTURE)
@@ -61,25 +63,32 @@ def choices(specs: Iterable[Spec]) -> dict[KernelProblem, Candidate]:
     chosen: dict[KernelProblem, Candidate] = {}
     covered: set[KernelProblem] = set()
     for spec in specs:
+        problems: dict[str, list[KernelProblem]] = {}
+        options: dict[str, str] = {}
         for entry in spec.replace_entries:
-            options = _OPTIONS.search(entry.form)
-            if options is None or spec.replacing is None:
-                continue
-            (graph,) = collect(spec.replacing.table.lookup(entry.matcher), names.MATCH_DAG)
-            *_, last, _ = body(graph)
-            problem = kernel_problem(last)
+            match = _OPTIONS.search(entry.form)
+            if match is not None and spec.replacing is not None:
+                (graph,) = collect(spec.replacing.table.lookup(entry.matcher), names.MATCH_DAG)
+                *_, last, _ = body(graph)
+                problems.setdefault(entry.function, []).append(kernel_problem(last))
+                options[entry.function] = match[1]
+        for function, shown in problems.items():
+            # The one whose spellings the others are.
+            problem = next((one for one in shown if {*shown} <= {*one.spellings}), shown[0])
             if problem not in covered:
-                covered |= {*problem.spellings}
-                values = tuple((name, int(value)) for name, value in _OPTION.findall(options[1]))
-                chosen[problem] = Candidate(TritonProvider.name, problem, ARCHITECTURE, values)
+                covered |= {*problem.spellings, *shown}
+                values = _OPTION.findall(options[function])
+                choice = tuple((name, int(value)) for name, value in values)
+                chosen[problem] = Candidate(TritonProvider.name, problem, ARCHITECTURE, choice)
     return chosen
 
 
 def needed(
     program: Path, chosen: Mapping[KernelProblem, Candidate]
 ) -> dict[KernelProblem, Candidate]:
-    """Return the kernels for the problems of a program: chosen ones, or Triton's first ones for a hundredth of the work."""
+    """Return the kernels for the problems of a program: chosen ones, or others for a hundredth of the work."""
     spelled = {other: kernel for problem, kernel in chosen.items() for other in problem.spellings}
+    bare = {_bare(problem): kernel for problem, kernel in spelled.items()}
     formed = tuninglink.compile(
         program, target="h200", default_specs=False, flags="--compile-to=preprocessing"
     )
@@ -90,9 +99,16 @@ def needed(
         own = [spelled[other] for other in problem.spellings if other in spelled]
         if not own and work[problem] >= LEAST_SHARE * sum(work.values()):
             own = [*TritonProvider().candidates(problem, ARCHITECTURE)[:1]]
-            print(f"no kernel was chosen for {problem}")
+            if own and (same := bare.get(_bare(problem))):
+                own = [replace(same, problem=problem)]
+            print(f"not chosen: {', '.join(kernel.name for kernel in own)}")
         kernels.update({kernel.problem: kernel for kernel in own[:1]})
     return kernels
+
+
+def _bare(problem: KernelProblem) -> KernelProblem:
+    """Return a problem without the ops after its product."""
+    return problem if isinstance(problem, ScaledAttention) else replace(problem, steps=())
 
 
 def made(candidate: Candidate) -> KernelCall:

@@ -40,13 +40,13 @@ def choices(library: list[Spec]) -> dict[KernelProblem, Candidate]:
     return choices
 
 
-def contents(library: list[Spec]) -> dict[str, bytes]:
-    """Return the PTX of kernels by name."""
+def contents(library: list[Spec]) -> set[tuple[str, bytes]]:
+    """Return the PTX of kernels with their names, which those of products with other ops after them may share."""
     text = "".join(spec.text() for spec in library)
     objects = re.findall(r'path = "(\w+)\.ptx", data = ("[^"]*")', text)
     context = thread_context()
     return {
-        name: mlir.StringAttr(mlir.Attribute.parse(data, context)).value_bytes
+        (name, mlir.StringAttr(mlir.Attribute.parse(data, context)).value_bytes)
         for name, data in objects
     }
 
@@ -71,7 +71,7 @@ def test_each_entry_is_sound_and_each_problem_is_replaced(
         assert not Checker().check(file.content, file.name).structure
         assert ".version" in spec.text()
         assert ".version" not in spec.outline()
-    assert len(choices) == len(contents(library)) > 20
+    assert len(choices) >= len(contents(library)) > 20
     result = tuninglink.compile(
         program([*choices]),
         specs=[NAME],
@@ -92,7 +92,7 @@ def test_a_program_holds_the_code_of_its_kernel(
     result = tuninglink.compile(
         source, specs=[NAME], target="h200", default_specs=False, diagnostics=sink
     )
-    assert any(code in result.output for code in contents(library).values())
+    assert any(code in result.output for _, code in contents(library))
     assert not messages
     # Another machine has the code of the compiler, and a line says so.
     other = tuninglink.compile(
@@ -139,4 +139,4 @@ def test_the_command_makes_the_same_code(
     made, smallest = contents(library), sorted(choices, key=lambda problem: problem.work)
     for problem in smallest[:2]:
         kernel = TritonProvider().make(choices[problem])
-        assert kernel.content == made[kernel.name]
+        assert (kernel.name, kernel.content) in made
