@@ -534,6 +534,11 @@ class ModelRuns:
         least = _LEAST_CALL_SECONDS if compiles else _LEAST_SECONDS
         return self._variants.outputs(image, max(least, self.deadline - time.monotonic()))
 
+    def begin_ahead(self, spec: str) -> None:
+        """Start to compile the program with a spec that a later comparison needs, unless this disturbs measurements."""
+        if not self.device.description.is_local:
+            self.begin(spec)
+
     def begin(self, *specs: str) -> Future[Compiled | Failure]:
         """Start to compile the program without a spec and with each of the given ones; return the first job."""
         for spec in (self.base, *specs):
@@ -698,8 +703,8 @@ def judge_entries(
     failing = [entry for entry in won if entry.default_failure is not None]
     repairs = [entry for entry in won if entry.default_is_wrong]
     faster = [entry for entry in won if not entry.default_is_wrong]
-    if repairs and faster and not runs.device.description.is_local:
-        runs.begin(write(repairs))  # a later comparison needs it
+    if repairs and faster:
+        runs.begin_ahead(write(repairs))
     try:
         if failing:
             runs.rebase(write(failing))
