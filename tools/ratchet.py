@@ -45,7 +45,7 @@ LIMITS: Final = {
     "devices": (4193, 205),
     "tuning.references": (1836, 93),
     "tuning.search": (661, 43),
-    "tuning.deciding": (3169, 159),
+    "tuning.deciding": (3174, 160),
     "tuning.database": (1958, 84),
     "tuning.flag_sets": (2213, 103),
     "tuning.scheduling": (2128, 148),
@@ -59,6 +59,9 @@ LIMITS: Final = {
     "kernels": (3338, 164),
     "predicting": (1605, 53),
     "emission": (1039, 37),
+    "files": (0, 0),
+    "mean": (0, 0),
+    "all": (0, 0),
     "doctor": (244, 9),
     "cli": (5510, 199),
 }
