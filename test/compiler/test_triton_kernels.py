@@ -233,6 +233,11 @@ def test_k_is_divided_where_processors_have_no_work() -> None:
     assert not parts(8, 32_768, 4096)
 
 
+def test_a_product_without_elements_has_no_kernel() -> None:
+    for sizes in ((0, 24, 40), (17, 0, 40), (17, 24, 0)):
+        assert not TritonProvider().candidates(ProductProblem(contraction(*sizes)), "sm_90a")
+
+
 def test_sums_of_bytes_that_may_be_too_large_are_left_to_the_compiler() -> None:
     for k, sums, count in ((131_071, "i64", 1), (131_072, "i64", 0), (131_072, "i32", 1)):
         problem = ProductProblem(replace(contraction(17, 24, k), types=("i8", "i8", sums)))

@@ -239,7 +239,7 @@ def _factor(step: Step) -> float:
                 number = mlir.FloatAttr(attributes["value"]).value
             elif item.name == "arith.mulf" and not (is_scaled and others[0][0]):
                 number *= others[0][1]
-            elif item.name == "arith.divf" and not others[0][0]:
+            elif item.name == "arith.divf" and not others[0][0] and others[0][1]:
                 number /= others[0][1]
             elif [item.name] not in _CASTS:
                 raise NoFormError(_OTHER)

@@ -138,7 +138,7 @@ class TritonProvider(KernelProvider):
         except NoFormError:
             return ()
         width = _width(problem, architecture)
-        if width is None:
+        if width is None or 0 in problem.loop_sizes.values():
             return ()
         # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
         memory = (block_memory(architecture) or _LEAST_MEMORY) * KIB
