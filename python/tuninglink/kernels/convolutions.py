@@ -22,17 +22,17 @@ from tuninglink.kernels.producers import Producer
 from tuninglink.kernels.steps import (
     Instruction,
     Step,
+    Stepped,
     built_steps,
     moved_steps,
     step_names,
     step_tensors,
-    steps_after,
     steps_of,
     taken_by_steps,
 )
 from tuninglink.mlir import defining_op, names
 from tuninglink.payloads import Value, build, filled
-from tuninglink.replacing import FLOATS, UNIT, Contraction, NoFormError, Spelled
+from tuninglink.replacing import FLOATS, UNIT, Contraction, NoFormError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ _ADDITION: Final = Instruction("arith.addf", (0, 1), "f32", "{}")
 
 
 @dataclass(frozen=True)
-class ConvolutionProblem(Spelled):
+class ConvolutionProblem(Stepped):
     """A convolution of images in NCHW with filters in FCHW, and elementwise ops after it.
 
     Attributes:
@@ -230,14 +230,6 @@ class ConvolutionProblem(Spelled):
         attributes["operandSegmentSizes"] = mlir.DenseI32ArrayAttr.get([2, 1])
         value = _named(names.CONVOLUTION_NCHW, [images, filters, start], **attributes)
         return built_steps(self.steps, value, rest, _RESULT)
-
-    def ops_after(self, beginning: Spelled) -> int:
-        """Return the number of ops after another graph, see `Spelled.ops_after`."""
-        if not isinstance(beginning, ConvolutionProblem):
-            return 0
-        count = len(beginning.steps)
-        is_begun = replace(self, steps=self.steps[:count]) == beginning
-        return steps_after(self.steps, count) if is_begun else 0
 
     def __str__(self) -> str:
         shapes = ["x".join(map(str, shape)) for shape in (self.images, self.filters)]

@@ -156,10 +156,7 @@ def _begins(beginning: KernelProblem, problem: KernelProblem) -> bool:
         plain = ScaledAttention(problem.attention, problem.scale)
         own = replace(beginning, graph="")
         return own in (replace(problem, following=(), graph=""), plain)
-    if isinstance(beginning, ScaledAttention):
-        return False
-    count = len(beginning.steps)
-    is_begun = beginning != problem and beginning == replace(problem, steps=problem.steps[:count])
+    is_begun = beginning != problem and problem.begins_with(beginning)
     return is_begun and not problem.ops_after(beginning)
 
 

@@ -17,17 +17,17 @@ from iree.compiler import ir as mlir
 from tuninglink.kernels.producers import FACTORS, Producer, producers_of, with_equal_types
 from tuninglink.kernels.steps import (
     Step,
+    Stepped,
     built_steps,
     moved_steps,
     step_names,
     step_tensors,
-    steps_after,
     steps_of,
     taken_by_steps,
 )
 from tuninglink.mlir import defining_op, names
 from tuninglink.payloads import Value, filled
-from tuninglink.replacing import UNIT, Contraction, NoFormError, Spelled
+from tuninglink.replacing import UNIT, Contraction, NoFormError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ class Windows:
 
 
 @dataclass(frozen=True)
-class ProductProblem(Spelled):
+class ProductProblem(Stepped):
     """A product whose accumulator starts at zero, and elementwise ops after it.
 
     Attributes:
@@ -181,14 +181,6 @@ class ProductProblem(Spelled):
         zero = filled(destination.type, 0, destination)
         value = self.contraction.build([*multiplied, zero])
         return built_steps(self.steps, value, rest, self.contraction.operands[-1])
-
-    def ops_after(self, beginning: Spelled) -> int:
-        """Return the number of ops after another graph, see `Spelled.ops_after`."""
-        if not isinstance(beginning, ProductProblem):
-            return 0
-        count = len(beginning.steps)
-        is_begun = replace(self, steps=self.steps[:count]) == beginning
-        return steps_after(self.steps, count) if is_begun else 0
 
     def __str__(self) -> str:
         return "_".join([f"product_{self.contraction}", *step_names(self.steps)])

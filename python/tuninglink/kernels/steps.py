@@ -11,7 +11,7 @@ from tuninglink.iree import StructuredOp
 from tuninglink.kernels.producers import PLAIN, loops_read
 from tuninglink.mlir import defining_op, entries_of, names, thread_context
 from tuninglink.payloads import Value, build, computed
-from tuninglink.replacing import NoFormError, maps_of
+from tuninglink.replacing import NoFormError, Spelled, maps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -250,10 +250,25 @@ def steps_of(
     return tuple(steps)
 
 
-def steps_after(steps: Sequence[Step], count: int) -> int:
-    """Return the number of steps after the first ones, each of which uses the one before only; 0 if one uses others."""
-    rest = range(count, len(steps))
-    return len(rest) if all(value == at for at in rest for _, value in steps[at].chained) else 0
+class Stepped(Spelled):
+    """A graph of an op and steps after it, which is a dataclass."""
+
+    steps: tuple[Step, ...]
+
+    def begins_with(self, other: Spelled) -> bool:
+        """Return whether another graph is this one, or this one without its last steps."""
+        if not isinstance(other, Stepped):
+            return False
+        first = self.steps[: len(other.steps)]
+        return bool(other == replace(self, steps=first))  # type: ignore[type-var]
+
+    def ops_after(self, beginning: Spelled) -> int:
+        """Return the number of steps after another graph, each of which uses the one before only; 0 if one uses others."""
+        if not isinstance(beginning, Stepped) or not self.begins_with(beginning):
+            return 0
+        rest = range(len(beginning.steps), len(self.steps))
+        is_chain = all(value == at for at in rest for _, value in self.steps[at].chained)
+        return len(rest) if is_chain else 0
 
 
 def step_names(steps: Sequence[Step]) -> list[str]:
