@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from contraction_programs import ROWS as ROWS_PROGRAM
 from elementwise_specs import PROGRAM, spec
 from iree.compiler import ir as mlir
 from places import ROOT
@@ -113,15 +114,7 @@ def test_a_frozen_spec_has_its_entries(maker: Maker) -> None:
 
 
 ROWS = (ROOT / "test" / "cli" / "Inputs" / "replace-rows.mlir").read_text()
-MATMUL = b"""
-func.func @main(%l: tensor<34x48xf32>, %r: tensor<48x32xf32>) -> tensor<34x32xf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<34x32xf32>
-  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<34x32xf32>) -> tensor<34x32xf32>
-  %c = linalg.matmul ins(%l, %r : tensor<34x48xf32>, tensor<48x32xf32>) outs(%i : tensor<34x32xf32>) -> tensor<34x32xf32>
-  return %c : tensor<34x32xf32>
-}
-"""
+MATMUL = ROWS_PROGRAM.encode()
 
 
 def test_it_may_replace_ops(maker: Maker) -> None:

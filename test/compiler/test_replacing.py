@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from contraction_programs import ROWS as PROGRAM
 from places import ROOT
 from programs import TARGETS, iree_compile
 
@@ -29,15 +30,6 @@ BOTH = INPUTS / "replace-and-configure.mlir"
 CPU = (*TARGETS["llvm-cpu"], "--iree-llvmcpu-target-cpu=znver4")
 PREPROCESSED = "--compile-to=preprocessing"
 CONFIGURED = "--compile-to=executable-configurations"
-PROGRAM = """
-func.func @main(%l: tensor<34x48xf32>, %r: tensor<48x32xf32>) -> tensor<34x32xf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<34x32xf32>
-  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<34x32xf32>) -> tensor<34x32xf32>
-  %c = linalg.matmul ins(%l, %r : tensor<34x48xf32>, tensor<48x32xf32>) outs(%i : tensor<34x32xf32>) -> tensor<34x32xf32>
-  return %c : tensor<34x32xf32>
-}
-"""
 
 
 @pytest.fixture

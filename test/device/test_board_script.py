@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 import pytest
+from contraction_programs import ROWS
 from device_benchmarks import compile_program
 from elementwise_specs import PROGRAM, spec
 from onnx import TensorProto
@@ -52,16 +53,6 @@ NUMBER = """
 func.func @number(%x: f32) -> f32 {
   %sum = arith.addf %x, %x : f32
   return %sum : f32
-}
-"""
-
-ROWS = """
-func.func @main(%l: tensor<34x48xf32>, %r: tensor<48x32xf32>) -> tensor<34x32xf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<34x32xf32>
-  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<34x32xf32>) -> tensor<34x32xf32>
-  %c = linalg.matmul ins(%l, %r : tensor<34x48xf32>, tensor<48x32xf32>) outs(%i : tensor<34x32xf32>) -> tensor<34x32xf32>
-  return %c : tensor<34x32xf32>
 }
 """
 

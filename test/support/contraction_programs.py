@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 
+ROWS = """
+func.func @main(%l: tensor<34x48xf32>, %r: tensor<48x32xf32>) -> tensor<34x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<34x32xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<34x32xf32>) -> tensor<34x32xf32>
+  %c = linalg.matmul ins(%l, %r : tensor<34x48xf32>, tensor<48x32xf32>) outs(%i : tensor<34x32xf32>) -> tensor<34x32xf32>
+  return %c : tensor<34x32xf32>
+}
+"""
+"""The product whose rows the specs `test/cli/Inputs/replace-*.mlir` pad."""
+
 
 def contraction(*sizes: int, name: str = "linalg.matmul", rhs: str = "kn") -> Contraction:
     """Return a contraction of f16 into f32, with a batch if there are four sizes."""
