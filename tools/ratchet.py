@@ -59,8 +59,6 @@ LIMITS: Final = {
     "kernels": (3334, 163),
     "predicting": (1605, 53),
     "emission": (1039, 37),
-    "all": (0, 0),
-    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5510, 199),
 }
