@@ -56,7 +56,7 @@ LIMITS: Final = {
     "pinning": (527, 28),
     "scaffolding": (966, 32),
     "runner": (724, 28),
-    "kernels": (3334, 163),
+    "kernels": (3345, 163),
     "predicting": (1605, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
