@@ -77,3 +77,33 @@ func.func @uneven_rows(%lhs: tensor<50x32xf16>, %rhs: tensor<32x64xf16>) -> tens
       ins(%lhs, %rhs : tensor<50x32xf16>, tensor<32x64xf16>) outs(%init : tensor<50x64xf32>) -> tensor<50x64xf32>
   return %result : tensor<50x64xf32>
 }
+
+// Rows of the image are the innermost dimension of the result.
+#swapped = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>
+func.func @rows_innermost(%image: tensor<8x512x784xf16>, %filter: tensor<128x512xf16>, %init: tensor<8x128x784xf32>) -> tensor<8x128x784xf32>
+    attributes {hal.executable.target = #target, translation_info = #swapped} {
+  // expected-warning@+2 {{computes wrong results in pipeline #iree_gpu.pipeline<TileAndFuse>: the innermost dimension of the result is an m dimension}}
+  // expected-note@+1 {{only the compiler's own constraints cover it}}
+  %result = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%image, %filter : tensor<8x512x784xf16>, tensor<128x512xf16>) outs(%init : tensor<8x128x784xf32>)
+      attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 0, 1], subgroup = [1, 1, 1, 0], workgroup = [8, 8, 16, 0]}>} {
+  ^bb0(%x: f16, %y: f16, %sum: f32):
+    %wide = arith.extf %x : f16 to f32
+    %high = arith.extf %y : f16 to f32
+    %product = arith.mulf %wide, %high : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  } -> tensor<8x128x784xf32>
+  return %result : tensor<8x128x784xf32>
+}
+
+// Threads distribute the reduction, and add to one result at the same time.
+#added = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [64, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>
+func.func @threads_of_a_sum(%lhs: tensor<64x64xf32>, %rhs: tensor<64x64xf32>, %init: tensor<64x64xf32>) -> tensor<64x64xf32>
+    attributes {hal.executable.target = #target, translation_info = #added} {
+  // expected-note@+2 {{contraction 64x64x64 f32xf32xf32 adds to given values, without an intrinsic}}
+  // expected-warning@+1 {{computes wrong results in pipeline #iree_gpu.pipeline<TileAndFuse>: loop 2 is a reduction, and 'thread' has its threads add to one result at the same time}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 8], thread = [1, 1, 4], workgroup = [8, 8, 0]}>}
+      ins(%lhs, %rhs : tensor<64x64xf32>, tensor<64x64xf32>) outs(%init : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %result : tensor<64x64xf32>
+}

@@ -56,7 +56,6 @@ from tuninglink.solver import DEFAULT_LIMITS, Grade, Limits, Verdict
 from tuninglink.spaces import (
     ConfigurationAnswer,
     ProviderRegistry,
-    miscompilation,
     replaced_entries,
     verify_configuration,
 )
@@ -409,7 +408,8 @@ class ConfigurationChecks:
         answer = self._answers.get(key)
         if answer is None:
             outcome = verify_configuration(dispatch, configuration, self._registry, self._limits)
-            answer = Answer(outcome.verdict, outcome.reason)
+            wrong = outcome.miscompilation
+            answer = Answer(outcome.verdict, outcome.reason, miscompilation=wrong)
             if outcome.violations:
                 # The worst kind of broken rule decides.
                 worst = outcome.violations[0]
@@ -420,9 +420,7 @@ class ConfigurationChecks:
                     answer = replace(answer, warning=text)
                 elif worst.grade is Grade.UNSAFE:
                     answer = replace(answer, crash=str(worst))
-                elif worst.grade is Grade.WRONG:
-                    answer = replace(answer, miscompilation=str(worst))
-                else:
+                elif worst.grade is Grade.SLOW:
                     answer = replace(answer, slow=str(worst))
                 answer = replace(
                     answer,
@@ -431,8 +429,6 @@ class ConfigurationChecks:
                     key=key,
                     outcome=(outcome, configuration),
                 )
-            if reason := miscompilation(dispatch, configuration):
-                answer = replace(answer, miscompilation=reason)
             # The outcome would keep the constraints alive.
             self._answers[key] = replace(answer, outcome=None)
         return answer

@@ -85,7 +85,6 @@ with lazy_imports(globals()):
         Miscompilations as Miscompilations,
         Proposal as Proposal,
         broken_rules as broken_rules,
-        miscompilation as miscompilation,
         replaced_entries as replaced_entries,
         verify_configuration as verify_configuration,
         verify_like_compiler as verify_like_compiler,

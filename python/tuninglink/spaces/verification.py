@@ -14,14 +14,12 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from tuninglink.errors import Severity, misspelt
 from tuninglink.iree import (
     ENTRIES,
-    LANE_BASIS,
     MMA_KIND,
     PARALLEL,
     PIPELINE_OPTIONS,
     SUBGROUP,
     THREAD,
     TILE_AND_FUSE,
-    VECTOR_DISTRIBUTE,
     OpKind,
     Role,
     StructuredOp,
@@ -40,7 +38,6 @@ from tuninglink.solver import (
     Violation,
 )
 from tuninglink.spaces.compiler_constraints import CompilerProvider, CompilerSpace
-from tuninglink.spaces.gpu import GpuProvider
 from tuninglink.spaces.knobs import entries_of_knob
 from tuninglink.spaces.model import (
     Configuration,
@@ -68,16 +65,18 @@ def verify_configuration(
     It is refuted if it breaks a necessary rule of a provider. It is proven if the sufficient constraints of a provider
     accept it and no provider refutes it. The compiler's own constraints neither prove nor refute: they accept
     configurations that do not compile, and reject others that do. Entries with a default in code generation may be
-    missing. The limits are those of each query.
+    missing. If it is not refuted, and its code is known to compute wrong results, the answer has a violation of that
+    grade. The limits are those of each query.
     """
     if configuration.pipeline is None:
         reason = "the function has no translation_info, so there is no pipeline"
         return ConfigurationAnswer(Verdict.NOT_DECIDED, "", reason=reason)
-    pipeline = str(configuration.pipeline)
+    pipeline, known = str(configuration.pipeline), Miscompilations.of(workload)
     try:
         spaces = registry.spaces(workload, pipeline)
     except UndecidedError as failure:
-        return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
+        wrong = known.violations(configuration)
+        return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, wrong, failure.reason)
     findings = [
         _Finding.of(space, configuration.complete, limits)
         for space in spaces
@@ -89,7 +88,7 @@ def verify_configuration(
         if violations := finding.broken[Grade.NECESSARY]:
             propose = partial(finding.propose, configuration, limits)
             return ConfigurationAnswer(Verdict.REFUTED, pipeline, violations, propose=propose)
-    return _weigh(findings, configuration, limits)
+    return _weigh(findings, configuration, known, limits)
 
 
 _ZERO: Final = "0 (all {})"
@@ -235,7 +234,10 @@ class _Finding:
 
 
 def _weigh(
-    findings: Sequence[_Finding], configuration: Configuration, limits: Limits
+    findings: Sequence[_Finding],
+    configuration: Configuration,
+    known: Miscompilations,
+    limits: Limits,
 ) -> ConfigurationAnswer:
     """Return the answer about a configuration that no space refutes."""
     # Tuninglink's copies of the compiler's rules count only where the compiler has no constraints.
@@ -263,15 +265,16 @@ def _weigh(
     grades = (Grade.WRONG, Grade.UNSAFE if is_proven else Grade.SLOW)
     objections = ((each, grade) for grade in grades for each in findings if each.broken[grade])
     other, grade = next(objections, (None, grades[0]))
+    broken = () if other is None else other.broken[grade]
+    wrong = known.violations(configuration, broken)
+    discouraged = () if rejecting is None else rejecting.broken[Grade.COMPILER]
+    answer = ConfigurationAnswer(
+        verdict, str(configuration.pipeline), (*discouraged, *(wrong or broken)), reason
+    )
     objecting = rejecting or other
     if objecting is None:
-        return ConfigurationAnswer(verdict, str(configuration.pipeline), reason=reason)
-    discouraged = () if rejecting is None else rejecting.broken[Grade.COMPILER]
-    violations = (*discouraged, *(() if other is None else other.broken[grade]))
-    propose = partial(objecting.propose, configuration, limits)
-    return ConfigurationAnswer(
-        verdict, str(configuration.pipeline), violations, reason, propose=propose
-    )
+        return answer
+    return replace(answer, propose=partial(objecting.propose, configuration, limits))
 
 
 _REJECTED: Final = "the compiler's own constraints reject it, and may accept less than compiles"
@@ -309,6 +312,11 @@ class ConfigurationAnswer:
     @cached_property
     def _proposed(self) -> tuple[Proposal | None, str]:
         return self.propose()
+
+    @property
+    def miscompilation(self) -> str:
+        """Why the code computes wrong results although it compiles; empty if no reason is known."""
+        return next((str(each) for each in self.violations if each.grade is Grade.WRONG), "")
 
     @property
     def severity(self) -> Severity | None:
@@ -378,17 +386,17 @@ _TRANSPOSED_RESULT: Final = (
 
 @dataclass(frozen=True)
 class Miscompilations:
-    """The configurations of an op whose code is known to compute wrong results.
+    """The configurations of an op whose code is known to compute wrong results (`docs/background/wrong-defaults.md`).
 
-    Measured on an NVIDIA H200 with code for sm_80, IREE 3.13.0: 40 of 40 configurations of an NCHW 1x1 convolution with
-    an `NV_MMA_SYNC` intrinsic, in both pipelines and with any promoted operands, give the same wrong elements, and 16 of
-    16 without an intrinsic are right (`docs/background/wrong-defaults.md`). For NCHW convolutions of other sizes, the code without
-    implicit GEMM stores the fragments in the same order.
-
-    They exist if the m of an intrinsic runs over the innermost dimension of the op's result (`ends_with_rows`). All
-    intrinsics of a target of CUDA are `NV_MMA_SYNC` or WMMA intrinsics.
+    Besides those that break a rule of the grade for it, these are those of TileAndFuse that distribute a reduction, and
+    those with an `NV_MMA_SYNC` intrinsic whose m runs over the innermost dimension of the op's result (`ends_with_rows`).
+    All intrinsics of a target of CUDA are `NV_MMA_SYNC` or WMMA intrinsics. Of the latter kind, 40 of 40 configurations of
+    an NCHW 1x1 convolution on an NVIDIA H200 gave the same wrong elements, in both pipelines and with any promoted
+    operands, and 16 of 16 without an intrinsic were right. For NCHW convolutions of other sizes, the code without implicit
+    GEMM stores the fragments in the same order.
     """
 
+    parallel: tuple[bool, ...]
     kind: OpKind
     ends_with_rows: bool
     is_for_cuda: bool
@@ -396,46 +404,36 @@ class Miscompilations:
     @classmethod
     def of(cls, workload: Workload) -> Miscompilations:
         """Return the configurations of a root op that are miscompiled."""
-        problem, ends_with_rows = workload.problem, False
+        problem, ends_with_rows, op = workload.problem, False, StructuredOp(workload.root)
         if problem.kind in (OpKind.CONTRACTION, OpKind.CONVOLUTION):
-            loops = StructuredOp(workload.root).operand_loops
+            loops = op.operand_loops
             innermost = loops[-1][-1] if loops and loops[-1] else None
             role = None if innermost is None else problem.dimensions[innermost].role
             ends_with_rows = role in (Role.M, Role.OUTPUT_IMAGE)
+        parallel = tuple(iterator == PARALLEL for iterator in op.iterator_types)
         target = read_executable_target(workload.target) if workload.target is not None else None
-        return cls(problem.kind, ends_with_rows, target is not None and target.backend == "cuda")
+        is_for_cuda = target is not None and target.backend == "cuda"
+        return cls(parallel, problem.kind, ends_with_rows, is_for_cuda)
 
     def fill(self, space: Space) -> bool:
         """Return whether all configurations of a space are miscompiled."""
         are_all = self.is_for_cuda and self.ends_with_rows and self.kind is OpKind.CONTRACTION
         return are_all and any(knob.name == MMA_KIND for knob in space.constraints.knobs)
 
-    def reason(self, configuration: Configuration) -> str:
-        """Return why a configuration is miscompiled; empty if no reason is known."""
-        if not self.ends_with_rows or _NV_MMA_SYNC not in str(configuration.entries.get(MMA_KIND)):
-            return ""
-        # The rows of such an implicit GEMM are the channels.
-        return "" if uses_igemm(configuration.translation_info) else _TRANSPOSED_RESULT
-
-
-def miscompilation(workload: Workload, configuration: Configuration) -> str:
-    """Return why the configuration of a root op is miscompiled; empty if no reason is known."""
-    translation = configuration.translation_info
-    # The loops of an implicit GEMM are others.
-    if str(configuration.pipeline) == TILE_AND_FUSE and not uses_igemm(translation):
-        iterators = StructuredOp(workload.root).iterator_types
-        parallel = [iterator == PARALLEL for iterator in iterators]
-        for level in (THREAD, SUBGROUP):
-            # A level that distributes a reduction over threads that add to one result.
-            if loops := shared_reductions(level, configuration.entries, parallel):
-                return f"loop {loops[0]} is a reduction, and '{level}' has its {level}s add to one result at the same time"
-    if _NV_MMA_SYNC in str(configuration.entries.get(MMA_KIND)):
-        return Miscompilations.of(workload).reason(configuration)
-    if str(configuration.pipeline) == VECTOR_DISTRIBUTE and LANE_BASIS in configuration.entries:
-        with suppress(UndecidedError):
-            spaces = GpuProvider().spaces(workload, VECTOR_DISTRIBUTE)  # of this context
-            return str(next(iter(broken_rules(spaces, configuration, Grade.WRONG)), ""))
-    return ""
+    def violations(
+        self, configuration: Configuration, broken: Iterable[Violation] = ()
+    ) -> tuple[Violation, ...]:
+        """Return why a configuration that breaks rules of spaces is miscompiled; empty if it is not known to be."""
+        text = ""
+        # The loops and rows of an implicit GEMM are others.
+        if not uses_igemm(configuration.translation_info):
+            for level in (THREAD, SUBGROUP) if str(configuration.pipeline) == TILE_AND_FUSE else ():
+                if loops := shared_reductions(level, configuration.entries, self.parallel):
+                    text = f"loop {loops[0]} is a reduction, and '{level}' has its {level}s add to one result at the same time"
+            if self.ends_with_rows and _NV_MMA_SYNC in str(configuration.entries.get(MMA_KIND)):
+                text = _TRANSPOSED_RESULT
+        own = (Violation(text, "docs/background/wrong-defaults.md", grade=Grade.WRONG),)
+        return (*own[: bool(text)], *(each for each in broken if each.grade is Grade.WRONG))
 
 
 @dataclass(frozen=True)

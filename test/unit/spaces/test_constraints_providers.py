@@ -16,9 +16,9 @@ from tuninglink.solver import UndecidedError, Verdict
 from tuninglink.spaces import (
     AllowedValues,
     ProviderRegistry,
-    miscompilation,
     verify_configuration,
 )
+from tuninglink.spaces.gpu import GpuProvider
 from tuninglink.spaces.model import (
     ConstraintSetBuilder,
     IntegerKnob,
@@ -300,7 +300,8 @@ func.func @main(%lhs: tensor<8x256xf32>, %rhs: tensor<256x256xf32>, %init: tenso
         configuration = read_configuration(root, function)
         assert configuration is not None
         workload = replace(read_workload(root, function), family="sm_80")
-        return miscompilation(workload, configuration)
+        providers = ProviderRegistry(pytest.fail, [GpuProvider()], tuple)
+        return verify_configuration(workload, configuration, providers).miscompilation
 
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
         reasons = {first.submit(reason).result(), second.submit(reason).result()}

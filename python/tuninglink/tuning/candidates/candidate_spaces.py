@@ -300,7 +300,7 @@ class CandidateSpaces:
             if space.constraints.pipeline == str(default.pipeline)
         )
         broken = broken_rules(own, default, Grade.WRONG, limits=_CHECKING)
-        self.default_fault = self._miscompilations.reason(default) or "; ".join(map(str, broken))
+        self.default_fault = "; ".join(map(str, self._miscompilations.violations(default, broken)))
         pipelines = {space.constraints.pipeline for space in self._all_spaces}
         self._options = {pipeline: code_options(dispatch, pipeline) for pipeline in pipelines}
         self._context = dispatch.root.context
@@ -532,7 +532,7 @@ class CandidateSpaces:
         assert isinstance(info, iree_codegen.CompilationInfoAttr)
         translation: Any = info.translation_info
         configuration = Configuration(info.lowering_config, translation, decomposition)
-        if self._miscompilations.reason(configuration):
+        if self._miscompilations.violations(configuration):
             return None
         # The compiler's own constraints accept configurations that do not compile. Of 1,253 of their candidates for
         # contractions on sm_80, 152 failed to compile: the necessary rules of the other spaces reject exactly these.

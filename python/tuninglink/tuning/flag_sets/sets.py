@@ -27,7 +27,8 @@ from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN
 from tuninglink.programs import ProgramCalls, advance_to_abi, form_replaced
 from tuninglink.replacing import Contraction, spec as spec_of
-from tuninglink.spaces import miscompilation
+from tuninglink.spaces import ProviderRegistry, verify_configuration
+from tuninglink.spaces.gpu import GpuProvider
 from tuninglink.spaces.model import read_configuration, read_workload
 from tuninglink.specs import PREPROCESSING_FLAG, link_specs, load_spec, plug_ins
 from tuninglink.tuning.candidates import compile_program, prepare_worker
@@ -483,9 +484,6 @@ _opened = ExitStack()
 _formed: tuple[float, Invocation, Phase, SavedProgram, CompiledSource]
 """The program of this process: the start of its compilation, the compiler and its phase, the program, and what is known of it."""
 
-_CUDA: Final = "cuda"
-"""The backend for which miscompilations are known."""
-
 
 def form_source(
     options: TuneOptions,
@@ -522,18 +520,19 @@ def form_source(
         large_elements_limit=_SHOWN_ELEMENTS, large_resource_limit=_SHOWN_ELEMENTS
     )
     phase, wrong_defaults = Phase.EXECUTABLE_SOURCES, 0
-    if _CUDA in backends:
+    if "cuda" in backends:  # whose miscompilations are known
         try:
             run.advance(phase, phase := Phase.EXECUTABLE_CONFIGURATIONS)
         except CompileError as failure:
             return failure.diagnostics[0].message
-        # The code of a dispatch may be known to be miscompiled.
+        registry = ProviderRegistry(lambda _: None, [GpuProvider()], tuple)
         for op in find_root_ops(run.module):
             for root in op.roots:
                 configuration = read_configuration(root, op.function)
                 workload = read_workload(root, op.function)
-                if configuration is not None and miscompilation(workload, configuration):
-                    wrong_defaults += 1
+                if configuration is not None:
+                    answer = verify_configuration(workload, configuration, registry)
+                    wrong_defaults += bool(answer.miscompilation)
     formed = CompiledSource(b"", calls, 0.0, is_tiled, wrong_defaults)
     _formed = began, run, phase, saved, formed
     code = hashlib.sha256(str(text).encode()).hexdigest()
