@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,7 +26,12 @@ from tuninglink.tuning import (
     tune_in_process,
     tune_program,
 )
-from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison, TuningSettings
+from tuninglink.tuning.deciding import (
+    ConfidenceInterval,
+    Interruption,
+    ModelComparison,
+    TuningSettings,
+)
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
     GROUP,
@@ -41,7 +49,8 @@ from tuninglink.tuning.flag_sets import (
 from tuninglink.workers import finished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from tuninglink.errors import Diagnostic
@@ -77,7 +86,7 @@ def program(tmp_path: Path) -> Path:
 def test_the_result_comes_back_with_its_report(program: Path) -> None:
     limits = ("--device=local-sync", "--trials=1", "--no-model", "--no-reference")
     options = parse_tune_arguments([str(program), *limits, *COMPILE])
-    tuned = tune_in_process(options, SET, Listener(), 600.0)
+    tuned = tune_in_process(options, SET, Listener(), 600.0, interruption=Interruption())
     assert tuned is not None
     assert "module @tuned" in tuned.spec
     (dispatch,) = tuned.report.dispatches
@@ -91,7 +100,7 @@ def test_an_error_comes_back_as_one(tmp_path: Path) -> None:
     program.write_text("func.func @main(")
     options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
     with pytest.raises(TuninglinkError, match=r"program\.mlir"):
-        tune_in_process(options, DEFAULT, Listener(), 600.0)
+        tune_in_process(options, DEFAULT, Listener(), 600.0, interruption=Interruption())
 
 
 def test_the_reference_under_a_set_is_that_of_the_program_without_it(program: Path) -> None:
@@ -110,24 +119,76 @@ def test_the_reference_under_a_set_is_that_of_the_program_without_it(program: Pa
     assert alone.original is alone.saved
 
 
+def test_an_interrupt_ends_the_process_with_what_it_has(program: Path) -> None:
+    options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
+    interruption = Interruption()
+    timer = threading.Timer(0.0, interruption.stop)
+    timer.start()
+    tuned = tune_in_process(options, DEFAULT, Listener(), 600.0, interruption=interruption)
+    timer.join()
+    assert tuned.is_interrupted or not tuned.report.dispatches
+
+
 class Interrupting(Listener):
-    """A listener that stops the budget as soon as the process is running."""
+    """A listener that interrupts a comparison of sets, counted from 1, in the thread that compares."""
+
+    def __init__(self, comparison: int = 0) -> None:
+        self.left = comparison
 
     def __reduce__(self) -> tuple[type[Listener], tuple[()]]:
         return Listener, ()
 
-    @contextmanager
-    def interrupts(self, budget: Budget) -> Iterator[None]:
-        timer = threading.Timer(0.0, budget.stop)
-        timer.start()
-        yield
-        timer.join()
+    def interrupts(self, budget: Budget) -> AbstractContextManager[None]:
+        self.budget = budget
+        return nullcontext()
+
+    def comparing_sets(self) -> None:
+        self.left -= 1
+        if not self.left:
+            self.budget.stop()
 
 
-def test_an_interrupt_ends_the_process_with_what_it_has(program: Path) -> None:
-    options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
-    tuned = tune_in_process(options, DEFAULT, Interrupting(), 600.0)
-    assert tuned is None or tuned.is_interrupted
+@pytest.mark.parametrize("comparison", [1, 2])
+def test_an_interrupt_of_a_comparison_keeps_what_is_known(comparison: int, tmp_path: Path) -> None:
+    program, sets = with_sets(tmp_path)
+    tuned = tuninglink.tune(
+        program,
+        flags=GENERIC,
+        settings=SETTINGS,
+        flag_sets=sets,
+        listener=Interrupting(comparison),
+    )
+    assert tuned.is_interrupted
+    assert tuned.flags == ((HOST,) if comparison == 2 else ())
+    assert len(load_spec(tuned.spec.encode()).entries) == tuned.entries
+    assert len(tuned.report.dispatches) == comparison - 1
+
+
+def test_a_signal_while_sets_are_compared_ends_the_command_with_its_files(tmp_path: Path) -> None:
+    program, sets = with_sets(tmp_path)
+    os.mkfifo(unwritten := tmp_path / "spec.mlir")  # the compiler waits forever for its text
+    sets.write_text(f"waiting: --iree-codegen-tuning-spec-path={unwritten}\n")
+    output, report, database = (tmp_path / name for name in ("tuned.mlir", "report", "trials.db"))
+    files = f"-o {output} --report {report} --database {database} --flag-sets {sets}"
+    words = [program, "--device=local-sync", "--budget=600s", *files.split(), *GENERIC]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tuninglink", "tune", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert any("comparing sets of flags" in line for line in process.stderr)
+        process.send_signal(signal.SIGTERM)
+        shown, messages = process.communicate()
+    assert process.returncode == 0, messages
+    assert "interrupted; ending with what is known so far" in messages
+    assert f"wrote {output} (0 problems)" in shown
+    assert "nothing wins: tuning was interrupted" in shown
+    assert load_spec(output.read_bytes()).entries == ()
+    assert output.with_suffix(".flags").read_text() == ""
+    assert "tuning was interrupted" in (report / "index.html").read_text()
+    assert database.exists()
 
 
 class Remarks(Listener):
@@ -148,7 +209,7 @@ def test_the_end_of_the_budget_ends_the_compilation_up_to_the_dispatches(
     program, listener = tmp_path / "program.mlir", Remarks()
     os.mkfifo(program)
     options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
-    tuned = tune_in_process(options, DEFAULT, listener, 0.0)
+    tuned = tune_in_process(options, DEFAULT, listener, 0.0, interruption=Interruption())
     reason = f"the budget was over before {program} was compiled up to its dispatches"
     assert listener.messages == [reason]
     assert tuned is not None
@@ -170,7 +231,8 @@ def test_a_base_that_was_not_read_in_time_does_not_hide_what_was_tuned_under_ano
         if base == SET:
             return Tuned("unread", 0, TuningReport("", notes=("the budget was over",)))
         model = ModelComparison(1.0, 1 / gain, ConfidenceInterval(gain, gain, gain))
-        return Tuned("tuned", 1, TuningReport("", model=model), is_interrupted=True)
+        choice.interruption.stop()
+        return Tuned("tuned", 1, TuningReport("", model=model))
 
     monkeypatch.setattr("tuninglink.tuning.whole_run.tune_in_process", tune_base)
     monkeypatch.setattr("tuninglink.tuning.whole_run.choose_flags", lambda *_: nullcontext(choice))

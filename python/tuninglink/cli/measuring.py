@@ -112,9 +112,9 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
             finally:
                 os._exit(128 + number)  # as shells do
         ended = now
-        budget.stop()
         with suppress(OSError):  # the terminal may be closed
             os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
+        budget.stop()
 
     before = {number: signal.signal(number, stop) for number in watched}
     watcher = signal.set_wakeup_fd(-1)  # its reader would end the process

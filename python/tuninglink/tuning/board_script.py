@@ -221,7 +221,6 @@ class BoardScript:
         return _HERE + os.path.relpath(file.resolve(), self.path.parent.resolve())
 
     def _command(self, words: Sequence[str], output: str) -> str:
-        """Return a command of the script that compiles to a file of its folder."""
         quoted = " ".join(map(self._quoted, words[1:]))
         return f'"$compiler" {quoted} -o "$files"/{output}'
 

@@ -163,22 +163,18 @@ class EntryResult:
 
     @property
     def entry(self) -> Entry:
-        """The entry."""
         return self.spec.anatomy.entry(self.position)
 
     @written("spec")
     def source(self) -> str:
-        """Return the origin of the spec."""
         return self.spec.source
 
     @written("entry")
     def matcher(self) -> str:
-        """Return the symbol of the matcher."""
         return self.entry.matcher
 
     @written()
     def line(self) -> int | None:
-        """Return the line of the matcher, None if unknown."""
         return self.entry.place.line if self.entry.place else None
 
     @property

@@ -90,7 +90,6 @@ class VerifiedDispatch:
     @property
     @written()
     def names(self) -> tuple[str, ...]:
-        """The names of the equal dispatches."""
         return self.task.dispatches
 
     @property
@@ -102,13 +101,11 @@ class VerifiedDispatch:
     @property
     @written()
     def calls(self) -> int:
-        """The number of their calls."""
         return self.task.calls
 
     @property
     @written()
     def target(self) -> str:
-        """The name of the target."""
         return self.task.target.name
 
     @property
@@ -601,7 +598,6 @@ def overflow_finding(
 
 
 def _has_overflow(tensor: TracedTensor) -> bool:
-    """Return whether a tensor has NaNs or positive infinities."""
     values = tensor.array()
     return not bool((values[~np.isfinite(values)].astype(np.float64) < np.inf).all())
 

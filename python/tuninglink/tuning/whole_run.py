@@ -25,7 +25,14 @@ from tuninglink.preprocessing import with_entries
 from tuninglink.programs import ALL_CALLS, CallOptions, NothingToTuneError
 from tuninglink.specs import SpecSource, load_specs
 from tuninglink.tuning.candidates import Compiled, prepare_worker
-from tuninglink.tuning.deciding import Budget, Ledger, ModelComparison, TuneOptions, TuningSettings
+from tuninglink.tuning.deciding import (
+    Interrupted,
+    Interruption,
+    Ledger,
+    ModelComparison,
+    TuneOptions,
+    TuningSettings,
+)
 from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected, with_replaced_ops
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
@@ -172,7 +179,9 @@ def tune_program(
     with choose_flags(options, listener, deadline) as choice:
         tuned, sets = _tune_bases(choice, listener, deadline, keep)
     spec = with_entries(tuned.spec, sets.forms, options.specs)
-    return replace(tuned, spec=spec, sets=sets, report=with_flag_sets(tuned.report, sets))
+    report = with_flag_sets(tuned.report, sets)
+    is_interrupted = choice.interruption.is_stopped
+    return replace(tuned, spec=spec, sets=sets, report=report, is_interrupted=is_interrupted)
 
 
 def _tune_bases(
@@ -180,12 +189,11 @@ def _tune_bases(
 ) -> tuple[Tuned, FlagsResult]:
     """Tune the dispatches under the best sets; return the fastest pair of flags and spec."""
     # Tune under one set after the other, each with its share of the time.
-    bases = choice.bases
+    bases, interruption = choice.bases, choice.interruption
     has_flags = not all(base.is_default for base in bases)
     end = deadline - choice.final_seconds
     tuned: dict[FlagSet, Tuned] = {}
     failures: list[TuninglinkError] = []
-    is_interrupted = False
     for base in bases:
         left = max(_LEAST_SECONDS, end - time.monotonic())
         seconds = left if base is bases[-1] else _TILED_PART * left
@@ -195,21 +203,17 @@ def _tune_bases(
             # A reference of the program under the set may be wrong, or wrong in the same way.
             compiled, original = choice.compiled(base)
             how = choice.options, base, listener, seconds, compiled
-            outcome = tune_in_process(*how, original=original)
+            tuned[base] = tune_in_process(*how, interruption=interruption, original=original)
         except TuninglinkError as failure:
             failures.append(failure)
             if base.forms and isinstance(failure, NothingToTuneError):
                 # Perhaps all dispatches are kernels. The set was faster without entries for them.
                 tuned[base] = _untuned(choice.options, failure.diagnostics[0].message)
-            continue
-        if outcome is not None:
-            tuned[base] = outcome
-        if outcome is None or outcome.is_interrupted:
-            is_interrupted = True
+        if interruption.is_stopped:
             break
     # Failures are warnings if another set was tuned.
     if not tuned:
-        raise failures[0] if failures else TuninglinkError(error("interrupted"))
+        raise failures[0]
     for diagnostic in (diagnostic for failure in failures for diagnostic in failure.diagnostics):
         listener.noticed(replace(diagnostic, severity=Severity.WARNING))
     # By what is known so far: of one that was not read in time, the speedup of its set only.
@@ -228,9 +232,13 @@ def _tune_bases(
             for base, outcome in tuned.items()
         ]
     )
-    if is_interrupted or not contestants:
+    if interruption.is_stopped or not contestants:
         return tuned[best], result
-    result = choice.compare_tuned(contestants, deadline - time.monotonic())
+    try:
+        with interruption.ending():
+            result = choice.compare_tuned(contestants, deadline - time.monotonic())
+    except Interrupted:
+        return tuned[best], result
     taken = result.best
     # What was tuned has been compared with the default before: a machine that became too busy does not lose it.
     is_noise = result.noise is not None and result.noise.is_noise
@@ -245,18 +253,6 @@ def _tune_bases(
     return tuned[taken.flag_set if taken.flag_set in tuned else DEFAULT], result
 
 
-class _Relay(Budget):
-    """A budget that ends the run of a process early when it is stopped."""
-
-    def __init__(self, pool: Pool) -> None:
-        super().__init__()
-        self._pool = pool
-
-    def stop(self) -> None:
-        super().stop()
-        self._pool.terminate()
-
-
 def tune_in_process(
     options: TuneOptions,
     base: FlagSet,
@@ -264,13 +260,14 @@ def tune_in_process(
     seconds: float,
     compiled: Compiled | None = None,
     *,
+    interruption: Interruption,
     original: SavedProgram | None = None,
-) -> Tuned | None:
+) -> Tuned:
     """Tune the dispatches of a program under a set of flags in a separate process.
 
     The set is one that the comparison of sets has chosen, the listener receives events in that process, and the program
-    may be compiled already under all flags; see `DispatchTuning`. An interrupt may end the process before it has a result. The end of the time
-    ends it while it compiles the program up to its dispatches, after which nothing takes long that cannot be stopped.
+    may be compiled already under all flags; see `DispatchTuning`. An interruption, and the end of the time, end the process
+    while it compiles the program up to its dispatches, after which nothing takes long that cannot be stopped.
 
     Raises:
         TuninglinkError: the program cannot be tuned, or the compiler crashed.
@@ -280,19 +277,16 @@ def tune_in_process(
     deadline = time.monotonic() + seconds
     with Pool(1, prepare_worker, (options.flags, True), shows_errors=True) as pool:
         tuning = DispatchTuning(options, listener, base.flags, compiled, base.forms, original)
-        relay = _Relay(pool)
-        with listener.interrupts(relay):
-            reading = max(_READING_SECONDS, seconds)
-            job = pool.submit(_tune_dispatches, tuning, deadline, reading, seconds=math.inf)
-            if relay.is_stopped:
-                pool.terminate()
+        reading = max(_READING_SECONDS, seconds)
+        job = pool.submit(_tune_dispatches, tuning, deadline, reading, seconds=math.inf)
+        with interruption.ending(pool.terminate):
             try:
                 return job.result()
             except CancelledError:
-                return None
+                return _untuned(options, "tuning was interrupted")
             except WorkerCrashedError as failure:
-                if relay.is_stopped:
-                    return None
+                if interruption.is_stopped:
+                    return _untuned(options, "tuning was interrupted")
                 if failure.code == -signal.SIGALRM:
                     reason = f"the budget was over before {options.title} was compiled up to its dispatches"
                     listener.noticed(Diagnostic(Severity.WARNING, reason))

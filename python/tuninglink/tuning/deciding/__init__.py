@@ -12,6 +12,8 @@ with lazy_imports(globals()):
         START_SECONDS as START_SECONDS,
         Account as Account,
         Budget as Budget,
+        Interrupted as Interrupted,
+        Interruption as Interruption,
         Ledger as Ledger,
         guard_seconds as guard_seconds,
         least_race_seconds as least_race_seconds,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from typing import Final
@@ -73,6 +74,36 @@ class Budget:
         return Budget(self.remaining * fraction, self.trials, self._stopped)
 
 
+class Interrupted(BaseException):
+    """A signal ended a comparison, in `Interruption.ending`."""
+
+
+def _leave() -> None:
+    raise Interrupted
+
+
+class Interruption(Budget):
+    """A budget that a signal ends, together with the current step."""
+
+    _end: Callable[[], object] | None = None
+
+    def stop(self) -> None:
+        super().stop()
+        if self._end is not None:
+            self._end()
+
+    @contextmanager
+    def ending(self, end: Callable[[], object] = _leave) -> Iterator[None]:
+        """Call a function if the budget is stopped before the end of a block; by default, leave the block."""
+        self._end = end
+        try:
+            if self.is_stopped:
+                end()
+            yield
+        finally:
+            self._end = None
+
+
 class Account(Enum):
     """A use of the time of a run that is reserved. The tasks get the rest."""
 
@@ -132,11 +163,9 @@ class Ledger:
         return _MOST[account] * self.seconds
 
     def release(self, account: Account) -> None:
-        """Give back the reservation of an account."""
         self._reserved.pop(account, None)
 
     def reserved(self, account: Account) -> float:
-        """Return the seconds reserved for an account."""
         return self._reserved.get(account, 0.0)
 
     def budget(self) -> Budget:

@@ -208,7 +208,6 @@ class DefaultJudgements:
         self._failing.add(task.key)
 
     def fails(self, task: TuningTask) -> bool:
-        """Return whether the default of a task fails."""
         return task.key in self._failing
 
     def verdict(self, task: TuningTask) -> OutputVerdict | None:

@@ -307,7 +307,6 @@ class ProgramVariants:
 
     @cached_property
     def functions(self) -> list[FunctionCall]:
-        """The callable functions."""
         return [function for function in self.calls.functions if not function.obstacle]
 
     @property
@@ -639,7 +638,6 @@ def load_ahead(loader: AheadLoader | None, image: bytes, calls: ProgramCalls | N
 
 
 def _result(job: Future[Compiled | Failure]) -> Compiled | None:
-    """Return the program of a finished compilation; None if it failed."""
     compiled = None if job.cancelled() or job.exception() else job.result()
     return None if isinstance(compiled, Failure) else compiled
 

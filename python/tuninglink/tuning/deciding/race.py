@@ -173,12 +173,10 @@ class Standings:
         return min(contenders, key=self.milliseconds, default=None)
 
     def _lead(self, leader: int, rival: int) -> ConfidenceInterval:
-        """Return the speedup of a rival over the leader."""
         times, others = self._aligned(leader, rival)
         return undisturbed_speedup(times, others, self._seed)
 
     def _aligned(self, leader: int, rival: int) -> list[NDArray[np.float64]]:
-        """Return the times of two rivals in the rounds of both."""
         times = [self._times(number) for number in (leader, rival)]
         return [one[: min(map(len, times))] for one in times]
 
@@ -426,7 +424,6 @@ class Race:
 
 
 def _pairs(block: Sequence[Rounds]) -> list[tuple[float, float]]:
-    """Return the times of the default and of the winner in the rounds of a block."""
     return [(sample[0], sample[1]) for rounds in block for sample in rounds.samples]
 
 
@@ -479,7 +476,6 @@ class Contestant:
 
     @property
     def sample_seconds(self) -> float:
-        """The time of one sample."""
         iterations = self.benchmark.layout.program_sets
         return max(iterations * self.microseconds * self.stretch * 1e-6, SAMPLE_SECONDS)
 

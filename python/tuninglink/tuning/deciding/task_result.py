@@ -148,7 +148,6 @@ class TaskResult:
 
     @property
     def task(self) -> TuningTask:
-        """The task."""
         return self.prepared.task
 
     @property
@@ -278,7 +277,6 @@ class TuningResult:
 
     @property
     def won(self) -> list[TaskResult]:
-        """The tasks with an entry in the spec."""
         return [task for task in self.tasks if task.verdict is TaskOutcome.WON]
 
 

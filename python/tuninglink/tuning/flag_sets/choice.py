@@ -35,6 +35,8 @@ from tuninglink.tuning.candidates import Compiled, TunableTask
 from tuninglink.tuning.deciding import (
     Budget,
     ConfidenceInterval,
+    Interrupted,
+    Interruption,
     ModelVerdict,
     OutputJudge,
     TaskResult,
@@ -224,6 +226,7 @@ class FlagChoice:
     uri: str = ""
     judge: OutputJudge = field(default_factory=OutputJudge)
     late: tuple[FlagSet, ...] = ()
+    interruption: Interruption = field(default_factory=Interruption)
 
     @property
     def bases(self) -> list[FlagSet]:
@@ -314,7 +317,6 @@ class FlagChoice:
         return compiled, original
 
     def _program(self, flag_set: FlagSet) -> CompiledSource | str:
-        """Return the program under a set, or the reason for having none so far."""
         return compiled_by(self.jobs[flag_set], 0.0) if flag_set in self.jobs else NOT_COMPILED
 
     @property
@@ -323,7 +325,6 @@ class FlagChoice:
         return default.seconds if isinstance(default, CompiledSource) else 0.0
 
     def set_result(self, flag_set: FlagSet) -> SetResult | None:
-        """Return the result of a set; None for the user's flags."""
         return next((result for result in self.result.results if result.flag_set == flag_set), None)
 
     def compare_tuned(self, tuned: Sequence[TunedSet], seconds: float) -> FlagsResult:
@@ -375,13 +376,19 @@ def choose_flags(options: TuneOptions, listener: Listener, deadline: float) -> I
         TuninglinkError: the file with sets cannot be read, or the compiler does not accept the value of a flag.
     """
     left = min(_UNLIMITED, max(0.0, deadline - time.monotonic()))
-    with ExitStack() as opened:
+    interruption = Interruption()
+    with ExitStack() as opened, listener.interrupts(interruption):
         if reason := obstacle(options):
             choice = FlagChoice(options, listener, FlagsResult(reason=reason))
         else:
-            choice = _compare(options, listener, left, opened)
+            try:
+                with interruption.ending():
+                    choice = _compare(options, listener, left, opened)
+            except Interrupted:
+                choice = FlagChoice(options, listener, FlagsResult(reason="it was interrupted"))
             listener.sets_compared(choice.result)
-        yield replace(choice, seconds=max(0.0, deadline - time.monotonic()))
+        left = max(0.0, deadline - time.monotonic())
+        yield replace(choice, seconds=left, interruption=interruption)
 
 
 def _compare(
@@ -529,14 +536,10 @@ def _refined(
     return result
 
 
-def _stay(_: Job) -> None:
-    """Load no program ahead, where no driver compiles it."""
-
-
 def _loader(uri: str, options: TuneOptions, opened: ExitStack) -> Callable[[Job], None]:
     """Return a function that lets the driver compile a program once there is its code, so that its first call is short."""
     if driver_of(uri) not in COMPILING_DRIVERS:
-        return _stay
+        return lambda _: None
     loader = AheadLoader(uri, _LOADERS, options.settings.run_timeout)
     opened.callback(loader.pool.close)
 

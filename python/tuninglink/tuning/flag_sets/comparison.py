@@ -116,7 +116,6 @@ class FlagsResult:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The flags of the best set."""
         return self.best.flag_set.flags if self.best is not None else ()
 
     @property
@@ -472,7 +471,6 @@ class FlagComparison:
         return {number: images[number] for number in sorted(running)}
 
     def _roughness(self, seconds: float) -> float:
-        """Return the factor by which the ratio of two first calls may be wrong."""
         is_exact = seconds >= _LONG_CALL and self.device.description.is_local
         return _LESS_ROUGH if is_exact else _ROUGH
 

@@ -112,7 +112,6 @@ class Layout:
 
     @property
     def axes(self) -> str:
-        """The letters of an image's extents, in their order."""
         return _AXES[len(self.image) - 2]
 
     @classmethod

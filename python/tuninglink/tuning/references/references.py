@@ -107,7 +107,6 @@ class References(AbstractContextManager["References"]):
             return str(failure)
 
     def is_ready(self, task: TuningTask) -> bool:
-        """Return whether the reference of a task is computed."""
         job = self._jobs.get(task.key)
         return job is not None and job.done()
 
@@ -358,7 +357,6 @@ class Reference:
 
     @property
     def byte_length(self) -> int:
-        """Its memory use, in bytes."""
         return sum(own.values.nbytes + own.perturbed.nbytes for _, own in self.outputs)
 
     def compare(self, outputs: Outputs, summation: float) -> Failure | None:
@@ -406,7 +404,6 @@ class ProgramReference(AbstractContextManager["ProgramReference"]):
 
     @property
     def name(self) -> str:
-        """The name of the target."""
         return program_reference_target(self.backend).name
 
     @property

@@ -122,7 +122,6 @@ class DefaultQueue:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the first defaults are compiled."""
         return all(job.done() for job in list(self._jobs.values())[: self._context.compiler.jobs])
 
     def submit(self) -> None:

@@ -88,7 +88,6 @@ class Exploration:
 
     @property
     def compiling(self) -> int:
-        """The number of candidates that are being compiled."""
         return sum(not job.done() for job in self._compiling)
 
     def run(
@@ -379,5 +378,4 @@ class Progress:
         return self._curve[max(0, int(trials))][1]
 
     def seconds_after(self, trials: int) -> float:
-        """Return the time spent on a number of trials."""
         return self._curve[trials][0]

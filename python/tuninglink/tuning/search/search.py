@@ -276,7 +276,6 @@ class Search(ABC):
         return not self._asked <= {*self._times, *self._failed, *start}
 
     def best(self, count: int) -> list[Candidate]:
-        """Return the fastest candidates so far."""
         ranked = sorted(self._times.values(), key=lambda timed: timed[1])
         return [candidate for candidate, _ in ranked[:count]]
 
