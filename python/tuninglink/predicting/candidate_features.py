@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tuninglink.iree import (
     COMPUTE_UNITS,
+    LANE_BASIS,
     MMA_KIND,
     PARTIAL_REDUCTION,
     REDUCTION_LEVEL,
@@ -242,7 +243,7 @@ def _access_features(
     along = [knobs.get(f"{WORKGROUP_SIZE}[{place}]", 0) for place in range(len(sizes))]
     own, threads = [1] * len(sizes), [1] * len(sizes)
     for place, loop in enumerate(order):
-        basis = knobs.get(f"{_LANE_BASIS}[{loop}]", 0) * knobs.get(f"{SUBGROUP_BASIS}[{loop}]", 1)
+        basis = knobs.get(f"{LANE_BASIS}[{loop}]", 0) * knobs.get(f"{SUBGROUP_BASIS}[{loop}]", 1)
         steps = (knobs.get(f"{level}[{loop}]", 0) for level in (REDUCTION_LEVEL, PARTIAL_REDUCTION))
         step = max(steps)
         part = min(step, sizes[loop]) if step else tile[loop]
@@ -297,7 +298,6 @@ def _access_features(
     }
 
 
-_LANE_BASIS: Final = "lane_basis"
 _WIDEST: Final = 16.0
 _SECTOR: Final = 32.0
 """The bytes of the widest access of a thread, and of what a GPU reads from memory at least."""

@@ -22,7 +22,6 @@ with lazy_imports(globals()):
     )
     from tuninglink.spaces.gpu.gpu_rules import (
         MOST_INTRINSICS as MOST_INTRINSICS,
-        SUBGROUP_SIZE_KNOB as SUBGROUP_SIZE_KNOB,
         Gpu as Gpu,
         GpuRules as GpuRules,
         Number as Number,

@@ -62,10 +62,6 @@ Number = Any
 PROVIDER: Final = "the GPU provider"
 """The default provider of the sets that this module builds."""
 
-THREADS_KNOB: Final = WORKGROUP_SIZE
-SUBGROUP_SIZE_KNOB: Final = SUBGROUP_SIZE
-STAGES_KNOB: Final = "prefetch_num_stages"
-
 MOST_INTRINSICS: Final = 384
 """The maximum number of intrinsics in one step of a loop: larger numbers take minutes to compile (480 took over a
 minute).
@@ -354,9 +350,9 @@ class SpaceRules(GpuRules):
     def add_workgroup(self) -> None:
         """Add the knobs of a workgroup: its threads, those of a subgroup, and the prefetched stages."""
         device = self.device
-        self.threads = self.knob(THREADS_KNOB, 1, device.threads)
-        size = self.subgroup_size = self.knob(SUBGROUP_SIZE_KNOB, 1, max(device.subgroup_sizes))
-        self.stages = self.knob(STAGES_KNOB, 0, MOST_STAGES)
+        self.threads = self.knob(WORKGROUP_SIZE, 1, device.threads)
+        size = self.subgroup_size = self.knob(SUBGROUP_SIZE, 1, max(device.subgroup_sizes))
+        self.stages = self.knob(STAGES, 0, MOST_STAGES)
         if device.is_amd:
             is_supported = any_of(*(size == each for each in AMD_SUBGROUP_SIZES))
             self.necessary(is_supported, "a subgroup must have 32 or 64 threads, not {}", size)
@@ -407,12 +403,12 @@ class SpaceRules(GpuRules):
                 config = DictionarySlot(slots, frozenset(), is_lowering_config=True)
                 parts[name] = DictionarySlot({names.LOWERING_CONFIG: config})
             entries[names.DECOMPOSITION_CONFIG] = DictionarySlot(parts)
-        entries[WORKGROUP_SIZE] = WorkgroupSlot(THREADS_KNOB, is_flat)
-        entries[SUBGROUP_SIZE] = IntegerSlot(SUBGROUP_SIZE_KNOB)
+        entries[WORKGROUP_SIZE] = WorkgroupSlot(WORKGROUP_SIZE, is_flat)
+        entries[SUBGROUP_SIZE] = IntegerSlot(SUBGROUP_SIZE)
         with self.context:
             off, on = mlir.BoolAttr.get(False), mlir.BoolAttr.get(True)
         options: dict[str, Slot] = {
-            STAGES: IntegerSlot(STAGES_KNOB),
+            STAGES: IntegerSlot(STAGES),
             NO_BANK_CONFLICT_REDUCTION: ConstantSlot(on if keeps_banks else off, not keeps_banks),
             USE_IGEMM: ConstantSlot(on if is_igemm else off),
         }

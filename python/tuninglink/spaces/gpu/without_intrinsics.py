@@ -15,6 +15,7 @@ from tuninglink.iree import (
     PARTIAL_REDUCTION,
     REDUCTION_LEVEL,
     SUBGROUP_BASIS,
+    SUBGROUP_SIZE,
     THREAD,
     WORKGROUP,
     WORKGROUP_SIZE,
@@ -43,7 +44,6 @@ from tuninglink.spaces.gpu.contractions import (
     read_contraction,
 )
 from tuninglink.spaces.gpu.gpu_rules import (
-    SUBGROUP_SIZE_KNOB,
     Definition,
     GpuRules,
     Number,
@@ -434,7 +434,7 @@ class DistributeSpace(Space):
         rules.sufficient(
             total <= most, f"a workgroup must have at most {most} threads, not {{}}", total
         )
-        subgroup_size = rules.knob(SUBGROUP_SIZE_KNOB, 0, max(device.subgroup_sizes))
+        subgroup_size = rules.knob(SUBGROUP_SIZE, 0, max(device.subgroup_sizes))
         text = f"a subgroup must have {device.subgroup_size} threads, not {{}}"
         rules.limit_search(subgroup_size == device.subgroup_size, text, subgroup_size)
         if workload.root.results and workload.root.name != TOPK:
@@ -448,7 +448,7 @@ class DistributeSpace(Space):
         if info is None or len(info.workgroup_size) != len(_THREADS):
             raise MissingEntryError("'workgroup_size' does not have three sizes")
         assignment = dict(zip(_THREADS, info.workgroup_size, strict=True))
-        assignment[SUBGROUP_SIZE_KNOB] = info.subgroup_size
+        assignment[SUBGROUP_SIZE] = info.subgroup_size
         self._entries.read_entries("", named_parameters(lowering), assignment)
         return assignment
 
@@ -462,7 +462,7 @@ class DistributeSpace(Space):
                         self._pipeline,
                         None,
                         [assignment[name] for name in _THREADS],
-                        assignment[SUBGROUP_SIZE_KNOB],
+                        assignment[SUBGROUP_SIZE],
                     ),
                 )
         except (ValueError, mlir.MLIRError) as failure:

@@ -13,6 +13,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree import (
     SPIRV_LEVELS,
+    SUBGROUP_SIZE,
     WORKGROUP_SIZE,
     element_types,
     read_tile_levels,
@@ -21,7 +22,6 @@ from tuninglink.iree import (
 from tuninglink.mlir import entries_of, error, integers_of, names
 from tuninglink.solver import AssignmentError, Grade, any_of, negation
 from tuninglink.spaces.gpu import (
-    SUBGROUP_SIZE_KNOB,
     Gpu,
     GpuRules,
     Number,
@@ -156,7 +156,7 @@ class SpirvSpace(Space):
             raise MissingEntryError("'workgroup_size' does not have three sizes")
         threads = [*info.workgroup_size, *[1] * (len(THREADS_KNOBS) - len(info.workgroup_size))]
         assignment = dict(zip(THREADS_KNOBS, threads, strict=True))
-        assignment[SUBGROUP_SIZE_KNOB] = info.subgroup_size
+        assignment[SUBGROUP_SIZE] = info.subgroup_size
         slots = self._rules.level_slots
         with self._rules.pipeline.context:
             for position in range(max(len(levels), len(slots))):
@@ -189,7 +189,7 @@ class SpirvSpace(Space):
                         pipeline,
                         None,
                         [assignment[name] for name in THREADS_KNOBS],
-                        assignment[SUBGROUP_SIZE_KNOB],
+                        assignment[SUBGROUP_SIZE],
                         DictionarySlot(options).write(assignment) if options else None,
                     ),
                 )
@@ -254,7 +254,7 @@ class SpirvRules(GpuRules):
         """Add the knobs of a workgroup, whose size of a subgroup the driver should choose unless it is a choice."""
         gpu = self.device.gpu
         self.threads = tuple(self.knob(name, 1, gpu.threads) for name in THREADS_KNOBS)
-        self.subgroup_size = self.knob(SUBGROUP_SIZE_KNOB, 0, max(gpu.subgroup_sizes))
+        self.subgroup_size = self.knob(SUBGROUP_SIZE, 0, max(gpu.subgroup_sizes))
         limits = zip(THREADS_KNOBS, self.threads, self.device.workgroup_sizes, strict=False)
         for name, count, most in limits:
             self.unsafe(count <= most, f"{name} must be at most {most}, not {{}}", count)
