@@ -26,7 +26,7 @@ LIMITS: Final = {
     "spaces.model": (1345, 91),
     "upgrading": (3660, 137),
     "spaces.cpu": (1454, 45),
-    "spaces.gpu": (3441, 140),
+    "spaces.gpu": (3436, 140),
     "specs": (5898, 294),
     "matching": (5063, 184),
     "spaces.spirv": (841, 35),
