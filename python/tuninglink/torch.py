@@ -282,12 +282,7 @@ def _tuned_spec(
         path = Path(folder) / "graph.mlirbc"
         path.write_bytes(program)
         result = tune_program(
-            path,
-            flags=flags,
-            settings=settings,
-            specs=specs,
-            database=database,
-            flag_sets=NONE,
+            path, flags=flags, settings=settings, specs=specs, database=database, flag_sets=NONE
         )
     return tuninglink.load_spec(result.spec.encode())
 
@@ -357,12 +352,21 @@ def _linear(
     return product if product is NotImplemented or bias is None else product + bias
 
 
+def _attention(q: Any, k: Any, v: Any, mask: Any = None, *rest: Any, **options: Any) -> Any:
+    """Give a mask the rank of the query: the compiler (IREE 3.13) refuses one of a lower rank."""
+    if mask is None or mask.dim() >= q.dim():
+        return NotImplemented
+    return _ATTENTION(q, k, v, mask[(None,) * (q.dim() - mask.dim())], *rest, **options)
+
+
+_ATTENTION: Final = torch.ops.aten.scaled_dot_product_attention.default
 _BATCHED: Final = 3
 _PRODUCTS: Final = {
+    _ATTENTION: _attention,
     torch.ops.aten.linear.default: _linear,
     torch.ops.aten.matmul.default: _product,
 }
-"""Decompositions of products of tensors of rank 4 or more, whose matrix the compiler (IREE 3.13) repeats."""
+"""Decompositions of products of tensors of rank 4 or more, whose matrix the compiler (IREE 3.13) repeats, and of masks."""
 
 _NARROW: Final = (torch.float16, torch.bfloat16)
 

@@ -75,6 +75,16 @@ def channels() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
     return Channels().eval(), (torch.randn(2, 7, 5, 8),)
 
 
+class Masked(torch.nn.Module):
+    def forward(self, values: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.scaled_dot_product_attention(values, values, values, mask)
+
+
+def masked() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    """Return attention whose mask is the same for all heads."""
+    return Masked(), (torch.randn(2, 3, 9, 16), torch.randn(9, 9))
+
+
 @pytest.mark.parametrize("is_exported", [False, True])
 def test_products_of_images_with_a_matrix_do_not_repeat_it(is_exported: bool) -> None:  # noqa: FBT001
     model, arguments = channels()
@@ -85,7 +95,7 @@ def test_products_of_images_with_a_matrix_do_not_repeat_it(is_exported: bool) ->
     assert b"aten.matmul" not in operations
 
 
-@pytest.mark.parametrize("make", [dense, convolution, recurrent, shifted, channels])
+@pytest.mark.parametrize("make", [dense, convolution, recurrent, shifted, channels, masked])
 def test_a_module_and_its_exported_program_compute_the_same(make: object) -> None:
     torch.manual_seed(0)
     model, arguments = make()
