@@ -116,6 +116,32 @@ def test_a_convolution_with_steps_is_one_kernel(*, bias: bool) -> None:
     assert output.count(b".entry") == 3
 
 
+@pytest.mark.parametrize(
+    ("images", "filters", "stride"),
+    [
+        ((4, 3, 32, 32), (24, 3, 16, 16), 16),
+        ((4, 3, 28, 28), (24, 3, 14, 14), 14),
+        ((2, 3, 19, 19), (24, 3, 7, 7), 2),
+    ],
+)
+def test_a_convolution_of_few_channels_reads_images_as_they_are(
+    images: tuple[int, ...], filters: tuple[int, ...], stride: int
+) -> None:
+    program = convolution_program(images, filters, stride=stride, bias=True)
+    module = mlir.Module.parse(program, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    problem = kernel_problem(end.operands[0].owner.operation)
+    first, *others = TritonProvider().candidates(problem, "sm_90a")
+    # Steps go on from one channel to the next.
+    assert {dict(own.options)["k"] for own in (first, *others)} >= {16, 32, 64}
+    kernel = TritonProvider().make(first)
+    # Only of patches of 16 pixels, copies of 16 bytes can be on their way.
+    assert (b"cp.async.cg" in kernel.content) == (filters[-1] == 16)
+    output = compiled(problem, kernel, program)
+    assert kernel.content in output
+    assert output.count(b".entry") == 1
+
+
 @pytest.mark.parametrize("element", ["f16", "bf16"])
 @pytest.mark.parametrize(
     "program",

@@ -122,6 +122,18 @@ CASES: list[tuple[str, KernelProblem, dict[str, int], tuple[str, ...]]] = [
         {**TILE, "t": 0},
         (),
     ),
+    (
+        "planar windows",
+        convolution((2, 5, 15, 17), (24, 5, 2, 3), stride=2, dilation=2, bias=True),
+        {**TILE, "t": 0},
+        (),
+    ),
+    (
+        "patches",
+        convolution((2, 3, 12, 16), (24, 3, 4, 4), stride=4, bias=False),
+        {**TILE, "t": 0},
+        (),
+    ),
     ("pixels", convolution((3, 20, 7, 5), (16, 20, 1, 1), bias=False), {**TILE, "t": 0}, ()),
     (
         "pixels apart",
@@ -303,7 +315,8 @@ def test_kernels_compute_what_numpy_computes() -> None:
         candidate = Candidate("triton", problem, "sm_90a", tuple(options.items()))
         inputs = arrays(problem, random)
         expected.append(reference(problem, inputs, steps))
-        if isinstance(problem, ConvolutionProblem) and problem.plain.windows is not None:
+        windows = problem.plain.windows if isinstance(problem, ConvolutionProblem) else None
+        if windows is not None and not windows.is_planar:
             # Channels are contiguous.
             moved = [np.ascontiguousarray(np.moveaxis(value, 1, -1)) for value in inputs[:2]]
             inputs = [*moved, *inputs[2:]]

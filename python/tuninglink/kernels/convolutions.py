@@ -47,6 +47,9 @@ _BROADCAST: Final = "linalg.broadcast"
 _OUTER: Final = [0, 2, 3]
 """The dimensions that a bias is broadcast to."""
 
+_CHANNELS: Final = 16
+"""The smallest step of a product, which has channels of one pixel if it divides them."""
+
 _ADDITION: Final = Instruction("arith.addf", (0, 1), "f32", "{}")
 
 
@@ -160,6 +163,7 @@ class ConvolutionProblem(Stepped):
             self.filters[2:],
             self.strides,
             self.dilations,
+            is_planar=channels % _CHANNELS > 0,
         )
         contraction = Contraction(
             (own[0], own[1], own[-1]), self.types, "".join(sizes), (*sizes.values(),)
@@ -173,11 +177,11 @@ class ConvolutionProblem(Stepped):
         return ProductProblem(contraction, steps, windows=None if is_matrix else windows)
 
     def loaded(self, operands: Sequence[Value]) -> list[Value]:
-        """Build the operands that the kernel reads: images and filters whose channels are contiguous, unless a row is a pixel.
+        """Build the operands that the kernel reads: images and filters whose channels are contiguous if steps have channels.
 
         The compiler transposes filters that are constants once.
         """
-        if self.plain.windows is None:
+        if self.plain.windows is None or self.plain.windows.is_planar:
             return list(operands)
         images, filters, *rest = operands
         moved = [

@@ -38,11 +38,12 @@ class Windows:
     """Windows of images as the rows of a matrix: one for each pixel of the result, row by row.
 
     Attributes:
-        image: the rows, columns and channels of an image: channels are contiguous.
+        image: the rows, columns and channels of an image.
         columns: the pixels of a row of the result.
         window: the rows and columns of a window.
         strides: the distance of windows, in rows and in columns.
         dilations: the distance of the pixels of a window, in rows and in columns.
+        is_planar: whether each channel is an image of its own; otherwise, the channels of a pixel are contiguous.
     """
 
     image: tuple[int, int, int]
@@ -50,6 +51,7 @@ class Windows:
     window: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
+    is_planar: bool = False
 
 
 @dataclass(frozen=True)

@@ -196,10 +196,11 @@ class TritonProvider(KernelProvider):
             if problem.operands[1][0][-1] == "n":
                 variants = [(128, 4, 4, tma), (64, 4, 4, tma), (128, 4, 4, 0), (256, 4, 3, tma)]
         if problem.windows is not None:
-            # A step has channels of one pixel.
-            channels = problem.windows.image[-1]
             variants += [(32, 8, 4, 0), (16, 8, 4, 0)]
-            variants = [at for at in variants if not channels % at[0]]
+            if not problem.windows.is_planar:
+                # A step has channels of one pixel.
+                channels = problem.windows.image[-1]
+                variants = [at for at in variants if not channels % at[0]]
 
         def waves(m: int, n: int, x: int) -> int:
             blocks = self.batches(problem) * -(-rows // m) * -(-sizes["n"] // (n + x))

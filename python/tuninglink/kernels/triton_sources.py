@@ -151,8 +151,7 @@ def product_source(problem: ProductProblem, name: str, options: Mapping[str, int
         side = "[None, :]" if tile == "a" else "[:, None]"
         masks = [*inside[at], *([f"(k < K - start){side}"] if k % (tile_k * parts) else [])]
         if tile == "a" and windows is not None:
-            # A step has channels of one pixel of each window.
-            loads.append(f"{tile}p = a + pixel[:, None] + k[None, :] + ({distance})")
+            loads.append(f"{tile}p = a + pixel[:, None] + {distance}")
         else:
             lines.append(f"{tile}p = {tile[0]} + {offsets}")
             lines += [f"{tile}p += {_offsets([('begin', own['k'])])}"] if parts > 1 else []
@@ -176,15 +175,20 @@ def _multiplication(kind: str, tile_k: int) -> tuple[str, str, str]:
 
 
 def _window_offsets(windows: Windows) -> tuple[str, str]:
-    """Return a line with the first element of each window, and the distance of the element `start` of a window from it."""
-    (_, width, channels), (down, right) = windows.image, windows.strides
-    first = f"pixel = m // {windows.columns} * {down * width * channels}"
-    first += f" + m % {windows.columns} * {right * channels}"
-    pixel, columns = f"start // {channels}", windows.window[-1]
-    down, right = windows.dilations
-    distance = f"{pixel} // {columns} * {down * width * channels} + "
-    distance += f"{pixel} % {columns} * {right * channels} + start % {channels}"
-    return first, distance
+    """Return a line with the first element of each window, and the distances of elements `start + k` of a window from it.
+
+    Unless windows are planar, a step has channels of one pixel.
+    """
+    (height, width, channels), (rows, columns) = windows.image, windows.window
+    element, at = (1, "(start + k)") if windows.is_planar else (channels, f"start // {channels}")
+    row = f"{at} % {rows * columns} // {columns}" if windows.is_planar else f"{at} // {columns}"
+    (down, right), (lower, later) = windows.strides, windows.dilations
+    first = f"pixel = m // {windows.columns} * {down * width * element}"
+    first += f" + m % {windows.columns} * {right * element}"
+    inside = f"{row} * {lower * width * element} + {at} % {columns} * {later * element}"
+    if windows.is_planar:
+        return first, f"({at} // {rows * columns} * {height * width} + {inside})[None, :]"
+    return first, f"k[None, :] + ({inside} + start % {channels})"
 
 
 def _function(name: str, names: Sequence[str], lines: Sequence[str]) -> str:
