@@ -7,6 +7,10 @@
 // SIZES: @product_dispatch_0 {{ *}}contraction 128x64x64 f16xf16xf32 {{ *}}1 {{ *}}TileAndFuse {{ *}}the compiler {{ *}}11 {{ *}}{{[0-9,]+}} {{ *}}counted
 // SIZES: VectorDistribute {{ *}}the GPU provider {{ *}}10 {{ *}}{{[0-9,]+}} {{ *}}counted
 
+// The name of a function may have slashes, as an imported model's.
+// RUN: sed 's|@product|@"a/b/product"|' %s | tuninglink tune - --dry-run --pipeline VectorDistribute --iree-hal-target-device=hip --iree-rocm-target=gfx942 | filecheck %s --check-prefix=SLASHES
+// SLASHES: @a/b/product_dispatch_0 {{ *}}contraction 128x64x64 f16xf16xf32
+
 // RUN: tuninglink tune %s --dry-run --pipeline VectorDistribute --knob workgroup[0]=64 --iree-hal-target-device=hip --iree-rocm-target=gfx942 | filecheck %s --check-prefix=PART
 // PART-NOT: TileAndFuse
 // PART: VectorDistribute {{ *}}the compiler

@@ -37,8 +37,8 @@
 // REPORT-NEXT: "source": "llvm-cpu for a generic processor",
 // REPORT: "default_is_wrong": false,
 
-// What is in the database is not measured again, and wins again.
-// RUN: tuninglink tune %s --jobs 1 -o %t/again.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 3 --search random --database %t/tuning.db --no-model 2>%t/progress
+// What is in the database is not measured again, and wins again. Standard output has the spec once.
+// RUN: tuninglink tune %s --jobs 1 --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 3 --search random --database %t/tuning.db --no-model 2>%t/progress >%t/again.mlir
 // RUN: filecheck %s --input-file=%t/progress --check-prefix=AGAIN
 // AGAIN-NOT: comparing
 // AGAIN: won:

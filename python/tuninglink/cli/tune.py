@@ -309,7 +309,9 @@ def _run(
             written = [f"{files.flags} ({count})", *files.write_script(sets.flags, "")]
             stream.write(_use(files, written))
     else:
-        tuned = tune_program(options, listener, files.write)
+        # Standard output has the final spec only.
+        keep = (lambda _: None) if options.output == STANDARD_STREAM else files.write
+        tuned = tune_program(options, listener, keep)
         failures = files.write(tuned)
         process.show(*busy_warnings(tuned.report))
         table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""

@@ -333,12 +333,17 @@ def dump_benchmarks(program: mlir.Operation) -> list[mlir.Operation]:
     The compiler writes them as text without the contents of resources, so the code of each dispatch is copied from
     the program again.
     """
+    dispatches = find_dispatches(program)
     with temporary_directory() as directory:
+        # Files are named after executables, whose names may contain slashes, as those of ONNX's graphs.
+        for dispatch in dispatches:
+            name, *_ = dispatch.name.removeprefix("@").partition("::")
+            (directory / f"module_{name}").parent.mkdir(parents=True, exist_ok=True)
         pipeline = f"builtin.module(iree-hal-dump-executable-benchmarks{{path={directory}}})"
         PassManager.parse(pipeline, program.context).run(program)
-        texts = [path.read_text() for path in sorted(directory.iterdir())]
+        texts = [path.read_text() for path in sorted(directory.rglob("*.mlir"))]
     benchmarks = [mlir.Module.parse(text, program.context).operation for text in texts]
-    code = {dispatch.name: dispatch.module for dispatch in find_dispatches(program)}
+    code = {dispatch.name: dispatch.module for dispatch in dispatches}
     for benchmark in benchmarks:
         for dispatch in find_dispatches(benchmark):
             code[dispatch.name].clone(ip=mlir.InsertionPoint(dispatch.module))
