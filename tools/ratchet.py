@@ -39,7 +39,7 @@ LIMITS: Final = {
     "passes": (1193, 24),
     "tuning.problems": (1762, 93),
     "opt": (2091, 87),
-    "programs": (2101, 81),
+    "programs": (2106, 81),
     "explaining": (1804, 75),
     "tuning.candidates": (1255, 59),
     "devices": (4193, 205),
@@ -56,11 +56,11 @@ LIMITS: Final = {
     "pinning": (527, 28),
     "scaffolding": (966, 32),
     "runner": (724, 28),
-    "kernels": (3334, 163),
+    "kernels": (3345, 163),
     "predicting": (1605, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
-    "cli": (5510, 199),
+    "cli": (5512, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
