@@ -25,6 +25,7 @@ from tuninglink.kernels import (
     ScaledAttention,
     kernel_providers,
     problems_of,
+    shipped_kernels,
 )
 from tuninglink.mlir import thread_context
 from tuninglink.replacing import Attention, spec
@@ -256,7 +257,7 @@ def test_forms_of_ops_without_kernels_are_in_the_sets_with_kernels(
             return HOPPER, {LARGE.call.problem: 1}
 
         def forms_beside(self, kernels: Sequence[KernelProblem]) -> str:
-            assert kernels == [LARGE.call.problem]
+            assert kernels in ([], [LARGE.call.problem])
             return forms
 
     monkeypatch.setattr(choice, "_device", lambda *_: ExitStack())
@@ -266,6 +267,8 @@ def test_forms_of_ops_without_kernels_are_in_the_sets_with_kernels(
         TuneOptions(input="", flags=()),
         "cuda",
         Listener(),
+        jobs={},
+        forms=(),
         seconds=1.0,
         load=lambda _: None,
     )
@@ -308,3 +311,23 @@ def test_problems_whose_kernels_are_compiled_are_compared_first(
         chooser._making = {problem: [cast("Any", None)] for problem in problems}
         assert chooser.choose(cast("Any", None), 600.0, lambda _: None) == []
     assert compared == [problems[1], problems[0]]
+
+
+def test_shipped_kernels_come_first_and_stay_without_a_comparison(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = "tuninglink.tuning.flag_sets.kernel_sets.kernel_providers"
+    monkeypatch.setattr(module, lambda _: [])
+    monkeypatch.setattr(KernelChooser, "_begin", lambda _, __, problem, *___: unfinished(problem))
+    problem, kernel = next(iter(shipped_kernels(HOPPER).items()))
+    options, seen = TuneOptions(input="", flags=()), list[object]()
+    with KernelChooser(options, {problem: 1}, HOPPER, seen.append) as chooser:
+        (made,) = chooser._making[problem]
+        assert made[1].result() == kernel
+        (chosen,) = chooser.choose(cast("Any", None), 0.0, lambda _: None)
+    assert chosen.call == KernelCall(problem, kernel)
+    assert list(map(str, seen)) == [f"remark: {problem}: no time was left"]
+
+
+def unfinished(problem: KernelProblem) -> _Contest:
+    return _Contest(problem, TuneOptions(input="", flags=()), {DEFAULT: Future[Any]()})

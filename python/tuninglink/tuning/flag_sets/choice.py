@@ -422,14 +422,20 @@ def _compare(
     is_any = sets or forms or (options.kernels and backend)
     uri = uri if settings.devices else default_device(backend) if is_any else ""
     is_local, load = driver_of(uri) in LOCAL_DRIVERS, _loader(uri, options, opened)
-    if options.kernels and not is_local:  # these compile while kernels are chosen
-        jobs |= {each: compiler.submit(each) for each in forms}
     kernels = _choose_kernels(
-        compiler, options, uri, listener, seconds=_KERNEL_PART * left, load=load
+        compiler,
+        options,
+        uri,
+        listener,
+        jobs=jobs,
+        forms=() if is_local else forms,  # they compile while kernels are chosen
+        seconds=_KERNEL_PART * left,
+        load=load,
     )
     if options.kernels:  # The sets have a part of what is left.
         left -= time.monotonic() - began
-        began, seconds = time.monotonic(), seconds if options.only_flags else _PART * left
+        part = _KERNEL_PART if kernels.sets and not is_local else _PART
+        began, seconds = time.monotonic(), seconds if options.only_flags else part * left
     # Forms change most on a GPU. On a CPU, flags do, which the first set with forms has, too.
     early = sorted([*forms[:1], *first], key=lambda each: each not in jobs) if is_local else []
     sets = [*dict.fromkeys([*early, *kernels.sets, *forms, *sets])]
@@ -448,8 +454,8 @@ def _compare(
                 load(job)
             end = began + seconds
             default = compiled_by(jobs[DEFAULT], max(end, latest))
-            limit = max(_LEAST_REFERENCE, _REFERENCE_PART * seconds)
-            limit = min(limit, max(0.0, max(end, latest) - time.monotonic()))
+            left = max(0.0, max(end, latest) - time.monotonic())
+            limit = min(left, max(_LEAST_REFERENCE, _REFERENCE_PART * seconds))
             reference = program_reference(default, backend, settings, limit)
             judge = OutputJudge(
                 reference=opened.enter_context(reference) if reference else None,
@@ -459,7 +465,7 @@ def _compare(
                 reference.begin()
             compiled = max(time.monotonic(), began + _COMPILING * seconds)
             comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
-            awaited = partial(compiler.awaited, jobs)
+            awaited = partial(compiler.awaited, {own: jobs[own] for own in kernels.sets} or jobs)
             result = comparison.run(jobs, awaited, 0.0 if is_local else latest)
             result = _refined(
                 kernels, options, comparison, result, jobs, seconds=seconds, report=listener.noticed
@@ -481,21 +487,33 @@ def _choose_kernels(
     uri: str,
     listener: Listener,
     *,
+    jobs: dict[FlagSet, Job],
+    forms: Sequence[FlagSet],
     seconds: float,
     load: Callable[[Job], None],
 ) -> KernelChoice:
-    """Choose kernels for the problems of a program whose dispatches are formed, on the first device."""
+    """Choose kernels for the problems of a program whose dispatches are formed, on the first device.
+
+    The compilations with those that are shipped, and with forms, begin at once, and are among the `jobs` then.
+    """
     target, problems = compiler.kernel_problems()
     if target is None or not problems or options.only_flags:
         return KernelChoice()
     with suppress(DeviceError), ExitStack() as opened:  # others report it
         opened.enter_context(listener.during("choosing kernels"))
         chooser = opened.enter_context(KernelChooser(options, problems, target, listener.noticed))
+        shipped, beside = None, compiler.forms_beside
+        first = tuple(chooser.shipped.values())
+        for early in KernelChoice(first, target, beside([*chooser.shipped])).sets[:1]:
+            shipped = replace(early, name=f"{early.name}, as shipped")
+            jobs[shipped] = compiler.submit(shipped)
+            load(jobs[shipped])
+        jobs |= {own: compiler.submit(own) for own in forms}
         device = _device(uri, options)
         opened.enter_context(device)
-        chosen = tuple(chooser.choose(device, seconds, load))
-        others = compiler.forms_beside([kernel.call.problem for kernel in chosen])
-        return KernelChoice(chosen, target, others)
+        chosen = chooser.choose(device, seconds, load)
+        others = beside([kernel.call.problem for kernel in chosen])
+        return KernelChoice(tuple(chosen), target, others, shipped)
     return KernelChoice()
 
 

@@ -12,14 +12,16 @@ import time
 from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import Phase
 from tuninglink.devices import DeviceError
-from tuninglink.errors import Diagnostic, Severity, TuninglinkError, counted
+from tuninglink.errors import Diagnostic, Severity, counted
 from tuninglink.files import temporary_directory
 from tuninglink.kernels import (
+    Candidate,
     KernelCall,
     KernelError,
     guard_fault,
@@ -27,6 +29,7 @@ from tuninglink.kernels import (
     kernel_architecture,
     kernel_providers,
     repeated_program,
+    shipped_kernels,
 )
 from tuninglink.programs import ALL_CALLS
 from tuninglink.replacing import spec as spec_of
@@ -40,7 +43,13 @@ from tuninglink.tuning.flag_sets.sets import (
     FlagSet,
     SetCompiler,
 )
-from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, processor_count
+from tuninglink.workers import (
+    JobTimeoutError,
+    Pool,
+    WorkerCrashedError,
+    finished,
+    processor_count,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +57,7 @@ if TYPE_CHECKING:
 
     from tuninglink.devices import Device
     from tuninglink.iree import Target
-    from tuninglink.kernels import BuiltKernel, Candidate, KernelProblem
+    from tuninglink.kernels import BuiltKernel, KernelProblem
     from tuninglink.tuning.deciding import TuneOptions
     from tuninglink.tuning.flag_sets.comparison import FlagsResult, SetResult
     from tuninglink.tuning.flag_sets.sets import Job
@@ -66,7 +75,7 @@ _COPIES: Final = 4
 _MAKING: Final = 300.0
 """The time limit for making a kernel, in seconds: Triton's assembler may take most of a minute on a busy core."""
 
-_MAKING_PART: Final = 0.5
+_MAKING_PART: Final = 0.4
 _COMPILING_PART: Final = 0.8
 """The largest part of the time that the first problem may take, and that of a problem that passes before its kernels are
 compared: those that are not compiled by then are left out."""
@@ -108,15 +117,7 @@ class ChosenKernel:
 
 @dataclass(frozen=True)
 class _Contest:
-    """A problem with the options for its program, which is compiled by default and with each kernel.
-
-    Attributes:
-        problem: the problem.
-        options: the options for compiling its program.
-        jobs: the programs.
-        calls: the calls of the kernels that are made.
-        guards: programs that show whether a kernel stays within its buffers.
-    """
+    """A problem with the options for its program, which is compiled by default, with each kernel, and with guards."""
 
     problem: KernelProblem
     options: TuneOptions
@@ -132,11 +133,8 @@ class _Contest:
 class KernelChooser(ExitStack):
     """Makes and compiles the candidates of problems, and chooses among them on a device.
 
-    Args:
-        options: the options of the run, whose flags name the target.
-        problems: the problems of the program, with their numbers.
-        target: the machine that the kernels run on.
-        report: receives remarks.
+    The options are those of the run; problems have their numbers in the program; kernels run on the target. The attribute
+    `shipped` has the kernels of the shipped libraries, which are among the candidates.
     """
 
     def __init__(
@@ -160,29 +158,32 @@ class KernelChooser(ExitStack):
         self._work = {problem: work[problem] for problem in heaviest if work[problem] >= least}
         self._making: dict[KernelProblem, list[tuple[Candidate, Future[BuiltKernel | str]]]] = {}
         providers, architecture = kernel_providers(report), kernel_architecture(target)
-        offered: dict[KernelProblem, list[Candidate]] = {}
+        self.shipped: dict[KernelProblem, ChosenKernel] = {}
+        shipped = shipped_kernels(target)
+        offered: list[tuple[int, KernelProblem, Candidate]] = []
         for problem in self._work:
-            offers: list[Sequence[Candidate]] = []
+            making = self._making.setdefault(problem, [])
+            kernel = next((shipped[own] for own in problem.spellings if own in shipped), None)
+            if kernel is not None:
+                making.append((Candidate("shipped", problem, architecture, ()), finished(kernel)))
+                known = KernelCall(problem, kernel), 1.0, self._work[problem]
+                self.shipped[problem] = ChosenKernel(*known)
+            offers: list[tuple[int, KernelProblem, Candidate]] = []
             for provider in providers:
                 try:
-                    offers.append(tuple(provider.candidates(problem, architecture)))
+                    own = provider.candidates(problem, architecture)
+                    offers += [(at, problem, candidate) for at, candidate in enumerate(own)]
                 except Exception as failure:  # noqa: BLE001 - plug-ins may raise anything
                     self._tell(_failing(provider.name, failure))
-            candidates = [
-                own[at] for at in range(_MOST_CANDIDATES) for own in offers if at < len(own)
-            ]
-            offered[problem] = candidates[:_MOST_CANDIDATES]
+            offers.sort(key=itemgetter(0))  # those of the providers in turn
+            offered += [(at, *one[1:]) for at, one in enumerate(offers[:_MOST_CANDIDATES])]
         # The first candidates of all problems are made before the second ones, as the time may be short.
-        for at in range(_MOST_CANDIDATES):
-            for problem, candidates in offered.items():
-                making = self._making.setdefault(problem, [])
-                for candidate in candidates[at : at + 1]:
-                    try:
-                        job = self._pool.submit(make_kernel, candidate, seconds=_MAKING)
-                    except Exception as failure:  # noqa: BLE001 - a plug-in may offer anything
-                        self._tell(_failing(str(candidate.provider), failure))
-                        continue
-                    making.append((candidate, job))
+        for _, problem, candidate in sorted(offered, key=itemgetter(0)):
+            try:
+                job = self._pool.submit(make_kernel, candidate, seconds=_MAKING)
+                self._making[problem].append((candidate, job))
+            except Exception as failure:  # noqa: BLE001 - a plug-in may offer anything
+                self._tell(_failing(str(candidate.provider), failure))
 
     def _close(self) -> None:
         for pool in (self._pool, *self._idle):
@@ -193,10 +194,7 @@ class KernelChooser(ExitStack):
     ) -> list[ChosenKernel]:
         """Return the fastest right kernel of each problem for which one is faster than the compiler's code.
 
-        Args:
-            device: runs the kernels.
-            seconds: the time for all problems.
-            load: called with the compilation of each program that the device will run.
+        The seconds are for all problems; `load` is called with the compilation of each program that the device will run.
         """
         deadline = time.monotonic() + seconds
         contests = [
@@ -205,15 +203,14 @@ class KernelChooser(ExitStack):
             if making
         ]
         results: list[tuple[_Contest, FlagsResult]] = []
-        chosen: list[ChosenKernel] = []
+        chosen, unknown = list[ChosenKernel](), dict(self.shipped)
         try:
             while contests:
                 # While the kernels of one problem are compared, those of others are compiled. The next one is the heaviest of
                 # which all are, or else that with most of them.
                 now = time.monotonic()
-                left = (deadline - now) / len(contests)
-                waiting = left if results else max(left, _MAKING_PART * (deadline - now))
-                until = now + _COMPILING_PART * waiting
+                part = _COMPILING_PART / len(contests) if results else _MAKING_PART
+                until = now + part * (deadline - now)
                 while (contest := max(contests, key=_Contest.compiled)).compiled() < 1.0:
                     jobs = [job for own in contests for job in own.jobs.values() if not job.done()]
                     if not wait(jobs, max(0.0, until - time.monotonic()), FIRST_COMPLETED).done:
@@ -221,8 +218,7 @@ class KernelChooser(ExitStack):
                 contests.remove(contest)
                 left = (deadline - time.monotonic()) / (len(contests) + 1)
                 if left <= 0:
-                    reason = f"{contest.problem}: there was no time for its kernels"
-                    self._tell(reason, Severity.REMARK)
+                    self._tell(f"{contest.problem}: no time was left", Severity.REMARK)
                     continue
                 result = self._compare(contest, device, time.monotonic() + left)
                 results.append((contest, result))
@@ -230,6 +226,9 @@ class KernelChooser(ExitStack):
                     self._begin_guard(contest, result.best.flag_set)
             for contest, result in results:
                 chosen += self._safe(contest, result, device, deadline)
+                if any(own.speedup or own.is_rejected for own in result.results):
+                    unknown.pop(contest.problem, None)
+            chosen += unknown.values()  # the whole program decides on these
         except DeviceError as failure:
             self._tell(f"no more kernels are chosen: {failure.diagnostics[0].message}")
         return chosen
@@ -245,7 +244,6 @@ class KernelChooser(ExitStack):
         """Start to compile a program of a problem by default, and with each of its kernels as soon as that is made."""
         path = self._directory / f"{number}.mlir"
         path.write_text(repeated_program(problem, _COPIES), encoding="utf-8")
-        settings = self._options.settings
         options = replace(
             self._options,
             input=str(path),
@@ -255,7 +253,9 @@ class KernelChooser(ExitStack):
             forms=False,
             kernels=False,
             compile_from=Phase.START,
-            settings=replace(settings, jobs=max(2, -(-self._jobs // len(self._making)))),
+            settings=replace(
+                self._options.settings, jobs=max(2, -(-self._jobs // len(self._making)))
+            ),
         )
         compiler = self.enter_context(SetCompiler(options, self._idle))
         contest = _Contest(problem, options, {DEFAULT: compiler.submit(DEFAULT)})
@@ -263,22 +263,21 @@ class KernelChooser(ExitStack):
         def compile_with(
             flag_set: FlagSet, candidate: Candidate, job: Future[BuiltKernel | str]
         ) -> CompiledSource | str:
-            made = _made(job, deadline)
-            if isinstance(made, str):
-                return made
             try:
-                call = KernelCall(problem, made)
-                replacing = replace(flag_set, forms=spec_of([call]))
+                made = job.result(max(0.0, deadline - time.monotonic()))
+                if isinstance(made, str):
+                    return made
+                call = contest.calls[flag_set] = KernelCall(problem, made)
+                return compiler.submit(replace(flag_set, forms=spec_of([call]))).result()
+            except (TimeoutError, JobTimeoutError):
+                return "it was not made in time"
+            except (CancelledError, RuntimeError):  # it has been stopped
+                return NOT_COMPILED
+            except WorkerCrashedError as failure:
+                return f"its provider crashed: {failure.status}"
             except Exception as failure:  # noqa: BLE001 - a plug-in may return anything
                 self._tell(reason := _failing(candidate.provider, failure))
                 return reason
-            contest.calls[flag_set] = call
-            try:
-                return compiler.submit(replacing).result()
-            except (CancelledError, RuntimeError):  # the compiler has been stopped
-                return NOT_COMPILED
-            except Exception as failure:  # noqa: BLE001 - of one kernel, which the others outlive
-                return f"{type(failure).__name__}: {failure}"
 
         # These threads wait: kernels are made, and programs are compiled, in processes.
         threads = ThreadPoolExecutor(len(making))
@@ -354,8 +353,8 @@ class KernelChooser(ExitStack):
     def _fault(self, compiled: CompiledSource, device: Device) -> str:
         """Return the reason why a kernel is not safe to use: it reads or writes past the ends of buffers; empty for none."""
         assert compiled.calls is not None, "its arguments are tensors"
-        seed = self._options.settings.seed
-        variants = ProgramVariants(compiled.calls, device, OutputJudge(), seed)
+        settings = self._options.settings
+        variants = ProgramVariants(compiled.calls, device, OutputJudge(), settings.seed)
         try:
             (outputs,) = variants.outputs(compiled.image, _GUARDING).values()
         except CallError as failure:
@@ -383,19 +382,6 @@ def _failing(provider: str, failure: Exception) -> str:
     return f"kernel provider '{provider}' fails: {type(failure).__name__}: {failure}"
 
 
-def _made(job: Future[BuiltKernel | str], deadline: float) -> BuiltKernel | str:
-    try:
-        return job.result(max(0.0, deadline - time.monotonic()))
-    except (TimeoutError, JobTimeoutError, CancelledError):
-        return "it was not made in time"
-    except WorkerCrashedError as failure:
-        return f"its provider crashed: {failure.status}"
-    except TuninglinkError as failure:
-        return failure.diagnostics[0].message
-    except Exception as failure:  # noqa: BLE001 - what a plug-in makes may not be pickled
-        return f"its provider fails: {type(failure).__name__}: {failure}"
-
-
 @dataclass(frozen=True)
 class KernelChoice:
     """The kernels that were chosen for a program, and the sets with them.
@@ -404,18 +390,21 @@ class KernelChoice:
         chosen: the kernels.
         target: the target that their entries are bound to; None without kernels.
         others: a spec of forms for the ops without kernels; empty for none.
+        shipped: the set with the kernels that are shipped; None without any.
     """
 
     chosen: tuple[ChosenKernel, ...] = ()
     target: Target | None = None
     others: str = ""
+    shipped: FlagSet | None = None
 
     @property
     def sets(self) -> list[FlagSet]:
-        """The sets with kernels: all of them, and all but one, for those that gain least."""
+        """The sets with kernels: all of them, those that are shipped, and all but one, for those that gain least."""
         ordered = sorted(self.chosen, key=lambda kernel: kernel.gain)
         left_out = ordered[:_MOST_LEFT_OUT] if len(ordered) > 1 else []
-        return [self._without(*left) for left in ([], *([one] for one in left_out)) if ordered]
+        sets = [self._without(*left) for left in ([], *([one] for one in left_out)) if ordered]
+        return [*sets[:1], *([self.shipped] if self.shipped else []), *sets[1:]]
 
     def refined(self, results: Sequence[SetResult]) -> list[FlagSet]:
         """Return the set without all kernels without which a program is faster, if there are several."""

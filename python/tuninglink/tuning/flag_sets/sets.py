@@ -314,7 +314,7 @@ class CompiledSource:
 
 
 class SetCompiler(ExitStack):
-    """Compiles a program under sets of flags.
+    """Compiles a program under sets of flags, `most_jobs` at a time.
 
     A set that forms the same dispatches as an earlier one, and has the same flags for their code, is not compiled
     further. Programs with specs are always compiled.
@@ -323,9 +323,6 @@ class SetCompiler(ExitStack):
         options: the program, the user's flags, and the number of parallel compilations.
         idle: where processes wait for other programs, all under the user's flags alone: starting one may take longer than
             compiling a small program. None for a process for each set.
-
-    Attributes:
-        most_jobs: the number of sets that are compiled at a time.
     """
 
     def __init__(self, options: TuneOptions, idle: list[Pool] | None = None) -> None:
