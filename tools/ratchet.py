@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (660, 43),
     "tuning.deciding": (3196, 163),
     "tuning.database": (1958, 84),
-    "tuning.flag_sets": (2213, 102),
+    "tuning.flag_sets": (2213, 101),
     "tuning.scheduling": (2125, 148),
     "tuning": (3995, 155),
     "forms": (1354, 68),
@@ -56,7 +56,7 @@ LIMITS: Final = {
     "pinning": (527, 28),
     "scaffolding": (966, 32),
     "runner": (724, 28),
-    "kernels": (3345, 163),
+    "kernels": (3412, 165),
     "predicting": (1605, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
@@ -65,7 +65,7 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 287
+MOST_FILES: Final = 288
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
