@@ -168,15 +168,14 @@ class KernelChooser(ExitStack):
                 making.append((Candidate("shipped", problem, architecture, ()), finished(kernel)))
                 known = KernelCall(problem, kernel), 1.0, self._work[problem]
                 self.shipped[problem] = ChosenKernel(*known)
-            offers: list[tuple[int, KernelProblem, Candidate]] = []
+            offers: list[tuple[int, Candidate]] = []
             for provider in providers:
                 try:
-                    own = provider.candidates(problem, architecture)
-                    offers += [(at, problem, candidate) for at, candidate in enumerate(own)]
+                    offers += enumerate(provider.candidates(problem, architecture))
                 except Exception as failure:  # noqa: BLE001 - plug-ins may raise anything
                     self._tell(_failing(provider.name, failure))
-            offers.sort(key=itemgetter(0))  # those of the providers in turn
-            offered += [(at, *one[1:]) for at, one in enumerate(offers[:_MOST_CANDIDATES])]
+            offers = sorted(offers, key=itemgetter(0))[:_MOST_CANDIDATES]  # the providers' in turn
+            offered += [(at, problem, own) for at, (_, own) in enumerate(offers)]
         # The first candidates of all problems are made before the second ones, as the time may be short.
         for _, problem, candidate in sorted(offered, key=itemgetter(0)):
             try:
@@ -192,10 +191,7 @@ class KernelChooser(ExitStack):
     def choose(
         self, device: Device, seconds: float, load: Callable[[Job], object]
     ) -> list[ChosenKernel]:
-        """Return the fastest right kernel of each problem for which one is faster than the compiler's code.
-
-        The seconds are for all problems; `load` is called with the compilation of each program that the device will run.
-        """
+        """Return the fastest kernels of problems after some seconds; `load` gets the programs that the device will run."""
         deadline = time.monotonic() + seconds
         contests = [
             self._begin(number, problem, making, deadline, load)
@@ -244,6 +240,7 @@ class KernelChooser(ExitStack):
         """Start to compile a program of a problem by default, and with each of its kernels as soon as that is made."""
         path = self._directory / f"{number}.mlir"
         path.write_text(repeated_program(problem, _COPIES), encoding="utf-8")
+        most_jobs = max(2, -(-self._jobs // len(self._making)))
         options = replace(
             self._options,
             input=str(path),
@@ -253,9 +250,7 @@ class KernelChooser(ExitStack):
             forms=False,
             kernels=False,
             compile_from=Phase.START,
-            settings=replace(
-                self._options.settings, jobs=max(2, -(-self._jobs // len(self._making)))
-            ),
+            settings=replace(self._options.settings, jobs=most_jobs),
         )
         compiler = self.enter_context(SetCompiler(options, self._idle))
         contest = _Contest(problem, options, {DEFAULT: compiler.submit(DEFAULT)})
