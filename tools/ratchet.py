@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (660, 43),
     "tuning.deciding": (3196, 163),
     "tuning.database": (1958, 84),
-    "tuning.flag_sets": (2213, 101),
+    "tuning.flag_sets": (2212, 101),
     "tuning.scheduling": (2125, 148),
     "tuning": (3995, 155),
     "forms": (1354, 68),
