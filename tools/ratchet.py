@@ -57,7 +57,7 @@ LIMITS: Final = {
     "scaffolding": (966, 32),
     "runner": (724, 28),
     "kernels": (3412, 165),
-    "predicting": (1605, 53),
+    "predicting": (1604, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
     "cli": (5512, 199),
