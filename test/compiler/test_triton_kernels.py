@@ -14,6 +14,7 @@ from kernel_programs import (
     GENERIC,
     NAMED,
     convolution_program,
+    dequantized_program,
     heads_program,
     linear_program,
     product_program,
@@ -208,6 +209,16 @@ def test_a_product_of_f8_is_one_kernel(rhs: str, product: str) -> None:
             # Sums of 128 products are added to others.
             assert b"add.rn.f32" in kernel.content or b"add.f32" in kernel.content
         assert kernel.content in compiled(problem, kernel, program, target)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_product_of_dequantized_numbers_is_one_kernel(*, signed: bool) -> None:
+    program = dequantized_program(130, 256, 128, signed=signed)
+    module = mlir.Module.parse(program, thread_context()).operation
+    (end,) = collect(module, "util.return")
+    problem = kernel_problem(end.operands[0].owner.operation)
+    kernel = TritonProvider().make(TritonProvider().candidates(problem, "sm_90a")[0])
+    assert kernel.content in compiled(problem, kernel, program)
 
 
 @pytest.mark.parametrize("element", ["f16", "i8"])

@@ -20,6 +20,7 @@ from iree.compiler import ir as mlir
 from kernel_programs import (
     convolution_program,
     convolved,
+    dequantized_program,
     heads_program,
     linear_program,
     product_program,
@@ -34,6 +35,7 @@ from tuninglink.kernels import (
     ConvolutionProblem,
     KernelProblem,
     ProductProblem,
+    QuantizedProduct,
     ScaledAttention,
     TritonProvider,
     kernel_problem,
@@ -55,6 +57,7 @@ STEPS = (
 TILE = {"m": 16, "n": 32, "k": 16, "w": 4, "s": 2, "g": 2}
 QUERIES = {"m": 16, "j": 16, "w": 4, "s": 2}
 TYPES = {"f16": np.float16, "f32": np.float32, "i1": np.int8, "i8": np.int8, "i32": np.int32} | {
+    "i64": np.int64,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn,
 }
 
@@ -306,6 +309,41 @@ def launches(provider: TritonProvider, candidate: Candidate) -> list[tuple[Any, 
             partial = np.full([*map(int, shape)], 7, TYPES[kind])
         listed.append((launch.name, launch.grid, partial))
     return listed
+
+
+def test_kernels_compute_the_integers_that_the_compiler_computes_for_quantized_products() -> None:
+    provider, random = TritonProvider(), np.random.default_rng(0)
+    calls, expected = [], []
+    for signed in (True, False):
+        program = dequantized_program(17, 40, 96, signed=signed, zero=3 if signed else 130)
+        module = mlir.Module.parse(program, thread_context()).operation
+        (end,) = collect(module, "util.return")
+        problem = kernel_problem(end.operands[0].owner.operation)
+        assert isinstance(problem, QuantizedProduct)
+        left, right = (random.integers(-128, 128, (at, 96)).astype(np.int8) for at in (17, 40))
+        row, bias = (random.random(40).astype(np.float32) * at for at in (0.004, 9))
+        own = loaded(program.replace("util.func public", "func.func").replace("util.", ""))
+        expected.append(called(own.main, [left, right, row, bias]))
+        assert 40 < expected[-1].std() < 100
+        # What the program gives to the kernel.
+        numbers = {"f32": 0.3125, "i64": 3 if signed else 130}
+        kinds = [str(problem.tensors()[at]) for at in problem.taken]
+        tensors = iter([left, right, row, bias])
+        values = [numbers[kind] if kind in numbers else next(tensors) for kind in kinds]
+        results = loaded(problem.given).graph(*values)
+        inputs = [
+            np.array(value.to_host() if hasattr(value, "to_host") else value, TYPES[kind])
+            for value, (_, kind) in zip(results, problem.operands, strict=False)
+        ]
+        for options in ({"t": 0}, {"t": 0, "z": 2}):
+            tile = {**TILE, "k": 32, **options}
+            candidate = Candidate("triton", problem, "sm_90a", tuple(tile.items()))
+            call = (provider.source(candidate), launches(provider, candidate))
+            calls.append((*call, [*inputs, np.full_like(expected[-1], 7)]))
+            expected.append(expected[-1])
+        del expected[-1]
+    for result, wanted in zip(interpreted(calls), expected, strict=True):
+        assert (result == wanted).all()
 
 
 def test_kernels_compute_what_numpy_computes() -> None:

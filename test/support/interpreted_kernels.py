@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-TYPES = {"float16": "fp16", "float32": "fp32", "int8": "i8", "int32": "i32"} | {
+TYPES = {"float16": "fp16", "float32": "fp32", "int8": "i8", "int32": "i32", "int64": "i64"} | {
     "float8_e4m3fn": "fp8e4nv"
 }
 

@@ -178,6 +178,60 @@ util.func public @main(%l: {left}, %w: {right}{others}) -> {result} {{
 """
 
 
+def dequantized_program(
+    m: int,
+    n: int,
+    k: int,
+    *,
+    zero: int = 3,
+    per_channel: bool = True,
+    quantized: bool = True,
+    signed: bool = True,
+) -> str:
+    """Return a program that multiplies dequantized numbers, adds a bias, and quantizes, as ONNX and PyTorch export it."""
+    left, right, kind = f"tensor<{m}x{k}x", f"tensor<{n}x{k}x", f"tensor<{m}x{n}x"
+    turned = f"tensor<{k}x{n}xf32>"
+    same, none = "affine_map<(i, j) -> (i, j)>", "affine_map<(i, j) -> ()>"
+    scale = f"tensor<{n}xf32>" if per_channel else "f32"
+    row = "affine_map<(i, j) -> (i)>" if per_channel else none
+    values = [f", %z : {left}i8>, f32, i64", f"{none}, "] if zero else [f" : {left}i8>, f32", ""]
+    ends = [f", %z : {kind}f32>, f32, i64", f"{none}, "] if zero else [f" : {kind}f32>, f32", ""]
+    bounds = "quant_min = -128, quant_max = 127"
+    own = bounds if signed else "quant_min = 0, quant_max = 255"
+    unsigned = ["", ""] if signed else [", input_unsigned", ", storage_unsigned"]
+    result = kind + ("i8>" if quantized else "f32>")
+    quantize = f"""%eq = tensor.empty() : {result}
+  %r = iree_linalg_ext.quantize_affine <indexing_maps = [{same}, {none}, {ends[1]}{same}], {own}{unsigned[1]}>
+    ins(%s, %c{ends[0]}) outs(%eq : {result}) -> {result}"""
+    return f"""
+util.func public @main(%l: {left}i8>, %w: {right}i8>{f", %cw: {scale}" if per_channel else ""}, %bias: tensor<{n}xf32>) -> {result} {{
+  %zero = arith.constant 0.0 : f32
+  %c = arith.constant 0.3125 : f32
+  {"" if per_channel else "%cw = arith.constant 0.0625 : f32"}
+  %z = arith.constant {zero} : i64
+  %el = tensor.empty() : {left}f32>
+  %dl = iree_linalg_ext.dequantize_affine <indexing_maps = [{same}, {none}, {values[1]}{same}], {own}{unsigned[0]}>
+    ins(%l, %c{values[0]}) outs(%el : {left}f32>) -> {left}f32>
+  %ew = tensor.empty() : {right}f32>
+  %dw = iree_linalg_ext.dequantize_affine <indexing_maps = [{same}, {row}, {same}], {bounds}>
+    ins(%w, %cw : {right}i8>, {scale}) outs(%ew : {right}f32>) -> {right}f32>
+  %et = tensor.empty() : {turned}
+  %t = linalg.transpose ins(%dw : {right}f32>) outs(%et : {turned}) permutation = [1, 0]
+  %e = tensor.empty() : {kind}f32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : {kind}f32>) -> {kind}f32>
+  %p = linalg.matmul ins(%dl, %t : {left}f32>, {turned}) outs(%i : {kind}f32>) -> {kind}f32>
+  %s = linalg.generic {{indexing_maps = [{same}, affine_map<(i, j) -> (j)>, {same}], iterator_types = ["parallel", "parallel"]}}
+    ins(%p, %bias : {kind}f32>, tensor<{n}xf32>) outs(%e : {kind}f32>) {{
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %a = arith.addf %x, %y : f32
+    linalg.yield %a : f32
+  }} -> {kind}f32>
+  {quantize if quantized else ""}
+  util.return {"%r" if quantized else "%s"} : {result}
+}}
+"""
+
+
 def stepped(value: np.ndarray[Any, Any], steps: Sequence[str], others: Sequence[Any]) -> Any:
     """Compute steps on a product."""
     waiting = list(others)

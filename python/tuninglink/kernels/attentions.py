@@ -183,7 +183,8 @@ class ScaledAttention(Spelled):
     def build(self, operands: Sequence[Value]) -> Value:
         """Build the graph at the current insertion point."""
         if self.graph:
-            return built_graph(self.graph, operands, self.attention.maps())
+            (result,) = built_graph(self.graph, operands, self.attention.maps())
+            return result
         scale = constant(mlir.Type.parse(self.attention.types[_SCALE]), self.scale)
         return self.attention.build([*operands[:_SCALE], scale, *operands[_SCALE:]])
 

@@ -48,7 +48,9 @@ def graph_text(
                 destinations.append((operation, position))
             else:
                 given[operand] = None
-    if destinations[-1][0] != end:
+    # The result of a product has the type of the fill that it begins with.
+    operation, position = destinations[-1]
+    if operation.operands[position].type != end.results[0].type:
         raise NoFormError("its result has no destination")
     with end.context, mlir.Location.unknown():
         kinds = [at.type for at in given]
@@ -76,7 +78,7 @@ def _ordered(
     end, *others = graph
     computing = (op for op in others if op.name != names.FILL)
     users = {use.owner.operation for op in computing for at in op.results for use in at.uses}
-    if end.name not in (names.ATTENTION, names.TRANSPOSE, names.GENERIC) or users - {*graph}:
+    if users - {*graph}:
         raise NoFormError("other ops use its values")
     included = {*graph}
     for value in read:
@@ -90,6 +92,8 @@ def _ordered(
         for before in filter(None, map(defining_op, operation.operands)):
             is_number = before.name == names.CONSTANT
             is_number = is_number and not isinstance(before.results[0].type, mlir.RankedTensorType)
+            # Scales and zero points are values that a graph takes: one kernel is for all.
+            is_number = is_number and operation.name not in (names.QUANTIZE, names.DEQUANTIZE)
             if before not in ordered and (before in included or is_number):
                 visit(before)
         ordered[operation] = None
@@ -117,8 +121,10 @@ def graph_tensors(text: str) -> tuple[mlir.Type, ...]:
     return tuple(mlir.FunctionType(kind).inputs)
 
 
-def built_graph(text: str, operands: Sequence[Value], maps: Sequence[mlir.AffineMap]) -> Value:
-    """Build a graph from the values that it takes at the current insertion point, with the maps of its attention."""
+def built_graph(
+    text: str, operands: Sequence[Value], maps: Sequence[mlir.AffineMap] = ()
+) -> list[Value]:
+    """Build a graph from the values that it takes at the current insertion point, with the maps of its attention, and return its results."""
     module = mlir.Module.parse(text, thread_context())
     block = module.body.operations[0].regions[0].blocks[0]
     values: dict[Value, Value] = dict(zip(block.arguments, operands, strict=True))
@@ -127,7 +133,7 @@ def built_graph(text: str, operands: Sequence[Value], maps: Sequence[mlir.Affine
         clone = clone_into(operation.operation, values, [at.type for at in operation.results])
         if clone.name == names.ATTENTION:
             _set_maps(clone, maps)
-    return values[end.operands[0]]
+    return [values.get(operand, operand) for operand in end.operands]
 
 
 def _set_maps(operation: mlir.Operation, maps: Sequence[mlir.AffineMap]) -> None:

@@ -14,6 +14,7 @@ from tuninglink.kernels.convolutions import ConvolutionProblem
 from tuninglink.kernels.decomposed import decomposed_attention
 from tuninglink.kernels.layouts import unmoved
 from tuninglink.kernels.problems import ProductProblem
+from tuninglink.kernels.quantized import quantized_product
 from tuninglink.kernels.steps import is_elementwise
 from tuninglink.mlir import collect, defining_op, names, thread_context, to_text
 from tuninglink.payloads import build, new_function
@@ -48,10 +49,18 @@ def _graph(operation: mlir.Operation) -> tuple[KernelProblem, list[mlir.Operatio
         return ScaledAttention.of(start, moves), [start, *moves]
     with suppress(NoFormError):
         return decomposed_attention(start, moves)
+    if operation.name == names.QUANTIZE:
+        source = defining_op(operation.operands[0])
+        if source is None or len([*source.results[0].uses]) != 1:
+            raise NoFormError("other ops use what it quantizes")
+        graph = [*_graph(source)[1], operation]
+        return quantized_product(graph), graph
     # An op may follow several products. The nearest one leaves the others to their own graphs.
     following = sorted(_graphs_before(operation).items(), key=lambda graph: len(graph[1]))
     for product, after in [(operation, list[mlir.Operation]()), *following]:
         is_convolution = product.name == names.CONVOLUTION_NCHW
+        with suppress(NoFormError):
+            return quantized_product([product, *after]), [product, *after]
         try:
             read = (ConvolutionProblem if is_convolution else ProductProblem).of(product, after)
         except NoFormError as failure:

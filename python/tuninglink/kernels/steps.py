@@ -41,6 +41,7 @@ _TRITON: Final = {
     "arith.maxsi": "tl.maximum({}, {})",
     "arith.minsi": "tl.minimum({}, {})",
     "arith.select": "tl.where({}, {}, {})",
+    "arith.fptoui": "{}.to(tl.int32).to(tl.int8)",
     "math.absf": "tl.abs({})",
     "math.exp": "tl.exp({}.to(tl.float32))",
     "math.exp2": "tl.exp2({}.to(tl.float32))",
@@ -217,6 +218,9 @@ class Step:
                 expression = expression if predicate in own else f"{expression} == 0"
             elif item.name in _TRITON:
                 expression = _TRITON[item.name].format(*operands)
+                if item.name == "arith.divf" and "math.roundeven" in [at.name for at in self.body]:
+                    # Others may differ in the last bit, with which a quotient is rounded to another integer.
+                    expression = "tl.div_rn({}, {})".format(*operands)
                 is_wide = "float32" in expression or item.name == "arith.divf"
                 if item.type in ("f16", "bf16") and is_wide:
                     expression = f"({expression}).to({ELEMENTS[item.type]})"

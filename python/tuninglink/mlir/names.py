@@ -84,6 +84,8 @@ PACK: Final = "linalg.pack"
 UNPACK: Final = "linalg.unpack"
 ATTENTION: Final = "iree_linalg_ext.attention"
 ONLINE_ATTENTION: Final = "iree_linalg_ext.online_attention"
+QUANTIZE: Final = "iree_linalg_ext.quantize_affine"
+DEQUANTIZE: Final = "iree_linalg_ext.dequantize_affine"
 MAP_LOAD: Final = "iree_linalg_ext.map_load"
 MAP_STORE: Final = "iree_linalg_ext.map_store"
 

@@ -467,7 +467,7 @@ def _reads(operation: mlir.Operation, position: int) -> bool:
     """Return whether an op may read the values of an operand: it writes to some, and reads only the type of others."""
     if operation.name == _SIZE_OF:
         return False
-    if operation.name == names.ATTENTION:
+    if operation.name in (names.ATTENTION, names.QUANTIZE, names.DEQUANTIZE):
         return position < len(operation.operands) - len(operation.results)
     blocks = [block for region in operation.regions for block in region.blocks]
     arguments = list(blocks[0].arguments) if blocks else []

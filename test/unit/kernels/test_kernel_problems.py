@@ -14,6 +14,7 @@ from kernel_programs import (
     GENERIC,
     NAMED,
     convolution_program,
+    dequantized_program,
     extended_program,
     heads_program,
     linear_program,
@@ -33,6 +34,7 @@ from tuninglink.kernels import (
     KernelCall,
     KernelProblem,
     ProductProblem,
+    QuantizedProduct,
     ScaledAttention,
     guarded_program,
     kernel_problem,
@@ -228,6 +230,120 @@ def test_a_product_of_bytes_is_read_and_replaced_as_frontends_write_it(rhs: str)
         ):
             assert old in programs[name]
             assert not replaces(problem, programs[name].replace(old, new))
+
+
+@pytest.mark.parametrize("zero", [0, 3])
+@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("quantized", [False, True])
+def test_a_product_of_dequantized_numbers_is_one_of_integers(
+    *, zero: int, per_channel: bool, signed: bool, quantized: bool
+) -> None:
+    options = {"per_channel": per_channel, "quantized": quantized, "signed": signed}
+    program = dequantized_program(17, 24, 40, zero=zero, **options)
+    problem = read(program)
+    assert isinstance(problem, QuantizedProduct)
+    # Scales and zero points are numbers that the kernel reads.
+    assert problem.operands == (
+        *(("mk", "i8"), ("nk", "i8")),
+        ("n" if zero or not signed else "", "i32"),
+        *(("", "f32"), ("n" if per_channel else "", "f32"), ("n", "f32")),
+        *([("", "f32")] if quantized else []),
+        *([("", "i64")] if quantized and zero else []),
+        ("mn", "i8" if quantized else "f32"),
+    )
+    assert problem.plain.contraction.types == ("i8", "i8", "i32")
+    # One kernel is for all scales.
+    assert replaces(problem, program)
+    assert replaces(problem, program.replace("constant 0.3125", "constant 0.5"))
+    bounds = "quant_min = 0" if quantized and not signed else "quant_min = -128"
+    for old, new in (
+        (bounds, bounds[:-1] + "1"),
+        ("addf", "subf"),
+        ("fill ins(%zero", "fill ins(%c"),
+    ):
+        assert old in program
+        assert not replaces(problem, program.replace(old, new))
+    for name, value in options.items():
+        other = dequantized_program(17, 24, 40, zero=zero, **{**options, name: not value})
+        # A graph that begins with another one is replaced in part.
+        assert replaces(problem, other) == (name == "quantized" and not value)
+    assert not replaces(problem, dequantized_program(17, 24, 40, zero=3 - zero, **options))
+
+
+def test_a_graph_that_quantizes_its_result_is_replaced_as_a_whole() -> None:
+    programs = [dequantized_program(17, 24, 40, quantized=at) for at in (False, True)]
+    plain, whole = map(read, programs)
+    assert isinstance(whole, QuantizedProduct)
+    assert (whole.begins_with(plain), plain.begins_with(whole)) == (True, False)
+    assert whole.ops_after(plain) == 1
+
+
+def test_a_batch_of_dequantized_rows_is_one_product() -> None:
+    same, none = "affine_map<(a, m, n) -> (a, m, n)>", "affine_map<(a, m, n) -> ()>"
+    program = f"""util.func public @main(%l: tensor<3x17x40xi8>, %w: tensor<40x24xi8>) -> tensor<3x17x24xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %c = arith.constant 0.03125 : f32
+  %el = tensor.empty() : tensor<3x17x40xf32>
+  %dl = iree_linalg_ext.dequantize_affine <indexing_maps = [{same}, {none}, {same}], quant_min = -128, quant_max = 127>
+    ins(%l, %c : tensor<3x17x40xi8>, f32) outs(%el : tensor<3x17x40xf32>) -> tensor<3x17x40xf32>
+  %ew = tensor.empty() : tensor<40x24xf32>
+  %dw = iree_linalg_ext.dequantize_affine <indexing_maps = [affine_map<(k, n) -> (k, n)>, affine_map<(k, n) -> ()>, affine_map<(k, n) -> (k, n)>], quant_min = -128, quant_max = 127>
+    ins(%w, %c : tensor<40x24xi8>, f32) outs(%ew : tensor<40x24xf32>) -> tensor<40x24xf32>
+  %eb = tensor.empty() : tensor<3x40x24xf32>
+  %b = linalg.generic {{indexing_maps = [affine_map<(a, k, n) -> (k, n)>, affine_map<(a, k, n) -> (a, k, n)>], iterator_types = ["parallel", "parallel", "parallel"]}}
+    ins(%dw : tensor<40x24xf32>) outs(%eb : tensor<3x40x24xf32>) {{
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  }} -> tensor<3x40x24xf32>
+  %e = tensor.empty() : tensor<3x17x24xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<3x17x24xf32>) -> tensor<3x17x24xf32>
+  %p = linalg.batch_matmul ins(%dl, %b : tensor<3x17x40xf32>, tensor<3x40x24xf32>)
+    outs(%i : tensor<3x17x24xf32>) -> tensor<3x17x24xf32>
+  util.return %p : tensor<3x17x24xf32>
+}}"""
+    problem = read(program)
+    assert isinstance(problem, QuantizedProduct)
+    assert problem.operands[:2] == (("pmk", "i8"), ("kn", "i8"))
+    assert problem.plain.loop_sizes["m"] == 3 * 17
+    assert replaces(problem, program)
+
+
+def test_a_quantized_product_is_read_with_its_zero_points() -> None:
+    program = """util.func public @main(%l: tensor<17x40xi8>, %r: tensor<40x24xi8>) -> tensor<17x24xi32> {
+  %zero = arith.constant 0 : i32
+  %left = arith.constant 3 : i32
+  %e = tensor.empty() : tensor<17x24xi32>
+  %i = linalg.fill ins(%zero : i32) outs(%e : tensor<17x24xi32>) -> tensor<17x24xi32>
+  %p = linalg.quantized_matmul ins(%l, %r, %left, %zero : tensor<17x40xi8>, tensor<40x24xi8>, i32, i32)
+    outs(%i : tensor<17x24xi32>) -> tensor<17x24xi32>
+  util.return %p : tensor<17x24xi32>
+}"""
+    problem = read(program)
+    assert problem.operands == (
+        ("mk", "i8"),
+        ("kn", "i8"),
+        ("n", "i32"),
+        ("", "i32"),
+        ("mn", "i32"),
+    )
+    assert replaces(problem, program)
+    assert not replaces(problem, program.replace("constant 3", "constant 4"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # Weights have a scale for each element of a row, and the left operand is of floats.
+        ("affine_map<(i, j) -> (i)>", "affine_map<(i, j) -> (j)>"),
+        ("ins(%dl, %t", "ins(%el, %t"),
+    ],
+)
+def test_products_of_other_numbers_are_products_of_floats(old: str, new: str) -> None:
+    program = dequantized_program(17, 40, 40)
+    assert old in program
+    module = mlir.Module.parse(program.replace(old, new), thread_context()).operation
+    assert not any(isinstance(at, QuantizedProduct) for at in problems_of(module))
 
 
 @pytest.mark.parametrize(
@@ -723,6 +839,7 @@ def test_the_function_calls_the_kernel_with_its_launch() -> None:
     [
         product_program(17, 24, 40, ALL),
         quantized_program(17, 24, 40),
+        dequantized_program(17, 24, 40),
         linear_program(3, 17, 24, 40),
         convolution_program((2, 5, 8, 9), (24, 5, 3, 3), bias=True),
         attention_program(ATTENTION.with_mask("mj", "i1")),
