@@ -20,7 +20,7 @@ LIMITS: Final = {
     "mlir.dialects": (7, 0),
     "pages": (31, 1),
     "workers": (673, 37),
-    "mlir": (1502, 82),
+    "mlir": (1504, 82),
     "solver": (2459, 121),
     "iree": (3001, 135),
     "spaces.model": (1345, 91),
@@ -56,16 +56,17 @@ LIMITS: Final = {
     "pinning": (527, 28),
     "scaffolding": (966, 32),
     "runner": (724, 28),
-    "kernels": (3412, 165),
+    "kernels": (3617, 175),
     "predicting": (1604, 53),
     "emission": (1039, 37),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5512, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 288
+MOST_FILES: Final = 289
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
