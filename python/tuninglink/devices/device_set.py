@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
 from queue import Empty, SimpleQueue
@@ -26,7 +26,7 @@ from tuninglink.devices.running import CallOutputs, MeasurementError
 from tuninglink.devices.times import Rounds, Settings, Timing
 from tuninglink.iree import WORKER_STACK_BYTES
 from tuninglink.mlir import error
-from tuninglink.programs import Benchmark, CompiledProgram, Failure, FailureKind
+from tuninglink.programs import Benchmark, CompiledProgram, Failure, FailureKind, ProgramCalls
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
@@ -454,6 +454,7 @@ class AheadLoader:
     def __init__(self, uri: str, workers: int, timeout: float) -> None:
         self._timeout = timeout
         self._limit = min(_LEAST_SECONDS, timeout)
+        self._programs: dict[bytes, Future[float | Failure]] = {}
         self.pool = Pool(workers, _open_device, (uri, (), None))
         for _ in range(workers):
             self.pool.submit(do_nothing)  # all processes start now, at once
@@ -478,3 +479,25 @@ class AheadLoader:
     def begin(self, image: bytes, seconds: float = _PROGRAM_SECONDS) -> Future[float | Failure]:
         """Start to load a module within a time limit; the result is the time that it takes."""
         return self.pool.submit(_answer, Request(Measurer.load, (image,)), seconds=seconds)
+
+    def begin_program(self, image: bytes, calls: ProgramCalls | None) -> None:
+        """Start to load a program, unless its parameters are elsewhere: it does not load without them."""
+        if calls is None or calls.parameters.parameters or calls.parameters.files:
+            return
+        with suppress(RuntimeError):  # it is closed
+            self._programs[image] = self._programs.get(image) or self.begin(image)
+
+    def compilation(self, image: bytes) -> float | None:
+        """Return the seconds by which loading a program took longer at first than it takes now; None if it was not loaded.
+
+        A driver that keeps what it compiles compiled the program in this time.
+        """
+        try:
+            first, now = (
+                loading.result() for loading in (self._programs[image], self.begin(image))
+            )
+        except (KeyError, CancelledError, DeviceError, JobTimeoutError, WorkerCrashedError):
+            return None
+        if isinstance(first, Failure) or isinstance(now, Failure):
+            return None
+        return max(0.0, first - now)

@@ -52,7 +52,6 @@ with lazy_imports(globals()):
         judge_default as judge_default,
         judge_entries as judge_entries,
         judge_program as judge_program,
-        load_ahead as load_ahead,
         overflows as overflows,
         relative_error as relative_error,
         tolerance_of as tolerance_of,

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import TIMEOUT_MAX
@@ -553,8 +552,8 @@ class ModelRuns:
         self._load_ahead(self._images[""])
 
     def _load_ahead(self, job: Future[Compiled | Failure]) -> None:
-        if (compiled := _result(job)) is not None:
-            load_ahead(self.loader, compiled.image, self.program.calls)
+        if self.loader is not None and (compiled := _result(job)) is not None:
+            self.loader.begin_program(compiled.image, self.program.calls)
 
     def compiled(self, spec: str = "") -> Compiled | None:
         """Return the program with a spec if it is compiled; None otherwise."""
@@ -626,15 +625,6 @@ class ModelRuns:
             yield "the weights are random; --parameters names files with others"
         if variants.calls.is_stateful:
             yield "the program keeps state between calls; it was timed again from its first state"
-
-
-def load_ahead(loader: AheadLoader | None, image: bytes, calls: ProgramCalls | None) -> None:
-    """Let the driver compile a program before it runs, if a loader is given."""
-    if loader is None or calls is None:
-        return
-    if not calls.parameters.parameters and not calls.parameters.files:  # else it does not load
-        with suppress(RuntimeError):  # it is closed
-            loader.begin(image)
 
 
 def _result(job: Future[Compiled | Failure]) -> Compiled | None:

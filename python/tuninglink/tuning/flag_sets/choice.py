@@ -43,7 +43,6 @@ from tuninglink.tuning.deciding import (
     TrialResult,
     TuneOptions,
     WrongDefaults,
-    load_ahead,
 )
 from tuninglink.tuning.flag_sets.comparison import (
     NEAR,
@@ -421,7 +420,7 @@ def _compare(
     first, forms = sets[:1], compiler.form_sets() if backends and not options.only_flags else []
     is_any = sets or forms or (options.kernels and backend)
     uri = uri if settings.devices else default_device(backend) if is_any else ""
-    is_local, load = driver_of(uri) in LOCAL_DRIVERS, _loader(uri, options, opened)
+    is_local, loader = driver_of(uri) in LOCAL_DRIVERS, _loader(uri, options, opened)
     kernels = _choose_kernels(
         compiler,
         options,
@@ -430,7 +429,7 @@ def _compare(
         jobs=jobs,
         forms=() if is_local else forms,  # they compile while kernels are chosen
         seconds=_KERNEL_PART * left,
-        load=load,
+        load=partial(_load, loader),
     )
     if options.kernels:  # The sets have a part of what is left.
         left -= time.monotonic() - began
@@ -451,7 +450,7 @@ def _compare(
                 seconds = compile_alone(jobs, began, seconds, left, forms)
                 compiler.stop()
             for job in jobs.values():
-                load(job)
+                _load(loader, job)
             end = began + seconds
             default = compiled_by(jobs[DEFAULT], max(end, latest))
             left = max(0.0, max(end, latest) - time.monotonic())
@@ -477,7 +476,7 @@ def _compare(
     if options.only_flags or (isinstance(default, str) and default != NOT_COMPILED):
         late = ()
     noted = (replace(own, note=_LATE) if own.flag_set in late else own for own in result.results)
-    result = replace(result, results=tuple(noted))
+    result = with_compilation(replace(result, results=tuple(noted)), jobs, loader)
     return FlagChoice(options, listener, result, math.inf, jobs, uri, judge, late)
 
 
@@ -492,10 +491,7 @@ def _choose_kernels(
     seconds: float,
     load: Callable[[Job], None],
 ) -> KernelChoice:
-    """Choose kernels for the problems of a program whose dispatches are formed, on the first device.
-
-    The compilations with those that are shipped, and with forms, begin at once, and are among the `jobs` then.
-    """
+    """Choose kernels for the problems of a program on the first device, while the program is compiled with forms."""
     target, problems = compiler.kernel_problems()
     if target is None or not problems or options.only_flags:
         return KernelChoice()
@@ -554,18 +550,37 @@ def _refined(
     return result
 
 
-def _loader(uri: str, options: TuneOptions, opened: ExitStack) -> Callable[[Job], None]:
-    """Return a function that lets the driver compile a program once there is its code, so that its first call is short."""
+def _loader(uri: str, options: TuneOptions, opened: ExitStack) -> AheadLoader | None:
     if driver_of(uri) not in COMPILING_DRIVERS:
-        return lambda _: None
+        return None
     loader = AheadLoader(uri, _LOADERS, options.settings.run_timeout)
     opened.callback(loader.pool.close)
+    return loader
 
-    def load(done: Job) -> None:
-        if isinstance(compiled := compiled_by(done, 0.0), CompiledSource):
-            load_ahead(loader, compiled.image, compiled.calls)
 
-    return lambda job: job.add_done_callback(load)
+def _load(loader: AheadLoader | None, job: Job) -> None:
+    """Let a driver that compiles do so once there is the code of a program, so that its first call is short."""
+
+    def begin(done: Job) -> None:
+        if loader is not None and isinstance(compiled := compiled_by(done, 0.0), CompiledSource):
+            loader.begin_program(compiled.image, compiled.calls)
+
+    job.add_done_callback(begin)
+
+
+def with_compilation(
+    result: FlagsResult, jobs: Mapping[FlagSet, Job], loader: AheadLoader | None
+) -> FlagsResult:
+    """Return a result that notes how long the driver compiles the best program, if it has forms or kernels."""
+    best = result.best if result.best and result.best.flag_set.forms else None
+    compiled = compiled_by(jobs[best.flag_set], 0.0) if best else ""
+    if loader is None or best is None or isinstance(compiled, str):
+        return result
+    seconds = loader.compilation(compiled.image)
+    note = "" if seconds is None else f"the driver compiles it in {seconds:.1f} s"
+    noted = replace(best, note="; ".join(filter(None, (best.note, note))))
+    results = tuple(noted if own == best else own for own in result.results)
+    return replace(result, best=noted, results=results)
 
 
 def compile_alone(

@@ -75,10 +75,9 @@ _COPIES: Final = 4
 _MAKING: Final = 300.0
 """The time limit for making a kernel, in seconds: Triton's assembler may take most of a minute on a busy core."""
 
-_MAKING_PART: Final = 0.4
-_COMPILING_PART: Final = 0.8
-"""The largest part of the time that the first problem may take, and that of a problem that passes before its kernels are
-compared: those that are not compiled by then are left out."""
+_COMPILING_PART: Final = 0.4
+"""The largest part of the time that passes before kernels of a problem are compared: those that are not compiled by then are
+left out."""
 
 _GUARDING: Final = 60.0
 _LEAST_GUARDING: Final = 15.0
@@ -205,8 +204,7 @@ class KernelChooser(ExitStack):
                 # While the kernels of one problem are compared, those of others are compiled. The next one is the heaviest of
                 # which all are, or else that with most of them.
                 now = time.monotonic()
-                part = _COMPILING_PART / len(contests) if results else _MAKING_PART
-                until = now + part * (deadline - now)
+                until = now + _COMPILING_PART * (deadline - now)
                 while (contest := max(contests, key=_Contest.compiled)).compiled() < 1.0:
                     jobs = [job for own in contests for job in own.jobs.values() if not job.done()]
                     if not wait(jobs, max(0.0, until - time.monotonic()), FIRST_COMPLETED).done:
