@@ -16,6 +16,7 @@ from tuninglink.errors import Diagnostic, PipelineError, TuninglinkError, UsageE
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.passes.strip_configs import StripConfigs
 from tuninglink.plain_data import to_json
+from tuninglink.programs import Correctness
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,6 +87,46 @@ def test_verify() -> None:
     assert content.program is None
     with pytest.raises(TuninglinkError, match="no dispatch matches 'dispatches'"):
         tuninglink.verify(MATMUL, target="host", dispatches="attention")
+
+
+def product(name: str, left: str, right: str, sizes: tuple[int, int, int]) -> str:
+    m, n, k = sizes
+    x, w, y = f"tensor<{m}x{k}xf16>", f"tensor<{k}x{n}xf16>", f"tensor<{m}x{n}xf32>"
+    return f"""
+  %{name}_empty = tensor.empty() : {y}
+  %{name}_filled = linalg.fill ins(%zero : f32) outs(%{name}_empty : {y}) -> {y}
+  %{name} = linalg.matmul ins(%{left}, %{right} : {x}, {w}) outs(%{name}_filled : {y}) -> {y}"""
+
+
+GATED = f"""
+#map = affine_map<(i, j) -> (i, j)>
+func.func @main(%x: tensor<64x64xf16>, %u: tensor<64x128xf16>, %v: tensor<64x128xf16>, %w: tensor<128x64xf16>)
+    -> tensor<64x64xf32> {{
+  %zero = arith.constant 0.0 : f32
+{product("left", "x", "u", (64, 128, 64))}
+{product("right", "x", "v", (64, 128, 64))}
+  %empty = tensor.empty() : tensor<64x128xf16>
+  %gated = linalg.generic {{indexing_maps = [#map, #map, #map], iterator_types = ["parallel", "parallel"]}}
+      ins(%left, %right : tensor<64x128xf32>, tensor<64x128xf32>) outs(%empty : tensor<64x128xf16>) {{
+  ^bb0(%a: f32, %b: f32, %c: f16):
+    %tanh = math.tanh %a : f32
+    %product = arith.mulf %tanh, %b : f32
+    %narrow = arith.truncf %product : f32 to f16
+    linalg.yield %narrow : f16
+  }} -> tensor<64x128xf16>
+{product("result", "gated", "w", (64, 64, 128))}
+  return %result : tensor<64x64xf32>
+}}
+"""
+
+
+def test_verify_compares_a_data_tiled_program_with_the_program_without_data_tiling() -> None:
+    """Data-tiled for a processor with AVX-512, its code for a generic processor is wrong."""
+    flags = "--iree-opt-data-tiling"
+    verification = tuninglink.verify(GATED.encode(), target="host", flags=flags)
+    assert verification.program is not None
+    assert verification.program.judgement.correctness is Correctness.RIGHT
+    assert verification.is_right
 
 
 def test_tune_takes_contents_and_targets() -> None:

@@ -25,7 +25,6 @@ with lazy_imports(globals()):
         OutputVerdict as OutputVerdict,
         ProgramCalls as ProgramCalls,
         advance_to_abi as advance_to_abi,
-        form_dispatches as form_dispatches,
         form_replaced as form_replaced,
         program_calls as program_calls,
         reason_of as reason_of,

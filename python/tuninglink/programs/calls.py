@@ -386,17 +386,9 @@ def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> Fun
     return FunctionCall(entry.name, weight, tuple(inputs), entry.has_fences)
 
 
-def form_dispatches(
-    run: Invocation, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
-) -> tuple[ProgramCalls | None, SavedProgram]:
-    """Take a program to `executable-sources`; see `read_program`, also for errors.
-
-    Returns:
-        The calls that make up its time, None if its functions cannot be read; and the program, saved on the way
-        where that is cheap.
-    """
-    calls, saved, _ = form_replaced(run, (), first=first, sizes=sizes, options=options)
-    return calls, saved
+_DATA_TILING: Final = {
+    f"--iree-{at}-data-tiling" for at in ("opt", "global-opt", "dispatch-creation")
+}
 
 
 def form_replaced(
@@ -407,11 +399,13 @@ def form_replaced(
     sizes: Sequence[GivenSizes],
     options: CallOptions,
     machine: Target | None = None,
+    flags: Sequence[str] = (),
 ) -> tuple[ProgramCalls | None, SavedProgram, SavedProgram]:
     """Take a program to `executable-sources`, with ops replaced by the entries of specs; see `replace_ops`.
 
     Returns:
-        What `form_dispatches` returns, and the program without replaced ops.
+        The calls that make up its time, None if its functions cannot be read; the program, saved on the way; and the
+        program without replaced ops and data tiling: the code of another processor for its layouts may be wrong.
     """
     refuse_spec(run.module)
     if _is_dispatched(run.module):
@@ -419,7 +413,8 @@ def form_replaced(
         return None, (saved := run.save(Phase.EXECUTABLE_SOURCES)), saved
     first, original = advance_to_abi(run, first), None
     calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
-    if first is Phase.ABI and any(spec.replacing for spec in specs):
+    is_tiled = not _DATA_TILING.isdisjoint(flags)
+    if first is Phase.ABI and (is_tiled or any(spec.replacing for spec in specs)):
         run.advance(first, first := Phase.PREPROCESSING)
         original = run.save(first)
         targets = program_targets(run.module)

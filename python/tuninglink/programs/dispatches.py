@@ -143,7 +143,7 @@ class DispatchedProgram:
         calls: the calls that make up the time of the program; None if its functions cannot be read.
         tasks: its problems, in the order of their first dispatches.
         omissions: the dispatches without a benchmark.
-        original: the program before specs replaced ops of it.
+        original: the program before specs replaced ops of it and without data tiling.
     """
 
     saved: SavedProgram
@@ -225,7 +225,7 @@ def read_program(
     """
     with compiler_run(path, flags) as run:
         calls, saved, original = form_replaced(
-            run, specs, first=first, sizes=sizes, options=options, machine=machine
+            run, specs, first=first, sizes=sizes, options=options, machine=machine, flags=flags
         )
         materialize_encodings(run.module)
         dispatched = without_weights(run.module)
