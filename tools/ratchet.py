@@ -39,7 +39,7 @@ LIMITS: Final = {
     "passes": (1193, 24),
     "tuning.problems": (1762, 93),
     "opt": (2091, 87),
-    "programs": (2106, 81),
+    "programs": (2100, 80),
     "explaining": (1804, 75),
     "tuning.candidates": (1255, 59),
     "devices": (4216, 207),
