@@ -97,13 +97,15 @@ class Producer:
 
 
 def loops_read(op: StructuredOp, number: int, loops: str) -> str | None:
-    """Return the letters of the loops that index an operand; `UNIT` for a dimension that is read at 0.
+    """Return the letters of the loops that index an operand; `UNIT` for a dimension of one element that is read at 0.
 
     Return None if it is indexed by something else, or twice by one loop.
     """
-    letters = ""
-    for loop, at in zip(op.operand_loops[number], op.maps[number].results, strict=True):
-        if loop is None and not (isinstance(at, mlir.AffineConstantExpr) and at.value == 0):
+    letters, indexed = "", op.operand_loops[number]
+    sizes = op.operands[number].sizes or ()
+    for loop, at, size in zip(indexed, op.maps[number].results, sizes, strict=True):
+        is_first = isinstance(at, mlir.AffineConstantExpr) and at.value == 0
+        if loop is None and not (is_first and size == 1):
             return None
         letters += UNIT if loop is None else loops[loop]
     single = letters.replace(UNIT, "")

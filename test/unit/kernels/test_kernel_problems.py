@@ -36,6 +36,7 @@ from tuninglink.kernels import (
     ProductProblem,
     QuantizedProduct,
     ScaledAttention,
+    TritonProvider,
     guarded_program,
     kernel_problem,
     problems_of,
@@ -138,6 +139,25 @@ def test_a_product_with_steps_is_read_and_replaced(rhs: str, product: str) -> No
 def test_a_graph_without_a_kernel_has_a_reason(program: str, reason: str) -> None:
     with pytest.raises(NoFormError, match=reason):
         read(program)
+
+
+def test_an_op_that_reads_the_first_row_of_several_has_no_kernel() -> None:
+    program = product_program(8, 8, 8, ["residual"])
+    same = "affine_map<(m, n) -> (m, n)>"
+    assert program.count(f"{same}, {same}, {same}") == 1
+    first = program.replace(
+        f"{same}, {same}, {same}", f"{same}, affine_map<(m, n) -> (0, n)>, {same}"
+    )
+    with pytest.raises(NoFormError, match="operand of other loops"):
+        read(first)
+
+
+def test_products_of_operands_without_one_side_of_a_tile_have_no_kernels() -> None:
+    problem = ProductProblem(contraction(128, 128, 128))
+    assert TritonProvider().candidates(problem, "sm_90a")
+    for left, right in (("k", "kn"), ("m", "kn"), ("mk", "k"), ("mk", "n")):
+        own = replace(problem.contraction, operands=(left, right, "mn"))
+        assert not TritonProvider().candidates(ProductProblem(own), "sm_90a")
 
 
 def test_a_product_that_is_used_elsewhere_is_computed_there_as_well() -> None:
