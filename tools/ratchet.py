@@ -56,7 +56,7 @@ LIMITS: Final = {
     "pinning": (527, 28),
     "scaffolding": (966, 32),
     "runner": (724, 28),
-    "kernels": (3617, 175),
+    "kernels": (3624, 175),
     "predicting": (1604, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
