@@ -107,7 +107,7 @@ class Tuner:
         for omission in self.program.omissions:
             self._omit(omission)
         with ExitStack() as opened:
-            if not self.context.is_local:  # the CPU is being measured
+            if not self.context.is_local:  # the CPU may draw while another device is measured
                 first = FIRST_CANDIDATES, self.context.settings.seed
                 self._drawing = opened.enter_context(DrawingProcesses(self.flags, first))
             guard = ProgramGuard(self.program, self.context, self.ledger, self.compiled)

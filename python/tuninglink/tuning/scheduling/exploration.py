@@ -123,7 +123,7 @@ class Exploration:
             self._cancel()
             while self._compiling:
                 self._await(_PATIENCE)
-        while self._has_results:
+        while self._expects_results:
             self._await(_PATIENCE)
         self._spend()
 
@@ -219,7 +219,7 @@ class Exploration:
         return self._overlaps or not self._compiling
 
     @property
-    def _has_results(self) -> bool:  # or will have some
+    def _expects_results(self) -> bool:
         with self._lock:
             return self._measuring > 0 or not self._events.empty()
 

@@ -546,9 +546,7 @@ class TaskChoice:
         self.seconds = math.inf  # left for turns
         self.starts: list[tuple[Progress, float]] = []  # with the seconds before the first trial
         self.turn_seconds = 0.0  # of all turns
-        self.repairs: list[
-            float
-        ] = []  # the seconds of each turn that searched for a right candidate
+        self.repairs: list[float] = []  # seconds of turns that searched for a right candidate
         self._first_savings = [_FIRST_SAVING] * _EXPECTED_AS
 
     def count_first(self, task: TaskRun) -> None:
