@@ -48,7 +48,7 @@ LIMITS: Final = {
     "tuning.deciding": (3185, 162),
     "tuning.database": (1958, 84),
     "tuning.flag_sets": (2225, 103),
-    "tuning.scheduling": (2125, 148),
+    "tuning.scheduling": (2123, 148),
     "tuning": (3995, 155),
     "forms": (1354, 68),
     "replacing": (738, 45),
