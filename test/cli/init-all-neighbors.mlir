@@ -5,6 +5,10 @@
 // RUN: tuninglink init --all %s --target cortex-a76 -o %t/frozen.mlir 2>&1 | filecheck %s --check-prefix=REMARK
 // REMARK: remark: choices written for 4 of 4 dispatches, 100.0% of the operations
 
+// RUN: not tuninglink init %s --target cortex-a76 2>&1 | filecheck %s --check-prefix=ALONE
+// ALONE: consists of more than the entry; '--all' may write one
+// ALONE: error: no entry can be written for
+
 // RUN: filecheck %s --check-prefix=SPEC --input-file=%t/frozen.mlir
 // SPEC: iree_codegen.tuning_spec_with_default_entrypoint
 // SPEC: transform.named_sequence @configure_and_2_more(

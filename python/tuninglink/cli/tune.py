@@ -532,6 +532,8 @@ def gain_line(tuned: Tuned) -> str:
         return text.replace("by default", REPAIRED) if measured.default_fails else text
     if not (tuned.entries or tuned.flags or tuned.sets.forms):
         nothing = "no configuration and no set of flags is faster beyond doubt"
+        if tuned.sets.reason and not report.dispatches:
+            nothing = "no configuration and no set of flags was compared with the default"
         return f"nothing wins: {'tuning was interrupted' if tuned.is_interrupted else nothing}"
     reason = tuned.sets.reason if tuned.flags else ""
     notes = "".join(f"; {text}" for text in (reason, *report.notes) if text)

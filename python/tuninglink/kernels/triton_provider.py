@@ -28,7 +28,7 @@ from tuninglink.kernels.triton_sources import (
     splits,
     strides,
 )
-from tuninglink.mlir import error, note
+from tuninglink.mlir import error
 from tuninglink.replacing import FLOATS, ORDER, NoFormError
 from tuninglink.specs import KIB, block_memory, oldest_ptx
 
@@ -291,8 +291,8 @@ class TritonProvider(KernelProvider):
             from triton.backends.compiler import GPUTarget  # noqa: PLC0415
             from triton.compiler import ASTSource  # noqa: PLC0415
         except ImportError:
-            remedy = note("install it: pip install 'tuninglink[kernels]'")
-            raise KernelError(error("Triton is not installed", notes=[remedy])) from None
+            missing = "Triton is not installed; pip install 'tuninglink[kernels]' installs it"
+            raise KernelError(error(missing)) from None
         architecture, is_amd = candidate.architecture, candidate.architecture in _AMD
         capability, oldest = _capability(architecture), oldest_ptx(architecture)
         assert capability or is_amd, "there are no candidates for others"

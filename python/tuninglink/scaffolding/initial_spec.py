@@ -546,10 +546,15 @@ class _SpecWriter:
             lambda chosen: self._failures(chosen, written),
             self._reader.parts if is_wide else lambda _: (),
         )
-        return chosen, [
-            *left_out,
-            *(LeftOut(point.dispatches, point.words, reason) for point, reason in others),
-        ]
+        omitted = [LeftOut(point.dispatches, point.words, reason) for point, reason in others]
+        if not is_wide:
+            omitted = [
+                replace(own, reason=f"{own.reason}; '--all' may write one with the ops around it")
+                if own.reason.startswith(_CHANGES)
+                else own
+                for own in omitted
+            ]
+        return chosen, [*left_out, *omitted]
 
     def _failures(self, chosen: _Chosen, written: _Written) -> dict[int, Failure]:
         """Return the failures of entries without the intended effect, by position.
@@ -592,7 +597,7 @@ class _SpecWriter:
                     failures.setdefault(number, Failure(reason))
             for name in own:
                 if name in changed:
-                    reason = f"the entry changes the code of {name}, as the compiler's configuration consists of more than the entry"
+                    reason = f"{_CHANGES} {name}, as the compiler's configuration consists of more than the entry"
                     failures.setdefault(number, Failure(reason, is_code=True))
         return failures
 
@@ -642,6 +647,7 @@ def _dispatch_texts(program: bytes) -> dict[str, str]:
     return {dispatch.name: str(dispatch.module) for dispatch in find_dispatches(module)}
 
 
+_CHANGES = "the entry changes the code of"
 _FAILS = "the compiler fails where the entry takes effect"
 
 _SHOWN = 5

@@ -97,6 +97,8 @@ def test_the_gain_of_flags_is_shown_where_that_of_the_spec_is_unknown() -> None:
     assert gain_line(Tuned("", 2, report, sets)) == expected
     assert gain_line(Tuned("", 2, report)) == f"whole program: not guarded; {why}"
     assert gain_line(Tuned("", 0, report)).startswith("nothing wins: no configuration ")
+    short = gain_line(Tuned("", 0, report, FlagsResult(reason="the 0.1 s for them are too short")))
+    assert short.endswith("was compared with the default")
     interrupted = gain_line(Tuned("", 0, report, is_interrupted=True))
     assert interrupted == "nothing wins: tuning was interrupted"
     whole = ModelComparison(6.0, 3.0, ConfidenceInterval(1.9, 2.0, 2.1))

@@ -175,6 +175,7 @@ def test_a_provider_that_fails_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> 
         assert Lacking.asked == ["sm_90a"]
     assert list(map(str, seen)) == [
         "warning: kernel provider 'failing' fails: KeyError: 'sm_90a'",
+        "warning: no provider has kernels for this program on sm_90a",
     ]
     monkeypatch.setattr(
         "tuninglink.tuning.flag_sets.kernel_sets.kernel_providers", lambda: [Failing()]
@@ -206,7 +207,7 @@ def test_a_plug_in_that_cannot_be_used_is_a_warning(
     with KernelChooser(options, {problem: 1}, Target.parse("x86_64"), seen.append):
         pass
     start = "warning: skipping the kernels of plug-in '{}' of package 'acme' ({}), which cannot be used: "
-    assert [str(warning).partition("used: ")[0] + "used: " for warning in seen] == [
+    assert [str(warning).partition("used: ")[0] + "used: " for warning in seen[:-1]] == [
         start.format("a", "acme:Missing"),
         start.format("b", "json:JSONDecoder"),
         start.format("c", "acme:Incomplete"),
@@ -264,7 +265,7 @@ def test_forms_of_ops_without_kernels_are_in_the_sets_with_kernels(
     monkeypatch.setattr(KernelChooser, "choose", lambda *_: [LARGE])
     made = choice._choose_kernels(
         cast("Any", Compiler()),
-        TuneOptions(input="", flags=()),
+        TuneOptions(input="", flags=(), kernels=True),
         "cuda",
         Listener(),
         jobs={},

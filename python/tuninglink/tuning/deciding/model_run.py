@@ -721,7 +721,7 @@ def judge_entries(
         outputs = full.outputs and replace(full.outputs, tuned_error=None)
         return ModelVerdict(tuple(kept), reason=reason, default_outputs=outputs)
     # Report the failures of entries that were left out.
-    reason = "" if kept else "no entry makes the program faster"
+    reason = "" if kept else "the program is slower with each entry, or fails"
     left_out = [failures[number] for number in sorted(failures) if won[number] not in kept]
     judged = (compared.outputs for compared in comparisons.values() if compared.outputs is not None)
     outputs = next((replace(first, tuned_error=None) for first in judged), None)

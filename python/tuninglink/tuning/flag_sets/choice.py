@@ -442,8 +442,7 @@ def _compare(
     latest = began + (seconds if is_local else max(seconds, _AWAITED_PART * left))
     if not sets or (is_local and backends is None):
         compiler.stop()
-        slow = f"the program compiles too slowly to compare sets in {seconds:.0f} s"
-        return unable(slow if backends is None else "")
+        return unable(f"compiling took over {seconds:.1f} s" if backends is None else "")
     try:
         with _device(uri, options) as device:
             if is_local:
@@ -493,7 +492,7 @@ def _choose_kernels(
 ) -> KernelChoice:
     """Choose kernels for the problems of a program on the first device, while the program is compiled with forms."""
     target, problems = compiler.kernel_problems()
-    if target is None or not problems or options.only_flags:
+    if target is None or not options.kernels or options.only_flags:
         return KernelChoice()
     with suppress(DeviceError), ExitStack() as opened:  # others report it
         opened.enter_context(listener.during("choosing kernels"))

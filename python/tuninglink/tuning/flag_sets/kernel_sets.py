@@ -162,11 +162,10 @@ class KernelChooser(ExitStack):
         offered: list[tuple[int, KernelProblem, Candidate]] = []
         for problem in self._work:
             making = self._making.setdefault(problem, [])
-            kernel = next((shipped[own] for own in problem.spellings if own in shipped), None)
-            if kernel is not None:
-                making.append((Candidate("shipped", problem, architecture, ()), finished(kernel)))
-                known = KernelCall(problem, kernel), 1.0, self._work[problem]
-                self.shipped[problem] = ChosenKernel(*known)
+            built = next((shipped[own] for own in problem.spellings if own in shipped), None)
+            if built is not None:
+                making.append((Candidate("shipped", problem, architecture, ()), finished(built)))
+                self.shipped[problem] = ChosenKernel(KernelCall(problem, built), 1.0, work[problem])
             offers: list[tuple[int, Candidate]] = []
             for provider in providers:
                 try:
@@ -175,6 +174,8 @@ class KernelChooser(ExitStack):
                     self._tell(_failing(provider.name, failure))
             offers = sorted(offers, key=itemgetter(0))[:_MOST_CANDIDATES]  # the providers' in turn
             offered += [(at, problem, own) for at, (_, own) in enumerate(offers)]
+        if not (self.shipped or offered):
+            self._tell(f"no provider has kernels for this program on {architecture}")
         # The first candidates of all problems are made before the second ones, as the time may be short.
         for _, problem, candidate in sorted(offered, key=itemgetter(0)):
             try:

@@ -518,7 +518,7 @@ def compile_reference(program: SavedProgram, target: ReferenceTarget) -> Compile
             run.advance(Phase.EXECUTABLE_SOURCES, Phase.END)
             return Compiled(run.image(), time.monotonic() - began)
     except TuninglinkError as failure:
-        return failure.diagnostics[0].message
+        return failure.diagnostics[0].message.partition(" (check above")[0]
 
 
 def run_reference(
