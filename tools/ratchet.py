@@ -54,13 +54,13 @@ LIMITS: Final = {
     "replacing": (738, 45),
     "preprocessing": (458, 14),
     "pinning": (527, 28),
-    "scaffolding": (966, 32),
+    "scaffolding": (972, 32),
     "runner": (724, 28),
     "kernels": (3624, 175),
     "predicting": (1604, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
-    "cli": (5512, 199),
+    "cli": (5514, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
