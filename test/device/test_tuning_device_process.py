@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import re
 import resource
 import signal
 import subprocess
@@ -63,13 +62,9 @@ from tuninglink.programs import (
     CompiledProgram,
     Failure,
     FailureKind,
-    ProgramCalls,
     ProgramInput,
 )
 from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules
-from tuninglink.tuning.flag_sets import CompiledSource, FlagSet, FlagsResult, SetResult
-from tuninglink.tuning.flag_sets.choice import with_compilation
-from tuninglink.workers import finished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -376,29 +371,6 @@ def test_a_device_repeats_inputs_as_the_host_would(uri: str, sets: int) -> None:
     content = to_host(device, view).view(np.uint8)
     del view, buffer  # they must not outlive the device
     assert (content[: len(expected)] == expected).all()
-
-
-def test_the_best_set_notes_how_long_the_driver_compiles_it() -> None:
-    sets = {name: FlagSet(name, (), forms="kernels") for name in ("loaded", "foreign")}
-    images = {"loaded": benchmark(DOUBLE).image, "foreign": b"no module"}
-    jobs = {
-        own: finished(CompiledSource(images[name], ProgramCalls(), 0.0))
-        for name, own in sets.items()
-    }
-    results = {name: SetResult(own, note="first") for name, own in sets.items()}
-    loader = AheadLoader("local-sync", 1, timeout=PATIENCE)
-    try:
-        for name, result in results.items():
-            whole = FlagsResult(tuple(results.values()), result)
-            assert with_compilation(whole, jobs, loader) == whole  # it was not loaded
-            loader.begin_program(images[name], ProgramCalls())
-            noted = with_compilation(whole, jobs, loader)
-            assert noted.best in noted.results
-            pattern = r"first; the driver compiles it in \d+\.\d s"
-            is_loaded = noted.best and re.fullmatch(pattern, noted.best.note)
-            assert bool(is_loaded) is (name == "loaded")
-    finally:
-        loader.pool.close()
 
 
 def test_loading_ahead_answers_for_nothing() -> None:

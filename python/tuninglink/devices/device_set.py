@@ -454,7 +454,6 @@ class AheadLoader:
     def __init__(self, uri: str, workers: int, timeout: float) -> None:
         self._timeout = timeout
         self._limit = min(_LEAST_SECONDS, timeout)
-        self._programs: dict[bytes, Future[float | Failure]] = {}
         self.pool = Pool(workers, _open_device, (uri, (), None))
         for _ in range(workers):
             self.pool.submit(do_nothing)  # all processes start now, at once
@@ -485,19 +484,4 @@ class AheadLoader:
         if calls is None or calls.parameters.parameters or calls.parameters.files:
             return
         with suppress(RuntimeError):  # it is closed
-            self._programs[image] = self._programs.get(image) or self.begin(image)
-
-    def compilation(self, image: bytes) -> float | None:
-        """Return the seconds by which loading a program took longer at first than it takes now; None if it was not loaded.
-
-        A driver that keeps what it compiles compiled the program in this time.
-        """
-        try:
-            first, now = (
-                loading.result() for loading in (self._programs[image], self.begin(image))
-            )
-        except (KeyError, CancelledError, DeviceError, JobTimeoutError, WorkerCrashedError):
-            return None
-        if isinstance(first, Failure) or isinstance(now, Failure):
-            return None
-        return max(0.0, first - now)
+            self.begin(image)

@@ -475,7 +475,7 @@ def _compare(
     if options.only_flags or (isinstance(default, str) and default != NOT_COMPILED):
         late = ()
     noted = (replace(own, note=_LATE) if own.flag_set in late else own for own in result.results)
-    result = with_compilation(replace(result, results=tuple(noted)), jobs, loader)
+    result = replace(result, results=tuple(noted))
     return FlagChoice(options, listener, result, math.inf, jobs, uri, judge, late)
 
 
@@ -565,21 +565,6 @@ def _load(loader: AheadLoader | None, job: Job) -> None:
             loader.begin_program(compiled.image, compiled.calls)
 
     job.add_done_callback(begin)
-
-
-def with_compilation(
-    result: FlagsResult, jobs: Mapping[FlagSet, Job], loader: AheadLoader | None
-) -> FlagsResult:
-    """Return a result that notes how long the driver compiles the best program, if it has forms or kernels."""
-    best = result.best if result.best and result.best.flag_set.forms else None
-    compiled = compiled_by(jobs[best.flag_set], 0.0) if best else ""
-    if loader is None or best is None or isinstance(compiled, str):
-        return result
-    seconds = loader.compilation(compiled.image)
-    note = "" if seconds is None else f"the driver compiles it in {seconds:.1f} s"
-    noted = replace(best, note="; ".join(filter(None, (best.note, note))))
-    results = tuple(noted if own == best else own for own in result.results)
-    return replace(result, best=noted, results=results)
 
 
 def compile_alone(
