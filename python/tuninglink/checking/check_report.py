@@ -47,7 +47,7 @@ def read_codes(text: str) -> frozenset[Rule]:
     codes = list(map(str.strip, text.split(",")))
     for code in codes:
         if code not in CODES:
-            hint = did_you_mean(code, CODES) or "; see 'tuninglink check --rules'"
+            hint = did_you_mean(code, CODES, 0.7) or "; see 'tuninglink check --rules'"
             raise ValueError(f"there is no rule '{code}'{hint}")
     return frozenset(rule for rule in Rule if rule.value in codes)
 

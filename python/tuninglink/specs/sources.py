@@ -64,7 +64,7 @@ def library_files(name: str) -> tuple[SpecFile, ...]:
             raise SpecError(error(message)) from None
         files_by_name |= {f"{library}/{stem}": specs[stem] for stem in specs if only in ("", stem)}
     if not files_by_name:
-        names = library_names()
+        names = [name.removeprefix(LIBRARY) for name in spec_names()]
         message = f"there is no library '{name}'{did_you_mean(name, names)}"
         raise SpecError(error(message, notes=[note(f"the libraries are: {', '.join(names)}")]))
     return tuple(_read_library_file(stem, files) for stem, files in sorted(files_by_name.items()))
