@@ -674,6 +674,8 @@ WITHOUT_WORD = {
     "online_attention": "the compiler's form of attention",
     "map_load": "made by the compiler of changes of layout",
     "map_store": "made by the compiler of changes of layout",
+    "quantize_affine": "the compiler decomposes it before dispatches are formed",
+    "dequantize_affine": "the compiler decomposes it before dispatches are formed",
 }
 """Ops of IREE that spaces and reports know, with the reason why no word has them."""
 
