@@ -124,7 +124,7 @@ def graph_tensors(text: str) -> tuple[mlir.Type, ...]:
 def built_graph(
     text: str, operands: Sequence[Value], maps: Sequence[mlir.AffineMap] = ()
 ) -> list[Value]:
-    """Build a graph from the values that it takes at the current insertion point, with the maps of its attention, and return its results."""
+    """Build a graph from its values at the current insertion point, with the maps of its attention; return its results."""
     module = mlir.Module.parse(text, thread_context())
     block = module.body.operations[0].regions[0].blocks[0]
     values: dict[Value, Value] = dict(zip(block.arguments, operands, strict=True))

@@ -71,11 +71,11 @@ def verify_configuration(
     if configuration.pipeline is None:
         reason = "the function has no translation_info, so there is no pipeline"
         return ConfigurationAnswer(Verdict.NOT_DECIDED, "", reason=reason)
-    pipeline, known = str(configuration.pipeline), Miscompilations.of(workload)
+    pipeline, miscompilations = str(configuration.pipeline), Miscompilations.of(workload)
     try:
         spaces = registry.spaces(workload, pipeline)
     except UndecidedError as failure:
-        wrong = known.violations(configuration)
+        wrong = miscompilations.violations(configuration)
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, wrong, failure.reason)
     findings = [
         _Finding.of(space, configuration.complete, limits)
@@ -88,7 +88,7 @@ def verify_configuration(
         if violations := finding.broken[Grade.NECESSARY]:
             propose = partial(finding.propose, configuration, limits)
             return ConfigurationAnswer(Verdict.REFUTED, pipeline, violations, propose=propose)
-    return _weigh(findings, configuration, known, limits)
+    return _weigh(findings, configuration, miscompilations, limits)
 
 
 _ZERO: Final = "0 (all {})"
@@ -236,7 +236,7 @@ class _Finding:
 def _weigh(
     findings: Sequence[_Finding],
     configuration: Configuration,
-    known: Miscompilations,
+    miscompilations: Miscompilations,
     limits: Limits,
 ) -> ConfigurationAnswer:
     """Return the answer about a configuration that no space refutes."""
@@ -266,7 +266,7 @@ def _weigh(
     objections = ((each, grade) for grade in grades for each in findings if each.broken[grade])
     other, grade = next(objections, (None, grades[0]))
     broken = () if other is None else other.broken[grade]
-    wrong = known.violations(configuration, broken)
+    wrong = miscompilations.violations(configuration, broken)
     discouraged = () if rejecting is None else rejecting.broken[Grade.COMPILER]
     answer = ConfigurationAnswer(
         verdict, str(configuration.pipeline), (*discouraged, *(wrong or broken)), reason
@@ -316,7 +316,7 @@ class ConfigurationAnswer:
     @property
     def miscompilation(self) -> str:
         """Why the code computes wrong results although it compiles; empty if no reason is known."""
-        return next((str(each) for each in self.violations if each.grade is Grade.WRONG), "")
+        return next((str(rule) for rule in self.violations if rule.grade is Grade.WRONG), "")
 
     @property
     def severity(self) -> Severity | None:
@@ -433,7 +433,7 @@ class Miscompilations:
             if self.ends_with_rows and _NV_MMA_SYNC in str(configuration.entries.get(MMA_KIND)):
                 text = _TRANSPOSED_RESULT
         own = (Violation(text, "docs/background/wrong-defaults.md", grade=Grade.WRONG),)
-        return (*own[: bool(text)], *(each for each in broken if each.grade is Grade.WRONG))
+        return (*own[: bool(text)], *(rule for rule in broken if rule.grade is Grade.WRONG))
 
 
 @dataclass(frozen=True)
