@@ -59,6 +59,7 @@ from tuninglink.files import (
     write_file,
     write_output,
 )
+from tuninglink.kernels import kernels_summary
 from tuninglink.llvm_flags import Flag, flags_of, switch
 from tuninglink.mlir import DiagnosticSink, error, note
 from tuninglink.programs import CallOptions
@@ -315,7 +316,8 @@ def _run(
         failures = files.write(tuned)
         process.show(*busy_warnings(tuned.report))
         table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
-        stream.write(f"\n{gain_line(tuned)}\n" + (f"\n{table}" if table else ""))
+        parts = (gain_line(tuned), kernels_summary(tuned.spec, options.settings.devices), table)
+        stream.write("".join(f"\n{part.rstrip()}\n" for part in parts if part))
         if options.output != STANDARD_STREAM and not any(failures):
             page = str(Path(options.report) / "index.html") if options.report else ""
             forms = [tuned.sets.best.flag_set.name] if tuned.sets.best and tuned.sets.forms else []
@@ -473,8 +475,7 @@ class _Files:
 
     def write_script(self, flags: Sequence[str], spec: str) -> list[str]:
         """Write the script for a device, if the user wants one, and return its path."""
-        path = self.options.script
-        if not path:
+        if not (path := self.options.script):
             return []
         for reason in self.script(flags, spec).write():
             process.shown_diagnostics().remark(f"'{path}' leaves out {reason}")
@@ -546,14 +547,13 @@ def dispatch_table(report: TuningReport, stream: TextIO) -> str:
     """Return a table of dispatches with their times, those that take most of the time first."""
     rows = []
     for problem in report.dispatches[:_MOST_ROWS]:
-        gain = str(problem.speedup) if problem.speedup else ""
         remark = "" if problem.outcome is TaskOutcome.WON else _OUTCOMES[problem.outcome]
         rows.append(
             (
                 problem.names[0].partition("::")[0],
                 "fails" if problem.default_fails else duration(problem.default_us),
                 duration(problem.tuned_us) if problem.tuned_us is not None else "-",
-                ", ".join(filter(None, (gain, remark))),
+                ", ".join(filter(None, (str(problem.speedup or ""), remark))),
                 str(problem.trials),
             )
         )

@@ -33,6 +33,10 @@ with lazy_imports(globals()):
     )
     from tuninglink.kernels.providers import GROUP as GROUP, kernel_providers as kernel_providers
     from tuninglink.kernels.quantized import QuantizedProduct as QuantizedProduct
-    from tuninglink.kernels.shipped import shipped_kernels as shipped_kernels
+    from tuninglink.kernels.shipped import (
+        kernels_summary as kernels_summary,
+        load_kernels as load_kernels,
+        shipped_kernels as shipped_kernels,
+    )
     from tuninglink.kernels.steps import Instruction as Instruction, Step as Step
     from tuninglink.kernels.triton_provider import TritonProvider as TritonProvider

@@ -55,7 +55,8 @@ class Kernel:
     Attributes:
         name: its name in its object.
         backends: the backends that it has objects for, as `#hal.executable.target` names them.
-        object: what its first object in the spec declares; None if that is not known.
+        content: its first object in the spec; empty if there is none.
+        object: what that declares; None if that is not known.
         bindings: the number of buffers: operands, then results.
         constants: the number of 32-bit constants after the bindings.
         block: the numbers of threads of a block; empty if they are not declared.
@@ -65,6 +66,7 @@ class Kernel:
     operation: mlir.Operation
     name: str
     backends: tuple[str, ...]
+    content: bytes
     object: KernelObject | None
     bindings: int
     constants: int
@@ -77,16 +79,12 @@ class Kernel:
         attributes = {name: operation.attributes[name] for name in operation.attributes}
         targets = [parameters(target) for target in mlir.ArrayAttr(attributes["targets"])]
         backends = tuple(mlir.StringAttr(fields[0]).value for fields in targets if fields)
-        # The contents of the objects that are in the spec.
-        contents = []
-        for listed in mlir.ArrayAttr(attributes["target_objects"]):
-            for item in mlir.ArrayAttr(listed):
-                fields = parameters(item)
-                data = entries_of(fields[0]).get("data") if fields else None
-                if isinstance(data, mlir.DenseElementsAttr):
-                    contents.append(bytes(memoryview(cast("bytes", data))))
-                elif isinstance(data, mlir.StringAttr):
-                    contents.append(data.value_bytes)
+        objects = mlir.ArrayAttr(attributes["target_objects"])
+        items = [parameters(item) for listed in objects for item in mlir.ArrayAttr(listed)]
+        data = next((own for at in items if at and (own := entries_of(at[0]).get("data"))), None)
+        content = data.value_bytes if isinstance(data, mlir.StringAttr) else b""
+        if isinstance(data, mlir.DenseElementsAttr):
+            content = bytes(memoryview(cast("bytes", data)))
         layout = str(attributes["layout"])
         constants = re.search(r"constants = (\d+)", layout)
         memory = attributes.get("workgroup_local_memory")
@@ -94,7 +92,8 @@ class Kernel:
             operation,
             mlir.StringAttr(attributes["export_name"]).value,
             backends,
-            KernelObject.read(contents[0]) if contents else None,
+            content,
+            KernelObject.read(content),
             layout.count("pipeline.binding<"),
             int(constants[1]) if constants else 0,
             tuple(integers_of(attributes.get("workgroup_size"))),
