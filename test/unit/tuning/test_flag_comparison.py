@@ -215,6 +215,25 @@ class IdleDevice:
     """A device that runs nothing."""
 
 
+def test_a_later_comparison_calls_new_programs_only() -> None:
+    called = list[bytes]()
+
+    class ListingDevice(RecordedDevice):
+        def program_outputs(self, program: CompiledProgram, *_: object) -> CallOutputs | Failure:
+            called.append(program.image)
+            return super().program_outputs(program)
+
+    compared, jobs = comparison(ListingDevice()), jobs_of("wrong", "prefills fast")
+    first = compared.run(jobs)
+    called.clear()
+    jobs |= {FlagSet("as before", ()): job(compiled(b"wrong"))} | jobs_of("both fast", "wrong")
+    later = compared.run({own: jobs[own] for own in jobs if own.name != "wrong"})
+    assert called == [b"both fast"] * len(CALLS.functions)
+    assert later.results[0] == first.results[1]
+    assert by_name(later)["as before"].is_rejected
+    assert later.flags == ("--both fast",)
+
+
 def test_nothing_runs_where_no_set_is_other_code() -> None:
     result = comparison(IdleDevice()).run(jobs_of("crash", "default"))
     assert not result.reason

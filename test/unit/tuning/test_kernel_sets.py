@@ -34,6 +34,7 @@ from tuninglink.tuning.deciding import ConfidenceInterval, TuneOptions
 from tuninglink.tuning.flag_sets import (
     DEFAULT,
     ChosenKernel,
+    CompiledSource,
     FlagSet,
     FlagsResult,
     KernelChoice,
@@ -43,6 +44,7 @@ from tuninglink.tuning.flag_sets import (
 )
 from tuninglink.tuning.flag_sets.kernel_sets import KernelChooser, _Contest, make_kernel
 from tuninglink.tuning.flag_sets.sets import forms_beside
+from tuninglink.workers import finished
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -283,35 +285,44 @@ def test_sets_that_were_not_compared_lose_to_none() -> None:
     assert not choice.refined([SetResult(every), *(result(own, 1.5) for own in others)])
 
 
-def test_problems_whose_kernels_are_compiled_are_compared_first(
+def test_the_first_kernels_of_all_problems_are_compared_before_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # The heaviest problem is compiled when the other one has been compared.
-    first, second = Future[Any](), Future[Any]()
-    second.set_result("")
-    jobs = iter([first, second])
-    compared = []
+    compiled = CompiledSource(b"", None, 1.0)
+    sets = [FlagSet(name, ()) for name in ("first", "second", "third")]
+    late, turns = Future[Any](), list[tuple[KernelProblem, list[str]]]()
 
-    def compare(_: object, contest: Any, *__: object) -> FlagsResult:
-        compared.append(contest.problem)
-        if not first.done():
-            first.set_result("")
-        return FlagsResult()
+    def begin(_: object, number: int, problem: KernelProblem, *__: object) -> _Contest:
+        jobs = dict.fromkeys((DEFAULT, *sets), finished(compiled))
+        # The heaviest problem has one kernel at first, and one that fails.
+        jobs |= {sets[1]: late, sets[2]: finished("it fails")} if number == 0 else {}
+        return _Contest(problem, TuneOptions(input="", flags=()), jobs)
 
-    monkeypatch.setattr(
-        KernelChooser,
-        "_begin",
-        lambda _, __, problem, *___: _Contest(
-            problem, TuneOptions(input="", flags=()), {DEFAULT: next(jobs)}
-        ),
-    )
+    def compare(_: object, contest: _Contest, *__: object) -> None:
+        own = contest.ready()
+        turns.append((contest.problem, [flag_set.name for flag_set in own]))
+        contest.turns += 1
+        contest.result = FlagsResult((*contest.result.results, *map(SetResult, own)))
+        if len(turns) == 4:
+            late.set_result(compiled)
+
+    monkeypatch.setattr(KernelChooser, "_begin", begin)
     monkeypatch.setattr(KernelChooser, "_compare", compare)
-    problems = [one.call.problem for one in (LARGE, SMALL)]
+    problems = [one.call.problem for one in (LARGE, MEDIUM, SMALL)]
     work: dict[KernelProblem, int] = dict.fromkeys(problems, 1)
-    with KernelChooser(TuneOptions(input="", flags=()), work, HOPPER, lambda _: None) as chooser:
+    seen = list[object]()
+    with KernelChooser(TuneOptions(input="", flags=()), work, HOPPER, seen.append) as chooser:
         chooser._making = {problem: [cast("Any", None)] for problem in problems}
         assert chooser.choose(cast("Any", None), 600.0, lambda _: None) == []
-    assert compared == [problems[1], problems[0]]
+    assert turns == [
+        (problems[0], ["first"]),
+        (problems[1], ["first", "second"]),
+        (problems[2], ["first", "second"]),
+        (problems[1], ["third"]),
+        (problems[0], ["second"]),
+        (problems[2], ["third"]),
+    ]
+    assert f"remark: {problems[0]}: 3 kernels, 3 failed: it fails; none is faster" in str(seen[0])
 
 
 def test_shipped_kernels_come_first_and_stay_without_a_comparison(
@@ -327,7 +338,8 @@ def test_shipped_kernels_come_first_and_stay_without_a_comparison(
         assert made[1].result() == kernel
         (chosen,) = chooser.choose(cast("Any", None), 0.0, lambda _: None)
     assert chosen.call == KernelCall(problem, kernel)
-    assert list(map(str, seen)) == [f"remark: {problem}: no time was left"]
+    (remark,) = map(str, seen)
+    assert remark == f"remark: {problem}: 0 kernels; none was compared"
 
 
 def unfinished(problem: KernelProblem) -> _Contest:

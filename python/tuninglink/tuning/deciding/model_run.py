@@ -339,20 +339,17 @@ class ProgramVariants:
 
         If it is brief, outputs that are those of the default are compared only with what the user expects.
         """
-        expectation = self._expectation
         tolerance = self.judge.tolerance(self.functions, default)
-        if is_brief and not any(function.expected for function in self.functions):
-            limit = self.judge.near * tolerance
-            is_same = tuned is not None and all(
-                are_identical(default[label], tuned[label])
-                or (limit and relative_error(tuned[label], default[label]) <= limit)
-                for label in default
-            )
-            expectation = Expectation({}, DEFAULT_SOURCE) if is_same else expectation
-        if expectation is None:
+        if is_brief and tuned and not any(function.expected for function in self.functions):
+            limit, error = self.judge.near * tolerance, 0.0
+            if any(not are_identical(default[label], tuned[label]) for label in default):
+                error = _largest_error(tuned, default) if limit else math.inf
+            if error <= limit:
+                return OutputComparison(DEFAULT_SOURCE, tolerance, tuned_error=error)
+        if self._expectation is None:
             expectation = self.judge.expectation(self.calls, self.functions, self.integers)
             self._expectation = expectation
-        return self.judge.compare(expectation, default, tuned, tolerance)
+        return self.judge.compare(self._expectation, default, tuned, tolerance)
 
     def standings(self, copies: int) -> Standings:
         """Return standings without rounds, with a number of copies of the default."""

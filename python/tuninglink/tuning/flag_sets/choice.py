@@ -342,14 +342,8 @@ class FlagChoice:
                     else:
                         jobs.append(compiler.submit(pair.flag_set, pair.spec))
                 end = time.monotonic() + max(seconds, self.final_seconds)
-                comparison = FlagComparison(
-                    device,
-                    self.judge,
-                    self.options.settings,
-                    end,
-                    compiled_by=end,
-                    default_ms=self.result.default_ms,
-                )
+                settings, default_ms = self.options.settings, self.result.default_ms
+                comparison = FlagComparison(device, self.judge, settings, end, end, default_ms)
                 pairs = comparison.run_pairs(self.jobs[DEFAULT], results, jobs)
         except DeviceError as failure:
             pairs = FlagsResult(reason=failure.diagnostics[0].message)
@@ -528,14 +522,14 @@ def _refined(
     """
     for another in kernels.refined(result.results):
         best = result.best.flag_set if result.best is not None else DEFAULT
-        deadline = time.monotonic() + seconds
+        comparison.deadline = time.monotonic() + seconds
         with SetCompiler(options) as compiler:  # on a CPU, the other one has ended
             jobs[another] = compiler.submit(another)
             wait([jobs[another]], _COMPILING * seconds)
             compared = {own: jobs[own] for own in dict.fromkeys((DEFAULT, best, another))}
-            now = time.monotonic()
+            comparison.compiled_by = time.monotonic()
             try:
-                again = replace(comparison, deadline=deadline, compiled_by=now).run(compared)
+                again = comparison.run(compared)
             except DeviceError as failure:
                 message = f"'{another.name}' is not compared: {failure.diagnostics[0].message}"
                 report(Diagnostic(Severity.WARNING, message))

@@ -201,6 +201,7 @@ class FlagComparison:
     _expected: Outputs = field(default_factory=dict)
     _finding: str = ""
     _names: dict[bytes, str] = field(default_factory=dict)
+    _judgements: dict[bytes, SetResult] = field(default_factory=dict)
 
     def run(
         self,
@@ -290,11 +291,17 @@ class FlagComparison:
         return FlagsResult(tuple(judged), reason=reason)
 
     def _begin(self, base: CompiledSource, name: str = DEFAULT.title) -> str:
-        """Take a program as the one that others are compared with; return the reason why it cannot be called."""
+        """Take a program as the one that others are compared with; return the reason why it cannot be called.
+
+        What is known of outputs from an earlier comparison with the same program stays.
+        """
         if base.calls is None:
             return "the functions of the program cannot be read"
-        self._base, self._names, self._expected = base, {base.image: name}, {}
-        self._variants = ProgramVariants(base.calls, self.device, self.judge, self.settings.seed)
+        self._names = {base.image: name}
+        if base is not getattr(self, "_base", None):
+            self._base, self._expected, self._judgements = base, {}, {}
+            seed = self.settings.seed
+            self._variants = ProgramVariants(base.calls, self.device, self.judge, seed)
         if self._variants.functions:
             return ""
         reasons = dict.fromkeys(function.obstacle for function in base.calls.functions)
@@ -317,7 +324,7 @@ class FlagComparison:
 
     def _compare(self, jobs: Sequence[Job], results: list[SetResult]) -> FlagsResult:
         """Time the distinct programs whose outputs are right, interleaved."""
-        images: dict[int, bytes] = {}
+        images, before = dict[int, bytes](), dict[int, bytes]()
         durations = self._variants.durations
         for number, job in enumerate(jobs):
             # Skip sets that do not compile, and those with the code of an earlier one.
@@ -332,6 +339,10 @@ class FlagComparison:
                 results[number] = replace(result, note=f"the same code as {self._names[image]}")
                 continue
             self._names[image] = f"'{result.flag_set.name}'"
+            if image in self._judgements:
+                judged = self._judgements[image]
+                results[number], before[number] = replace(judged, flag_set=result.flag_set), image
+                continue
             # Run the others if there is time, and judge their outputs.
             if images and self._left < durations[self._base.image].total:
                 results[number] = replace(result, note=NO_TIME)
@@ -345,6 +356,8 @@ class FlagComparison:
                 results[number] = replace(result, note=error.failure.message)
             else:
                 results[number], images[number] = self._judged(result, outputs), image
+                self._judgements[image] = results[number]
+        images = before | images
         if not images:
             return FlagsResult(tuple(results), finding=self._finding)
         try:

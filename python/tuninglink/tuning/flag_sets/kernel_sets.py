@@ -35,7 +35,13 @@ from tuninglink.programs import ALL_CALLS
 from tuninglink.replacing import spec as spec_of
 from tuninglink.specs import KIB, link_specs, load_spec
 from tuninglink.tuning.deciding import CallError, OutputJudge, ProgramVariants
-from tuninglink.tuning.flag_sets.comparison import FlagComparison, compiled_by, program_reference
+from tuninglink.tuning.flag_sets.comparison import (
+    NO_TIME,
+    FlagComparison,
+    FlagsResult,
+    compiled_by,
+    program_reference,
+)
 from tuninglink.tuning.flag_sets.sets import (
     DEFAULT,
     NOT_COMPILED,
@@ -43,13 +49,7 @@ from tuninglink.tuning.flag_sets.sets import (
     FlagSet,
     SetCompiler,
 )
-from tuninglink.workers import (
-    JobTimeoutError,
-    Pool,
-    WorkerCrashedError,
-    finished,
-    processor_count,
-)
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, finished, processor_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from tuninglink.iree import Target
     from tuninglink.kernels import BuiltKernel, KernelProblem
     from tuninglink.tuning.deciding import TuneOptions
-    from tuninglink.tuning.flag_sets.comparison import FlagsResult, SetResult
+    from tuninglink.tuning.flag_sets.comparison import SetResult
     from tuninglink.tuning.flag_sets.sets import Job
 
 _MOST_PROBLEMS: Final = 8
@@ -75,9 +75,12 @@ _COPIES: Final = 4
 _MAKING: Final = 300.0
 """The time limit for making a kernel, in seconds: Triton's assembler may take most of a minute on a busy core."""
 
-_COMPILING_PART: Final = 0.4
-"""The largest part of the time that passes before kernels of a problem are compared: those that are not compiled by then are
-left out."""
+_FIRST: Final = 2
+"""The number of kernels of a problem, at most, that are compared before those of all other problems."""
+
+_TURN_PART: Final = 0.5
+_CALL_PART: Final = 0.25
+"""The largest parts of the time of a problem, for one comparison, and of all time, for the first call of its default."""
 
 _GUARDING: Final = 60.0
 _LEAST_GUARDING: Final = 15.0
@@ -108,25 +111,31 @@ class ChosenKernel:
     speedup: float
     work: float
 
-    @property
-    def gain(self) -> float:
-        """The time that it saves, in operations of the compiler's code: that of other problems may take longer for each."""
-        return self.work * (1 - 1 / self.speedup)
 
-
-@dataclass(frozen=True)
+@dataclass
 class _Contest:
-    """A problem with the options for its program, which is compiled by default, with each kernel, and with guards."""
+    """A problem with the options for its program, which is compiled by default, with each kernel, and with guards.
+
+    Its kernels are compared in turns, in each of which the fastest one so far takes part; the result is that of all turns.
+    """
 
     problem: KernelProblem
     options: TuneOptions
     jobs: dict[FlagSet, Job]
     calls: dict[FlagSet, KernelCall] = field(default_factory=dict)
     guards: dict[FlagSet, Job] = field(default_factory=dict)
+    result: FlagsResult = field(default_factory=FlagsResult)
+    comparison: FlagComparison | None = None
+    turns: int = 0
 
-    def compiled(self) -> float:
-        """Return the part of the programs whose compilations have ended."""
-        return sum(job.done() for job in self.jobs.values()) / len(self.jobs)
+    def ready(self) -> list[FlagSet]:
+        """Return the kernels for the next turn: those that are compiled, if the default is, too, and few for the first one."""
+        if not self.jobs[DEFAULT].done():
+            return []
+        past = {DEFAULT, *(own.flag_set for own in self.result.results if own.note != NO_TIME)}
+        jobs = ((own, job) for own, job in self.jobs.items() if own not in past)
+        sets = [own for own, job in jobs if isinstance(compiled_by(job, 0.0), CompiledSource)]
+        return sets if self.turns else sets[:_FIRST]
 
 
 class KernelChooser(ExitStack):
@@ -198,30 +207,23 @@ class KernelChooser(ExitStack):
             for number, (problem, making) in enumerate(self._making.items())
             if making
         ]
-        results: list[tuple[_Contest, FlagsResult]] = []
         chosen, unknown = list[ChosenKernel](), dict(self.shipped)
         try:
-            while contests:
-                # While the kernels of one problem are compared, those of others are compiled. The next one is the heaviest of
-                # which all are, or else that with most of them.
-                now = time.monotonic()
-                until = now + _COMPILING_PART * (deadline - now)
-                while (contest := max(contests, key=_Contest.compiled)).compiled() < 1.0:
-                    jobs = [job for own in contests for job in own.jobs.values() if not job.done()]
-                    if not wait(jobs, max(0.0, until - time.monotonic()), FIRST_COMPLETED).done:
-                        break
-                contests.remove(contest)
-                left = (deadline - time.monotonic()) / (len(contests) + 1)
-                if left <= 0:
-                    self._tell(f"{contest.problem}: no time was left", Severity.REMARK)
-                    continue
-                result = self._compare(contest, device, time.monotonic() + left)
-                results.append((contest, result))
-                if result.best is not None:
-                    self._begin_guard(contest, result.best.flag_set)
-            for contest, result in results:
-                chosen += self._safe(contest, result, device, deadline)
-                if any(own.speedup or own.is_rejected for own in result.results):
+            while (left := deadline - time.monotonic()) > 0:
+                able = [own for own in contests if own.result.best or not own.result.reason]
+                jobs = [job for own in able for job in own.jobs.values() if not job.done()]
+                if ready := [contest for contest in able if contest.ready()]:
+                    # The heaviest problem of those with the fewest turns is next.
+                    contest = min(ready, key=lambda own: own.turns)
+                    rivals = [own for own in able if own.turns <= contest.turns]
+                    self._compare(contest, device, left, left / len(rivals))
+                elif jobs:
+                    wait(jobs, left, FIRST_COMPLETED)
+                else:
+                    break
+            for contest in contests:
+                chosen += self._safe(contest, device, deadline)
+                if any(own.speedup or own.is_rejected for own in contest.result.results):
                     unknown.pop(contest.problem, None)
             chosen += unknown.values()  # the whole program decides on these
         except DeviceError as failure:
@@ -283,18 +285,27 @@ class KernelChooser(ExitStack):
             load(program)
         return contest
 
-    def _compare(self, contest: _Contest, device: Device, deadline: float) -> FlagsResult:
-        """Compare the programs of one problem that are compiled."""
-        settings = self._options.settings
-        judge = OutputJudge(numerics=settings.numerics, near=_NEAR)
-        with ExitStack() as opened:
-            default = compiled_by(contest.jobs[DEFAULT], deadline)
-            limit = max(1.0, _REFERENCE_PART * (deadline - time.monotonic()))
+    def _compare(self, contest: _Contest, device: Device, left: float, seconds: float) -> None:
+        """Compare the programs of one problem that are compiled in a part of some seconds, of those that are left."""
+        now, settings = time.monotonic(), self._options.settings
+        deadline = now + _TURN_PART * seconds
+        if contest.comparison is None:
+            default = compiled_by(contest.jobs[DEFAULT], 0.0)
+            limit = max(1.0, _REFERENCE_PART * seconds)
             reference = program_reference(default, self._target.backend, settings, limit)
-            judge.reference = opened.enter_context(reference) if reference else None
-            now = time.monotonic()
-            comparison = FlagComparison(device, judge, settings, deadline, compiled_by=now)
-            return comparison.run(contest.jobs)
+            opened = self.enter_context(reference) if reference else None
+            judge = OutputJudge((), opened, settings.numerics, _NEAR)
+            contest.comparison = FlagComparison(device, judge, settings, deadline, now)
+        contest.comparison.deadline = contest.comparison.compiled_by = deadline
+        past = contest.result
+        best = [past.best.flag_set] if past.best else []
+        jobs = {own: contest.jobs[own] for own in (DEFAULT, *best, *contest.ready())}
+        result = contest.comparison.run(jobs, until=now + _CALL_PART * left)
+        results = {own.flag_set: own for own in (*past.results, *result.results)}
+        result = replace(result, results=(*results.values(),), best=result.best or past.best)
+        contest.result, contest.turns = result, contest.turns + 1
+        if result.best is not None:
+            self._begin_guard(contest, result.best.flag_set)
 
     def _begin_guard(self, contest: _Contest, flag_set: FlagSet) -> Job:
         """Start to compile the program that shows whether a kernel stays within its buffers."""
@@ -307,11 +318,9 @@ class KernelChooser(ExitStack):
             contest.guards[flag_set] = compiler.submit(DEFAULT)
         return contest.guards[flag_set]
 
-    def _safe(
-        self, contest: _Contest, result: FlagsResult, device: Device, deadline: float
-    ) -> list[ChosenKernel]:
+    def _safe(self, contest: _Contest, device: Device, deadline: float) -> list[ChosenKernel]:
         """Return the fastest kernel of a problem that stays within its buffers, and say what came of the others."""
-        problem, first = contest.problem, result.best
+        problem, result, first = contest.problem, contest.result, contest.result.best
         wrong = [own for own in result.results if own.is_rejected]
         faults = [f"kernel '{own.flag_set.name}' is left out: {own.note}" for own in wrong]
         gaining = [own for own in result.results if first and (own is first or own.may_win(1.0))]
@@ -331,11 +340,15 @@ class KernelChooser(ExitStack):
         for fault in faults:
             self._tell(fault)
         failed += [own.note for own in result.results if own.speedup is None and own not in wrong]
-        words = [counted(len(result.results), "kernel")]
+        past = {DEFAULT, *(own.flag_set for own in result.results)}
+        left = [compiled_by(job, 0.0) for own, job in contest.jobs.items() if own not in past]
+        failed += [own if isinstance(own, str) else NO_TIME for own in left]
+        words = [counted(len(contest.jobs) - 1, "kernel")]
         words += [f"{len(faults)} wrong"] if faults else []
         reasons = [*filter(None, failed), "there was no time"]
         words += [f"{len(failed)} failed: {reasons[0]}"] if failed else []
-        ending = result.reason or "none is faster than the compiler's code"
+        none = "none is faster than the compiler's code" if result.results else "none was compared"
+        ending = result.reason or none
         if best is not None:
             ending = f"'{best.flag_set.name}' is the fastest: {best.speedup}"
         self._tell(f"{problem}: {', '.join(words)}; {ending}", Severity.REMARK)
@@ -395,7 +408,8 @@ class KernelChoice:
     @property
     def sets(self) -> list[FlagSet]:
         """The sets with kernels: all of them, those that are shipped, and all but one, for those that gain least."""
-        ordered = sorted(self.chosen, key=lambda kernel: kernel.gain)
+        # By the time that they save, in operations of the compiler's code.
+        ordered = sorted(self.chosen, key=lambda own: own.work * (1 - 1 / own.speedup))
         left_out = ordered[:_MOST_LEFT_OUT] if len(ordered) > 1 else []
         sets = [self._without(*left) for left in ([], *([one] for one in left_out)) if ordered]
         return [*sets[:1], *([self.shipped] if self.shipped else []), *sets[1:]]
