@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from contextlib import nullcontext
 from dataclasses import replace
@@ -119,16 +118,6 @@ def test_the_reference_under_a_set_is_that_of_the_program_without_it(program: Pa
     assert alone.original is alone.saved
 
 
-def test_an_interrupt_ends_the_process_with_what_it_has(program: Path) -> None:
-    options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
-    interruption = Interruption()
-    timer = threading.Timer(0.0, interruption.stop)
-    timer.start()
-    tuned = tune_in_process(options, DEFAULT, Listener(), 600.0, interruption=interruption)
-    timer.join()
-    assert tuned.is_interrupted or not tuned.report.dispatches
-
-
 class Interrupting(Listener):
     """A listener that interrupts a comparison of sets, counted from 1, in the thread that compares."""
 
@@ -164,21 +153,26 @@ def test_an_interrupt_of_a_comparison_keeps_what_is_known(comparison: int, tmp_p
     assert len(tuned.report.dispatches) == comparison - 1
 
 
-def test_a_signal_while_sets_are_compared_ends_the_command_with_its_files(tmp_path: Path) -> None:
-    program, sets = with_sets(tmp_path)
+@pytest.mark.parametrize("step", [[], ["--only=main"], ["--flag-sets=none"]])
+def test_a_signal_while_the_program_is_compiled_ends_the_command_with_its_files(
+    step: list[str], tmp_path: Path
+) -> None:
+    """Sets of flags are compared, the selection is checked, or the program is compiled up to its dispatches."""
+    program, _ = with_sets(tmp_path)
     os.mkfifo(unwritten := tmp_path / "spec.mlir")  # the compiler waits forever for its text
-    sets.write_text(f"waiting: --iree-codegen-tuning-spec-path={unwritten}\n")
     output, report, database = (tmp_path / name for name in ("tuned.mlir", "report", "trials.db"))
-    files = f"-o {output} --report {report} --database {database} --flag-sets {sets}"
-    words = [program, "--device=local-sync", "--budget=600s", *files.split(), *GENERIC]
-    with subprocess.Popen(
-        [sys.executable, "-m", "tuninglink", "tune", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr is not None
-        assert any("comparing sets of flags" in line for line in process.stderr)
+    files = f"-o {output} --report {report} --database {database}".split()
+    waiting = f"--iree-preprocessing-transform-spec-filename={unwritten}"
+    words = [program, "--device=local-sync", "--budget=600s", *files, *step, waiting, *GENERIC]
+    with (
+        subprocess.Popen(
+            [sys.executable, "-m", "tuninglink", "tune", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+        unwritten.open("w"),  # once the compiler reads it
+    ):
         process.send_signal(signal.SIGTERM)
         shown, messages = process.communicate()
     assert process.returncode == 0, messages

@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
@@ -329,9 +329,7 @@ def _run(
             ]
             stream.write(_use(files, written, ["--spec", options.output]))
         failures.append(tuned.failure)
-    diagnostics = [
-        diagnostic for failure in failures if failure for diagnostic in failure.diagnostics
-    ]
+    diagnostics = [line for failure in failures if failure for line in failure.diagnostics]
     if diagnostics:
         raise TuninglinkError(*diagnostics)
 
@@ -373,8 +371,10 @@ def _run_part(options: TuneOptions, tuning: DispatchTuning) -> None:
     if options.report:
         check_directory(options.report)
     ledger = Ledger(options.settings.seconds, options.settings.trials)
-    with tuning.listener.interrupts(ledger.whole):
-        result, report = tuning.run(ledger)
+    # While the program is compiled, an interrupt ends the command at once.
+    with ExitStack() as opened:
+        interrupts = tuning.listener.interrupts(ledger.whole)
+        result, report = tuning.run(ledger, lambda: opened.enter_context(interrupts))
     _list_candidates(options, measured_candidates(result))
     if options.report:
         write_report(report, Path(options.report))
@@ -394,8 +394,7 @@ def _list_candidates(options: TuneOptions, candidates: Iterable[Staged]) -> None
         elif trial.microseconds is not None:
             result = f"{trial.microseconds:.2f} us"
         else:
-            is_compiled = options.settings.stop_after is LastStage.COMPILATION
-            result = "compiles" if is_compiled else "drawn"
+            result = "compiles" if options.settings.stop_after is LastStage.COMPILATION else "drawn"
         # Knobs have the names that they have in configurations.
         space = prepared.spaces.spaces[candidate.space] if candidate.space >= 0 else None
         knobs = ", ".join(

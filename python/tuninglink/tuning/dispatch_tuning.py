@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -100,8 +100,10 @@ class DispatchTuning:
     forms: str = ""
     original: SavedProgram | None = field(default=None, repr=False)
 
-    def run(self, ledger: Ledger) -> tuple[TuningResult, TuningReport]:
-        """Tune until the budget is over or stopped, and return the result and the report on it.
+    def run(
+        self, ledger: Ledger, begin: Callable[[], object] = lambda: None
+    ) -> tuple[TuningResult, TuningReport]:
+        """Read the program, call `begin`, and tune until the budget is over or stopped; return the result and its report.
 
         Raises:
             TuninglinkError: the program cannot be tuned.
@@ -115,7 +117,8 @@ class DispatchTuning:
             machines = thread.submit(_open_machines, options, uris, opened) if uris else None
             with listener.during(f"compiling {options.title}"), timeline.stage(Stage.PROGRAM):
                 program = self.read_program()
-            signal.setitimer(signal.ITIMER_REAL, 0.0)  # what follows ends with the budget by itself
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            begin()  # what follows ends with the budget by itself
             cpus = (task.target for task in program.tasks if task.target.backend == "llvm-cpu")
             if generic := next((cpu for cpu in cpus if cpu.architecture is None), None):
                 # Its code does not use the machine's vectors.
@@ -161,8 +164,9 @@ class DispatchTuning:
         # The output of a run that ends earlier is a directory of candidates.
         if self.options.output != STANDARD_STREAM and not self.options.is_partial:
             with suppress(TuninglinkError):  # the end of the run reports it
-                whole = with_entries(spec, self.forms, self.options.specs)
-                write_output(self.options.output, whole)
+                write_output(
+                    self.options.output, with_entries(spec, self.forms, self.options.specs)
+                )
 
     def read_program(self) -> DispatchedProgram:
         """Read the program, with the weights of its dispatches.
@@ -316,7 +320,6 @@ def _open_machines(
 _CANDIDATES: Final = 100
 """The candidates of a dispatch that are listed or compiled without `--trials`."""
 
-_SEED: Final = 0
 _COUNTING: Final[Limits] = Limits(seconds=math.inf, steps=2000)
 """The limits for counting a space."""
 
@@ -382,13 +385,11 @@ def staged_candidates(tuning: DispatchTuning) -> list[Staged]:
         spaces = task.spaces
         with tuning.listener.during(f"drawing candidates of {task.task.short_name}"):
             # Candidates from specs come first, then the others in the order of their estimates.
-            sampled = spaces.sample(MOST_CANDIDATES, _SEED)
+            sampled = spaces.sample(MOST_CANDIDATES, 0)
             candidates = [*spaces.given, *fastest_first(spaces.problem, sampled)]
         if not candidates:
-            reason = spaces.reason or "it has no candidates"
-            _omit(tuning, Omission(task.task.dispatches, reason))
-        count = settings.trials or _CANDIDATES
-        drawn += [(task, candidate) for candidate in candidates[:count]]
+            _omit(tuning, Omission(task.task.dispatches, spaces.reason or "it has no candidates"))
+        drawn += [(task, own) for own in candidates[: settings.trials or _CANDIDATES]]
     outcomes: list[Outcome | None] = [None] * len(drawn)
     if settings.stop_after is LastStage.COMPILATION:
         with (

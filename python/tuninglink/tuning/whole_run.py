@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from tuninglink.arguments import Content, several
@@ -168,15 +169,18 @@ def tune_program(
         check_devices(options.settings.devices, options.flags)
     # Check the selection of dispatches and search spaces before sets of flags are compared.
     settings = options.settings
+    interruption = Interruption()
     if (settings.patterns or settings.pipelines or settings.fixed) and not obstacle(options):
         with (
             listener.during(f"reading the dispatches of {options.title}"),
-            suppress(JobTimeoutError, WorkerCrashedError),  # tuning reports them
+            listener.interrupts(interruption),
+            suppress(JobTimeoutError, WorkerCrashedError, Interrupted),  # tuning reports them
+            interruption.ending(),
             Pool(1, prepare_worker, (options.flags, True)) as pool,
         ):
             seconds = max(_LEAST_SECONDS, deadline - time.monotonic())
             pool.submit(check_selected, options, seconds=seconds).result()
-    with choose_flags(options, listener, deadline) as choice:
+    with choose_flags(options, listener, deadline, interruption) as choice:
         tuned, sets = _tune_bases(choice, listener, deadline, keep)
     spec = with_entries(tuned.spec, sets.forms, options.specs)
     report = with_flag_sets(tuned.report, sets)
@@ -226,12 +230,8 @@ def _tune_bases(
     spec = with_entries(tuned[best].spec, result.forms, choice.options.specs)
     keep(replace(tuned[best], spec=spec, sets=result))
     # Compare the tuned programs, and the best sets without a spec.
-    contestants = choice.contestants(
-        [
-            TunedSet(base, outcome.spec, outcome.entries, outcome.image)
-            for base, outcome in tuned.items()
-        ]
-    )
+    pairs = [TunedSet(base, own.spec, own.entries, own.image) for base, own in tuned.items()]
+    contestants = choice.contestants(pairs)
     if interruption.is_stopped or not contestants:
         return tuned[best], result
     try:
@@ -282,10 +282,8 @@ def tune_in_process(
         with interruption.ending(pool.terminate):
             try:
                 return job.result()
-            except CancelledError:
-                return _untuned(options, "tuning was interrupted")
-            except WorkerCrashedError as failure:
-                if interruption.is_stopped:
+            except (CancelledError, WorkerCrashedError) as failure:
+                if interruption.is_stopped or isinstance(failure, CancelledError):
                     return _untuned(options, "tuning was interrupted")
                 if failure.code == -signal.SIGALRM:
                     reason = f"the budget was over before {options.title} was compiled up to its dispatches"
@@ -302,13 +300,12 @@ def _untuned(options: TuneOptions, reason: str) -> Tuned:
 def _tune_dispatches(tuning: DispatchTuning, deadline: float, reading: float) -> Tuned:
     """Tune dispatches in this process, whose command line holds the flags, until a deadline or SIGTERM.
 
-    Reading the program, much of which is native code, ends the process after some seconds.
+    While it reads the program, much of which is native code, SIGTERM and the end of some seconds end the process.
     """
-    if math.isfinite(reading):
-        signal.setitimer(signal.ITIMER_REAL, reading)  # `DispatchTuning` stops it
+    signal.setitimer(signal.ITIMER_REAL, reading if math.isfinite(reading) else 0.0)
     ledger = Ledger(deadline - time.monotonic(), tuning.options.settings.trials)
-    signal.signal(signal.SIGTERM, lambda *_: ledger.whole.stop())
-    result, report = tuning.run(ledger)
+    watch = partial(signal.signal, signal.SIGTERM, lambda *_: ledger.whole.stop())
+    result, report = tuning.run(ledger, watch)
     return Tuned(
         result.spec,
         len(result.won),

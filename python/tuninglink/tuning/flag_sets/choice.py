@@ -359,29 +359,29 @@ class FlagChoice:
 
 
 @contextmanager
-def choose_flags(options: TuneOptions, listener: Listener, deadline: float) -> Iterator[FlagChoice]:
+def choose_flags(
+    options: TuneOptions, listener: Listener, deadline: float, stop: Interruption | None = None
+) -> Iterator[FlagChoice]:
     """Compare sets of flags. On a GPU, those that are not compiled in time compile on while the block runs.
 
     Compilations and runs use separate processes, so the flags of this process can still be set. The deadline is the end of
-    the run, in seconds of `time.monotonic()`.
+    the run, in seconds of `time.monotonic()`; an interruption, the given one or by a signal, ends the comparison.
 
     Raises:
         TuninglinkError: the file with sets cannot be read, or the compiler does not accept the value of a flag.
     """
-    left = min(_UNLIMITED, max(0.0, deadline - time.monotonic()))
-    interruption = Interruption()
-    with ExitStack() as opened, listener.interrupts(interruption):
+    left, stop = min(_UNLIMITED, max(0.0, deadline - time.monotonic())), stop or Interruption()
+    with ExitStack() as opened, listener.interrupts(stop):
         if reason := obstacle(options):
             choice = FlagChoice(options, listener, FlagsResult(reason=reason))
         else:
             try:
-                with interruption.ending():
+                with stop.ending():
                     choice = _compare(options, listener, left, opened)
             except Interrupted:
                 choice = FlagChoice(options, listener, FlagsResult(reason="it was interrupted"))
             listener.sets_compared(choice.result)
-        left = max(0.0, deadline - time.monotonic())
-        yield replace(choice, seconds=left, interruption=interruption)
+        yield replace(choice, seconds=max(0.0, deadline - time.monotonic()), interruption=stop)
 
 
 def _compare(
@@ -403,8 +403,7 @@ def _compare(
     # Compile the sets for the named backend along with the default. A program may name another one.
     compiler = opened.enter_context(SetCompiler(options))
     # Forms, which are known once the dispatches of the default are formed, come before sets that have to wait.
-    begun = (DEFAULT, *sets[: compiler.most_jobs - 1])
-    jobs = {flag_set: compiler.submit(flag_set) for flag_set in begun}
+    jobs = {own: compiler.submit(own) for own in (DEFAULT, *sets[: compiler.most_jobs - 1])}
     uri = settings.devices[0] if settings.devices else default_device(backend) if backend else ""
     is_local = not uri or driver_of(uri) in LOCAL_DRIVERS
     backends = compiler.backends(seconds if is_local else max(seconds, _AWAITED_PART * left))
