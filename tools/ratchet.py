@@ -47,9 +47,9 @@ LIMITS: Final = {
     "tuning.search": (660, 43),
     "tuning.deciding": (3182, 162),
     "tuning.database": (1958, 84),
-    "tuning.flag_sets": (2231, 101),
+    "tuning.flag_sets": (2230, 101),
     "tuning.scheduling": (2123, 148),
-    "tuning": (3995, 155),
+    "tuning": (3993, 155),
     "forms": (1354, 68),
     "replacing": (738, 45),
     "preprocessing": (458, 14),
@@ -60,7 +60,7 @@ LIMITS: Final = {
     "predicting": (1604, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
-    "cli": (5514, 199),
+    "cli": (5513, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
