@@ -75,12 +75,13 @@ class TuninglinkError(Exception):
     """An error that the user can fix.
 
     Attributes:
-        diagnostics: the diagnostics, beginning with the error that ended the work.
+        diagnostics: the diagnostics, beginning with the error that ended the work. Tracebacks show their notes, too.
     """
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("\n".join(str(diagnostic) for diagnostic in diagnostics))
         self.diagnostics = diagnostics
+        self.__notes__ = [str(note) for each in diagnostics for note in each.notes]
 
     def __reduce__(self) -> tuple[object, ...]:
         """Support pickling of subclasses whose constructors have other arguments."""

@@ -149,8 +149,7 @@ def _computed(model: torch.nn.Module, arguments: Sequence[Any]) -> list[torch.Te
         try:
             copied, values = copy.deepcopy((model, arguments))
             if dtype is not None:
-                copied = copied.to(dtype)
-                values = tree_map(converted, values)
+                copied, values = copied.to(dtype), tree_map(converted, values)
             with torch.no_grad():
                 return _tensors(copied(*values))
         except Exception:  # noqa: BLE001, S112 - a model may reject other types with any error
@@ -192,12 +191,10 @@ def tune(
     from tuninglink.tuning import tune as tune_program  # noqa: PLC0415 - the runtime may be missing
 
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "model.mlirbc"
-        program.write_bytes(export(model, arguments))
-        options = call_options(model, arguments, Path(folder))
-        return tune_program(
-            program, flags=flags, settings=settings, calls=options, flag_sets=flag_sets
-        )
+        path = Path(folder) / "model.mlirbc"
+        path.write_bytes(export(model, arguments))
+        calls = call_options(model, arguments, Path(folder))
+        return tune_program(path, flags=flags, settings=settings, calls=calls, flag_sets=flag_sets)
 
 
 def backend(
@@ -322,9 +319,7 @@ def _padded(
 
 _PAD_OPS: Final = ("torch.aten.constant_pad_nd", "torch.aten.pad")
 _PADS: Final = {
-    torch.ops.aten.constant_pad_nd.default: lambda tensor, pads, value=0: _padded(
-        tensor, pads, value=value
-    ),
+    torch.ops.aten.constant_pad_nd.default: lambda x, pads, value=0: _padded(x, pads, value=value),
     torch.ops.aten.pad.default: _padded,
 }
 """Decompositions of pads, which the compiler (IREE 3.13) may fold to their operands if they also cut."""
@@ -353,7 +348,10 @@ def _linear(
 
 
 def _attention(q: Any, k: Any, v: Any, mask: Any = None, *rest: Any, **options: Any) -> Any:
-    """Give a mask the rank of the query: the compiler (IREE 3.13) refuses one of a lower rank."""
+    """Give matrices a batch, and a mask the rank of the query: the compiler (IREE 3.13) refuses other ones."""
+    if q.dim() == 2:  # noqa: PLR2004
+        operands = (x if x is None else x[None] for x in (q, k, v, mask))
+        return _ATTENTION(*operands, *rest, **options)[0]
     if mask is None or mask.dim() >= q.dim():
         return NotImplemented
     return _ATTENTION(q, k, v, mask[(None,) * (q.dim() - mask.dim())], *rest, **options)

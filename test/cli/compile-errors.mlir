@@ -28,6 +28,15 @@
 // RUN: sed 's/torch.aten.index_add/onnx.Loop/' %t/operator.mlir > %t/onnx.mlir
 // RUN: not tuninglink compile %t/onnx.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=LOOP
 // LOOP: note: the compiler does not support the operator 'Loop' of ONNX as this model uses it;
+// RUN: echo 'module {}' > %t/empty.mlir
+// RUN: not tuninglink compile %t/empty.mlir --target host 2>&1 | filecheck %s --check-prefix=EMPTY
+// EMPTY: note: the program has no public function
+
+// A product for which the compiler's own configuration fails.
+// RUN: echo 'func.func @f(%a: tensor<16x128xf16>, %b: tensor<128x64xf16>, %c: tensor<16x64xf16>) -> tensor<16x64xf16> { %r = linalg.matmul ins(%a, %b : tensor<16x128xf16>, tensor<128x64xf16>) outs(%c : tensor<16x64xf16>) -> tensor<16x64xf16> return %r : tensor<16x64xf16> }' > %t/product.mlir
+// RUN: not tuninglink compile %t/product.mlir --target gfx942 2>&1 | filecheck %s --check-prefix=OWN
+// OWN: error: {{.*}}failed to distribute
+// OWN: note: no spec configured it; another configuration may compile: 'tuninglink tune' searches for one
 
 // Specs.
 // RUN: not tuninglink compile %s --spec %t/program.mlirbc --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=NOT-SPEC

@@ -35,6 +35,7 @@
 // Other targets have no model: the output is that without predictions.
 // RUN: tuninglink compile %s --target haswell --spec library:predicted -o %t/haswell.vmfb 2>&1 | filecheck %s --check-prefix=NONE
 // NONE: remark: nothing is predicted for haswell: there is no model for it; known: {{.*}}x86_64-avx512
+// NONE-NOT: configured nothing
 // RUN: tuninglink compile %s --target haswell -o %t/plain.vmfb
 // RUN: cmp %t/haswell.vmfb %t/plain.vmfb
 // RUN: not tuninglink init --predict %s --target haswell 2>&1 | filecheck %s --check-prefixes=NOTHING

@@ -93,7 +93,7 @@ def test_all_libraries_that_fit_are_applied() -> None:
     assert "from @match_batch_matmul_1x384x768x768_f32: unit loop removed" in table
 
 
-def test_libraries_that_configure_nothing_are_not_worth_a_warning() -> None:
+def test_libraries_that_configure_nothing_get_a_remark_together() -> None:
     said: list[str] = []
     result = tuninglink.compile(
         linear("other", KN, "f32").encode(),
@@ -102,4 +102,4 @@ def test_libraries_that_configure_nothing_are_not_worth_a_warning() -> None:
         diagnostics=DiagnosticSink(lambda each: said.append(each.message)),
     )
     assert result.applied == ()
-    assert said == []
+    assert said == ["'library:auto' configured nothing: none of its entries was the first to match"]

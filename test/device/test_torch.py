@@ -85,6 +85,10 @@ def masked() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
     return Masked(), (torch.randn(2, 3, 9, 16), torch.randn(9, 9))
 
 
+def without_heads() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    return Masked(), (torch.randn(9, 16), torch.randn(9))
+
+
 @pytest.mark.parametrize("is_exported", [False, True])
 def test_products_of_images_with_a_matrix_do_not_repeat_it(is_exported: bool) -> None:  # noqa: FBT001
     model, arguments = channels()
@@ -95,7 +99,9 @@ def test_products_of_images_with_a_matrix_do_not_repeat_it(is_exported: bool) ->
     assert b"aten.matmul" not in operations
 
 
-@pytest.mark.parametrize("make", [dense, convolution, recurrent, shifted, channels, masked])
+@pytest.mark.parametrize(
+    "make", [dense, convolution, recurrent, shifted, channels, masked, without_heads]
+)
 def test_a_module_and_its_exported_program_compute_the_same(make: object) -> None:
     torch.manual_seed(0)
     model, arguments = make()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +159,13 @@ def test_a_wrong_argument_is_an_error_in_words(mistake: str) -> None:
     call, kind, words = MISTAKES[mistake]
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_tracebacks_show_remedies(program: Path) -> None:
+    with pytest.raises(TuninglinkError) as caught:
+        tuninglink.compile(program)
+    remedy = "note: name a target, such as 'host' for the CPU of this machine"
+    assert remedy in traceback.format_exception(caught.value)[-1]
 
 
 def test_torch_names_its_extra_where_it_is_missing() -> None:

@@ -37,7 +37,9 @@ from tuninglink.preprocessing import Replaced, replace_ops, with_made_entries
 from tuninglink.specs import (
     FLAGS,
     IN_ONE,
+    LIBRARY,
     MAKERS,
+    NOT_PREDICTED,
     Applicability,
     DefaultLibrary,
     Spec,
@@ -64,6 +66,11 @@ _CHECKED: Final = 1_000
 
 _MOST_READ: Final = 1_000
 """The number of entries of a spec up to which they are read for the flags of their tuning."""
+
+_OTHERS_MAY_COMPILE: Final = (
+    "no spec configured it; another configuration may compile: 'tuninglink tune' searches for one on a device of the "
+    "target, and 'tuninglink init' writes the compiler's as a spec to edit"
+)
 
 
 @dataclass(frozen=True)
@@ -284,9 +291,9 @@ class Application:
     # The outcomes of the specs so far, as diagnostics.
 
     def explain(
-        self, errors: Sequence[Diagnostic], failing: Collection[str] = ()
+        self, errors: Sequence[Diagnostic], failing: Collection[str] | None = None
     ) -> tuple[Diagnostic, ...]:
-        """Return the errors of a compilation with notes on the entries that configured the failing dispatches."""
+        """Return errors with notes on the entries that configured the failing dispatches; None is for unknown ones."""
         # Two entries may be incompatible in one dispatch, or the backend may reject a configuration. The compiler
         # reports only the location in the program.
         causes: list[list[Applied]] = []
@@ -296,7 +303,7 @@ class Application:
             causes.append([a for a in self.applied if a.dispatch in at - named])
             named |= at
         if not named and causes:
-            causes[0] = [applied for applied in self.applied if applied.dispatch in failing]
+            causes[0] = [a for a in self.applied if a.dispatch in (failing or ())]
         # Name the entries that configured the dispatches, and the remedy.
         explained: list[Diagnostic] = []
         for failure, applied in zip(errors, causes, strict=True):
@@ -315,6 +322,10 @@ class Application:
                 skip = "'--skip-failing-entries' compiles the dispatch without specs"
                 notes.append(note(f"'{check}' checks the configuration; {skip}"))
             explained.append(replace(failure, notes=tuple(notes)))
+        is_own = failing is not None and not any(causes)
+        if is_own and any(failure.message.startswith("failed to run trans") for failure in errors):
+            remedies = (*explained[0].notes, note(_OTHERS_MAY_COMPILE))
+            explained[0] = replace(explained[0], notes=remedies)
         return tuple(explained)
 
     def findings(
@@ -431,7 +442,7 @@ class Application:
         return "its actions set no configuration" if is_idle else ""
 
     def _remarks(self) -> Iterator[Diagnostic]:
-        """Yield remarks on derived entries, entries for similar targets, and default specs that took effect."""
+        """Yield remarks on derived entries, on entries for similar targets, on libraries without effect, and on default specs."""
         effective = [item for item in self.applied if item.is_own is not False]
         remarks: list[tuple[str, Iterable[str], str]] = []
         if derived := [item for item in effective if item.derivation]:
@@ -453,6 +464,17 @@ class Application:
             ]
             more = "'tuninglink retune' measures which of them are faster here"
             remarks.append((message, causes, more))
+        # Libraries that the user named, and that need not have an effect.
+        used = {item.position for item in (*effective, *self.replaced)}
+        if self._choice.automatic and not self._choice.automatic & used:
+            message = (
+                f"'{LIBRARY}auto' configured nothing: none of its entries was the first to match"
+            )
+            remarks.append((message, (), "'tuninglink explain' names the nearest ones"))
+        for spec in (self._choice.given[position] for position in self._made - used):
+            if NOT_PREDICTED in provenance_of(spec.anatomy.table) and not spec.entries:
+                message = f"'{spec.source}' configured nothing: no configuration certainly gains"
+                remarks.append((message, (), "'tuninglink init --predict' gives the reasons"))
         library = self._choice.library
         by_file: dict[SpecFile, list[Applied]] = {}
         for item in effective:

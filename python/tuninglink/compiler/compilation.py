@@ -228,15 +228,8 @@ def read_options(
         fault = "flag '-o' is not supported here: the output is returned"
     elif not is_process_wide:
         flag_names = (flag.partition("=")[0] for flag in options.flags)
-        fault = next(
-            (
-                f"flag '{name}' applies to a whole process, not to one compilation; "
-                "use 'tuninglink compile'"
-                for name in flag_names
-                if name not in session_flags()
-            ),
-            "",
-        )
+        if name := next((name for name in flag_names if name not in session_flags()), ""):
+            fault = f"flag '{name}' applies to a whole process, not to one compilation; use 'tuninglink compile'"
     if fault:
         raise CompileError(error(fault))
     check_targets(options.flags)

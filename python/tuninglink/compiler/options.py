@@ -326,20 +326,15 @@ class FlagReader:
         for flag in line.unknown:
             name = flag.name
             if name in _TOOL_FLAGS and f"--{name}" not in session_flags():
-                remedy = note("'tuninglink compile' has this flag")
-                raise UsageError(
-                    error(f"'{dashed(name)}' is not a flag of this command", notes=[remedy])
-                )
+                message = f"'{dashed(name)}' is not a flag of this command"
+                raise UsageError(error(message, notes=[note("'tuninglink compile' has this flag")]))
             # Most flags belong to sessions. Other flags require the list of all flags.
             if f"--{name}" not in session_flags() and name not in compiler_options():
                 # A suggestion for an unknown flag. LLVM's many flags are suggested only at a higher similarity.
-                users = [
-                    *own_flags,
-                    *(option for option in compiler_options() if option.startswith("iree-")),
-                ]
-                hint = did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
-                    dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER
-                )
+                every = [*map(dashed, compiler_options())]
+                likely = [*map(dashed, own_flags), *(f for f in every if f.startswith("--iree-"))]
+                hint = did_you_mean(dashed(name), likely, _LIKE)
+                hint = hint or did_you_mean(dashed(name), every, _HARDLY_ANOTHER)
                 raise UsageError(error(f"unknown flag '{dashed(name)}'{hint}"))
         # A single word is the input. A list of all flags, which takes 20 ms, is not needed then.
         flags, inputs = line.split(line.unknown, compiler_options if len(line.words) > 1 else dict)

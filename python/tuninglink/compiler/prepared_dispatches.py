@@ -135,12 +135,8 @@ def materialize_encodings(program: mlir.Operation) -> None:
         return
     manager: PassManager | None = None
     for dispatch in find_dispatches(program):
-        target = dispatch.target
-        if (
-            target is None
-            or target.backend not in _CPU_BACKENDS
-            or not has_encodings(dispatch.module)
-        ):
+        backend = dispatch.target.backend if dispatch.target is not None else ""
+        if backend not in _CPU_BACKENDS or not has_encodings(dispatch.module):
             continue
         manager = manager or PassManager.parse(_PIPELINE, program.context)
         try:

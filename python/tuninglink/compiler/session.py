@@ -262,15 +262,13 @@ class Invocation(NativeHandle):
             call("ireeCompilerInvocationSetupRemarks", pointer, *map(os.fsencode, remarks))
 
     def _handle(self, pointer: int, _: int | None) -> int:
-        """Keep or report a diagnostic, with a remedy if it is about a microkernel, or an operator of PyTorch or ONNX."""
+        """Keep or report a diagnostic, with a remedy if there is one."""
         try:
-            diagnostic, remedy = _read_diagnostic(pointer, callers), ""
-            if "no ukernel provider found" in diagnostic.message:
-                remedy = f"microkernels of tensors need '{TENSOR_UKERNELS_FLAG}'"
-            elif match := _UNSUPPORTED.search(diagnostic.message):
-                remedy = _REMEDIES[match[1]].format(match[2])
-            if remedy:
-                diagnostic = replace(diagnostic, notes=(note(remedy), *diagnostic.notes))
+            diagnostic = _read_diagnostic(pointer, callers)
+            for pattern, remedy in _REMEDIES.items():
+                if match := re.search(pattern, diagnostic.message):
+                    notes = (note(remedy.format(*match.groups())), *diagnostic.notes)
+                    diagnostic = replace(diagnostic, notes=notes)
             is_error = diagnostic.severity is Severity.ERROR
             (self._errors.append if is_error else self._report)(diagnostic)
         except BaseException as failure:  # noqa: BLE001 - exceptions must not pass through C++
@@ -357,16 +355,21 @@ class Output(NativeHandle):
         return ctypes.string_at(data, size.value) if size.value else b""
 
 
-_UNSUPPORTED: Final = re.compile(
-    r"failed to legalize operation 'torch\.operator'.*?name = \"(torch\.aten|onnx)\.([\w.]+)\""
-)
+_OPERATOR: Final = r"failed to legalize operation 'torch\.operator'.*?name = \"{}\.([\w.]+)\""
 _REMEDIES: Final = {
-    "torch.aten": "the compiler does not know the operator 'aten.{}' of PyTorch; export with 'tuninglink.torch', or "
-    "export what 'run_decompositions()' of the exported program returns",
-    "onnx": "the compiler does not support the operator '{}' of ONNX as this model uses it; another opset, "
-    "'torch.onnx.export' with 'dynamo=True', or a tool that infers shapes and folds constants may avoid it",
+    "no ukernel provider found": f"microkernels of tensors need '{TENSOR_UKERNELS_FLAG}'",
+    _OPERATOR.format(
+        r"torch\.aten"
+    ): "the compiler does not know the operator 'aten.{}' of PyTorch; export with "
+    "'tuninglink.torch', or export what 'run_decompositions()' of the exported program returns",
+    _OPERATOR.format(
+        "onnx"
+    ): "the compiler does not support the operator '{}' of ONNX as this model uses it; another "
+    "opset, 'torch.onnx.export' with 'dynamo=True', or a tool that infers shapes and folds constants may avoid it",
+    "^no HAL devices defined": "name a target, such as 'host' for the CPU of this machine",
+    "^outer module does not contain a vm.module": "the program has no public function",
 }
-"""Remedies for operators of frameworks that the compiler does not support, by the prefix of their names."""
+"""Remedies by the compiler's messages, with the groups of the match."""
 
 
 # --- Preprocessing specs, which the compiler reads from files: old ones are upgraded in a copy

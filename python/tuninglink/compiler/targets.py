@@ -139,8 +139,7 @@ def read_target(name: str) -> Target:
             if architectures:
                 remedies.append(f"name the architecture, such as {', '.join(architectures)}")
             if target.family != target.backend:
-                other = f"'vulkan-{target.family}' is its name for the backend vulkan"
-                remedies.append(other)
+                remedies.append(f"'vulkan-{target.family}' is its name for the backend vulkan")
         if target.backend == "cuda":
             remedies.append("GPUs run code for older architectures, such as sm_80")
         message = f"the compiler generates no code for '{name}'"
@@ -268,21 +267,13 @@ def _are_known(flags: tuple[str, ...]) -> bool:
     if len(given) != len(flags) or instruction_set not in targets.CPUS:
         return False
     cpus = ("generic", "host", *targets.CPUS[instruction_set].split())
-    for name, value in given.items():
-        match name:
-            case "--iree-cuda-target":
-                is_known = value in _CUDA_TARGETS
-            case "--iree-llvmcpu-target-triple":
-                is_known = True
-            case "--iree-llvmcpu-target-cpu":
-                is_known = value in cpus
-            case "--iree-llvmcpu-target-cpu-features":
-                is_known = all(word[:1] in ("+", "-") for word in value.split(","))
-            case _:
-                is_known = False
-        if not is_known:
-            return False
-    return True
+    return all(
+        name == "--iree-llvmcpu-target-triple"
+        or (name == "--iree-cuda-target" and value in _CUDA_TARGETS)
+        or (name == "--iree-llvmcpu-target-cpu" and value in cpus)
+        or (name == _FEATURES_FLAG and all(word[:1] in ("+", "-") for word in value.split(",")))
+        for name, value in given.items()
+    )
 
 
 @cache

@@ -81,8 +81,11 @@ def upgrade(
     else:
         raise TypeError(f"a spec is text, a path, or bytes; found {described(source)}")
     text = content if isinstance(content, str) else decode(bytes(content), name)
-    rewrites = rewrite(SpecText(text, name), written_for or (0, 0))
-    return _verified(rewrites, context or thread_context())
+    spec, context = SpecText(text, name), context or thread_context()
+    if "named_sequence" not in text:
+        module = parse_module(text.encode(errors="replace"), name, context)
+        raise SpecError(error("not a tuning spec: it has no named sequence", module))
+    return _verified(rewrite(spec, written_for or (0, 0)), context)
 
 
 def rewrite(spec: SpecText, written_for: tuple[int, int]) -> Rewrites:
@@ -208,11 +211,8 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: _Exclusion) -> Upgrad
     )
     # A spec without any entry, or without an entry point, is none.
     entry_points = {sequence.name for sequence in spec.sequences if sequence.is_entry_point}
-    lost = ""
-    if entries and all(entry.kept_out for entry in entries):
-        lost = "entry"
-    elif entry_points and entry_points <= out.keys():
-        lost = "entry point"
+    lost = "entry point" if entry_points and entry_points <= out.keys() else ""
+    lost = "entry" if entries and all(entry.kept_out for entry in entries) else lost
     if lost:
         notes = [error(f"{part.what}: {part.reason}", part.place) for part in kept_out]
         raise SpecError(error(f"no {lost} of the spec can be upgraded", place(0)), *notes)

@@ -90,7 +90,7 @@ def test_structure_is_checked_first(text: str, message: str, line: int, column: 
 
 def test_parser_errors_have_places_in_the_original() -> None:
     option = "#iree_gpu.pipeline_options<prefetch_shared_memory = true>"
-    text = f"module attributes {{iree_codegen.option = {option}}} {{ unheard.of }}"
+    text = f"module attributes {{iree_codegen.option = {option}}} {{ unheard.named_sequence }}"
     with pytest.raises(SpecError) as failure:
         upgrade(text, "spec")
     place = failure.value.diagnostics[0].place
