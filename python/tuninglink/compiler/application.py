@@ -465,7 +465,7 @@ class Application:
             more = "'tuninglink retune' measures which of them are faster here"
             remarks.append((message, causes, more))
         # Libraries that the user named, and that need not have an effect.
-        used = {item.position for item in (*effective, *self.replaced)}
+        used = {item.position for item in effective} | {item.position for item in self.replaced}
         if self._choice.automatic and not self._choice.automatic & used:
             message = (
                 f"'{LIBRARY}auto' configured nothing: none of its entries was the first to match"
