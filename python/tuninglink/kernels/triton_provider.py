@@ -180,10 +180,9 @@ class TritonProvider(KernelProvider):
         options = list[dict[str, int]]()
         (left, _), (right, _) = problem.operands[:2]
         uneven = any(sizes[at[-1]] * width % _ALIGNMENT for at in (left, right))
-        is_matrix = {*left[-2:]} == {*"mk"} and {*right[-2:]} == {*"kn"}
-        is_matrix = is_matrix and problem.windows is None
+        windows, is_matrix = problem.windows, {*left[-2:]} == {*"mk"} and {*right[-2:]} == {*"kn"}
         # Products of bytes read both operands along k.
-        is_matrix = is_matrix and (width > 1 or left[-1] == right[-1] == "k")
+        is_matrix = is_matrix and not windows and (width > 1 or left[-1] == right[-1] == "k")
         # Of f8, sums are in twice as many registers.
         is_matrix = is_matrix and not problem.operands[0][1].startswith("f8")
         tma = int((capability or 0) >= _HOPPER and is_matrix and not uneven)
@@ -200,12 +199,11 @@ class TritonProvider(KernelProvider):
             variants = [(512, 2, 3, 0), (256, 2, 3, 0), (256, 1, 4, 0), (64, 2, 4, 0)]
             if problem.operands[1][0][-1] == "n":
                 variants = [(128, 4, 4, tma), (64, 4, 4, tma), (128, 4, 4, 0), (256, 4, 3, tma)]
-        if problem.windows is not None:
+        if windows is not None:
             variants += [(32, 8, 4, 0), (16, 8, 4, 0)]
-            if not problem.windows.is_planar:
+            if not windows.is_planar:
                 # A step has channels of one pixel.
-                channels = problem.windows.image[-1]
-                variants = [at for at in variants if not channels % at[0]]
+                variants = [at for at in variants if not windows.image[-1] % at[0]]
 
         def waves(m: int, n: int, x: int) -> int:
             blocks = self.batches(problem) * -(-rows // m) * -(-sizes["n"] // (n + x))
@@ -215,7 +213,9 @@ class TritonProvider(KernelProvider):
         variants = [(at[0] * _BYTES // width, *at[1:]) for at in variants]
 
         # Go on from the best tile, and from the first variant, step by step.
-        areas = {at: at[0] * sum(at[1:]) + _SIDE * sum(at) for at in tiles}
+        # Each row of a window has a place of its own.
+        side = 2 if windows is not None and windows.is_planar else 1
+        areas = {at: at[0] * sum(at[1:]) + _SIDE * (side * at[0] + sum(at[1:])) for at in tiles}
         tiles = sorted(areas, key=lambda at: waves(*at) * areas[at])
         choices = product(enumerate(variants), enumerate(tiles))
         for (_, (k, most, stages, with_tensors)), (_, (m, n, x)) in sorted(
