@@ -70,7 +70,9 @@ class QuantizedProduct(ProductProblem):
         return both[0].begins_with(both[1])
 
     def __str__(self) -> str:
-        return f"quantized_{super().__str__()}"
+        conversions = {"subi", "sitofp", "roundeven", "maxnumf", "minnumf", "fptosi", "fptoui"}
+        words = [word for word in super().__str__().split("_") if word not in conversions]
+        return "_".join(["quantized", *words])
 
 
 def quantized_product(graph: Sequence[mlir.Operation]) -> QuantizedProduct:

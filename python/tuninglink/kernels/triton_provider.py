@@ -137,13 +137,11 @@ class TritonProvider(KernelProvider):
             problem = given.plain
         except NoFormError:
             return ()
-        width = _width(problem, architecture)
-        if width is None or 0 in problem.loop_sizes.values():
+        if (width := _width(problem, architecture)) is None or 0 in problem.loop_sizes.values():
             return ()
         # A tile has both of its sides in memory.
         tiles = ("mk", "kn") if isinstance(problem, ProductProblem) else ("mk", "jk", "jn")
-        steps = (strides(problem, at)[loop] for at, tile in enumerate(tiles) for loop in tile)
-        if not all(steps):
+        if not all(strides(problem, at)[loop] for at, tile in enumerate(tiles) for loop in tile):
             return ()
         # Offsets within a batch are numbers of 32 bits, and the batches are the second dimension of the grid.
         memory = (block_memory(architecture) or _LEAST_MEMORY) * KIB

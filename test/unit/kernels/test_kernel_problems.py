@@ -273,6 +273,7 @@ def test_a_product_of_dequantized_numbers_is_one_of_integers(
         ("mn", "i8" if quantized else "f32"),
     )
     assert problem.plain.contraction.types == ("i8", "i8", "i32")
+    assert str(problem).removesuffix("_divf") == "quantized_product_17x24x40_i8_i32_mulf_addf"
     # One kernel is for all scales.
     assert replaces(problem, program)
     assert replaces(problem, program.replace("constant 0.3125", "constant 0.5"))

@@ -87,7 +87,7 @@ def test_sets_lack_one_of_the_kernels_that_gain_least() -> None:
     # Gains are shares of the work: 1 - 1 / speedup.
     left_out = [{*names(every)} - {*names(flag_set)} for flag_set in without]
     assert left_out == [{"add16"}, {"add128"}, {"add32"}]
-    assert without[0].name.endswith(", without product_16x8x24_f16_f32")
+    assert without[0].name.endswith(", without product_16x8x24_f16_f32 of 2 operands")
     assert not any(flag_set.is_default or flag_set.flags for flag_set in choice.sets)
     assert len(KernelChoice((LARGE,), HOPPER).sets) == 1
     assert not KernelChoice().sets
@@ -322,7 +322,10 @@ def test_the_first_kernels_of_all_problems_are_compared_before_others(
         (problems[0], ["second"]),
         (problems[2], ["third"]),
     ]
-    assert f"remark: {problems[0]}: 3 kernels, 3 failed: it fails; none is faster" in str(seen[0])
+    assert (
+        f"remark: {problems[0]} of 2 operands: 3 kernels, 3 failed: it fails; none is faster"
+        in str(seen[0])
+    )
 
 
 def test_shipped_kernels_come_first_and_stay_without_a_comparison(
@@ -339,7 +342,10 @@ def test_shipped_kernels_come_first_and_stay_without_a_comparison(
         (chosen,) = chooser.choose(cast("Any", None), 0.0, lambda _: None)
     assert chosen.call == KernelCall(problem, kernel)
     (remark,) = map(str, seen)
-    assert remark == f"remark: {problem}: 0 kernels; none was compared"
+    assert (
+        remark
+        == f"remark: {problem} of {len(problem.taken)} operands: 0 kernels; none was compared"
+    )
 
 
 def unfinished(problem: KernelProblem) -> _Contest:

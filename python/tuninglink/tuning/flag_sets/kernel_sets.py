@@ -345,17 +345,17 @@ class KernelChooser(ExitStack):
         failed += [own if isinstance(own, str) else NO_TIME for own in left]
         words = [counted(len(contest.jobs) - 1, "kernel")]
         words += [f"{len(faults)} wrong"] if faults else []
-        reasons = [*filter(None, failed), "there was no time"]
-        words += [f"{len(failed)} failed: {reasons[0]}"] if failed else []
+        words += [f"{len(failed)} failed: {next(filter(None, failed), NO_TIME)}"] if failed else []
         none = "none is faster than the compiler's code" if result.results else "none was compared"
         ending = result.reason or none
         if best is not None:
             ending = f"'{best.flag_set.name}' is the fastest: {best.speedup}"
-        self._tell(f"{problem}: {', '.join(words)}; {ending}", Severity.REMARK)
+        title = f"{problem} of {len(problem.taken)} operands"  # those of a residual are more
+        self._tell(f"{title}: {', '.join(words)}; {ending}", Severity.REMARK)
         if best is None:
             return []
-        call, work = contest.calls[best.flag_set], self._work[problem]
-        return [ChosenKernel(call, best.median or 1.0, work)]
+        call = contest.calls[best.flag_set]
+        return [ChosenKernel(call, best.median or 1.0, self._work[problem])]
 
     def _fault(self, compiled: CompiledSource, device: Device) -> str:
         """Return the reason why a kernel is not safe to use: it reads or writes past the ends of buffers; empty for none."""
@@ -429,8 +429,8 @@ class KernelChoice:
         calls = [kernel.call for kernel in self.chosen if kernel not in left_out]
         size = sum(call.kernel.size for call in calls)
         name = f"{counted(len(calls), 'kernel')} of {size / KIB:.3g} KiB"
-        for kernel in left_out:
-            name += f", without {kernel.call.problem}"
+        for problem in (kernel.call.problem for kernel in left_out):
+            name += f", without {problem} of {len(problem.taken)} operands"
         names = [self.target.architecture or self.target.family]
         specs = [load_spec(spec_of(calls).encode(), targets=names)]
         if self.others:
