@@ -56,3 +56,13 @@ with lazy_imports(globals()):
         select_exports as select_exports,
         specialize as specialize,
     )
+    from tuninglink.programs.scalars import (
+        COMPARISONS as COMPARISONS,
+        REDUCTIONS as REDUCTIONS,
+        Array as Array,
+        UnsupportedOperationError as UnsupportedOperationError,
+        check_supported as check_supported,
+        dtype_of as dtype_of,
+        evaluate as evaluate,
+        widened as widened,
+    )

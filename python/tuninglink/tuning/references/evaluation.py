@@ -17,15 +17,18 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.devices import Bytes, Pattern
 from tuninglink.iree import REDUCTION, SizeEvaluator, StructuredOp
 from tuninglink.mlir import collect, names
-from tuninglink.programs import DISPATCH, Binding, BufferLayout, passed_constants
-from tuninglink.tuning.references.scalars import (
+from tuninglink.programs import (
     COMPARISONS,
+    DISPATCH,
     REDUCTIONS,
     Array,
+    Binding,
+    BufferLayout,
     UnsupportedOperationError,
     check_supported,
     dtype_of,
     evaluate,
+    passed_constants,
     widened,
 )
 

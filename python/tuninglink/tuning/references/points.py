@@ -12,7 +12,14 @@ from iree.compiler import ir as mlir
 
 from tuninglink.devices import Bytes, Expected, elements, patterns, tolerance
 from tuninglink.mlir import collect, thread_context
-from tuninglink.programs import Access, BufferLayout, OutputSample, TuningTask, element_type
+from tuninglink.programs import (
+    Access,
+    BufferLayout,
+    OutputSample,
+    TuningTask,
+    UnsupportedOperationError,
+    element_type,
+)
 from tuninglink.tuning.references.evaluation import (
     STORE,
     PointEvaluator,
@@ -21,7 +28,6 @@ from tuninglink.tuning.references.evaluation import (
     static_slice,
     tensor_of,
 )
-from tuninglink.tuning.references.scalars import UnsupportedOperationError
 
 _POINTS: Final = 128
 """The number of elements per output computed with NumPy: half of them where two results differ most."""

@@ -29,11 +29,11 @@ from tuninglink.programs import (
     Failure,
     FailureKind,
     OutputVerdict,
+    UnsupportedOperationError,
 )
 from tuninglink.tuning.candidates import apply_candidate, apply_specs
 from tuninglink.tuning.references.evaluation import LOAD, STORE, SUBSPAN, StoredTensor, tensor_of
 from tuninglink.tuning.references.references import program_reference_target, retarget
-from tuninglink.tuning.references.scalars import UnsupportedOperationError
 
 if TYPE_CHECKING:
     import os

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.programs import element_type
+from tuninglink.programs.compiled_program import element_type
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -162,6 +162,7 @@ def widened(value: Array, kind: mlir.Type) -> Array:
 
 
 def dtype_of(kind: mlir.Type) -> np.dtype:
+    """Return the type of elements in NumPy."""
     dtype = element_type(str(kind))
     if dtype is None:
         raise UnsupportedOperationError(f"values of type {kind}")
