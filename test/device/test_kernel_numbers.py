@@ -27,7 +27,13 @@ from kernel_programs import (
     quantized_program,
     stepped,
 )
-from moved_attention import attended, decomposed_program, fused_program, grouped_program
+from moved_attention import (
+    attended,
+    decomposed_program,
+    fused_program,
+    grouped_program,
+    selected_program,
+)
 from places import ROOT
 
 from tuninglink.kernels import (
@@ -368,6 +374,10 @@ def test_kernels_compute_what_numpy_computes() -> None:
     mask[..., 0] = 1
     added = np.where(mask, 0, -30000).astype(np.float16)
     bias = random.standard_normal((4, 33, 33)).astype(np.float16)
+    # No key of the first query counts: of -65504 for each, the mean is left.
+    bits = (random.random((33, 33)) < 0.5).astype(np.int8)
+    bits[0] = 0
+    replaced = np.where(bits, 0, -1e30)
     heads = {"batches": 2, "heads": 4, "rows": 33, "keys": 33, "size": 24}
     for name, program, memory, read in (
         (
@@ -411,6 +421,15 @@ def test_kernels_compute_what_numpy_computes() -> None:
             decomposed_program(2, 33, 4, 24, masked=True),
             [query, key, value, added, bias],
             (query, key, value, 0.25, None, added.astype(float) + bias),
+        ),
+        *(
+            (
+                f"products and a softmax with bits, {excludes}",
+                selected_program(2, 33, 4, 24, "-65504.0", excludes=excludes),
+                [query, key, value, 1 - bits if excludes else bits],
+                (query, key, value, 0.25, None, replaced),
+            )
+            for excludes in (False, True)
         ),
     ):
         module = mlir.Module.parse(program, thread_context()).operation

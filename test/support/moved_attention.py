@@ -66,10 +66,13 @@ def grouped_program(batch: int, tokens: int, heads: int, groups: int, size: int)
     return _program(arguments, lines, (batch, heads, tokens, size))
 
 
-def decomposed_program(batch: int, tokens: int, heads: int, size: int, *, masked: bool) -> str:
+def decomposed_program(
+    batch: int, tokens: int, heads: int, size: int, *, masked: bool, broadcast: bool = False
+) -> str:
     """Return a program with products and a softmax as PyTorch exports them, whose scores are multiplied by 0.25.
 
-    With masks, one of each head and one of each batch are added to the scores.
+    With masks, one of each head and one of each batch are added to the scores. Like a program of JAX, it may broadcast the
+    peaks and the sums of rows, and add up results in f16.
     """
     own, apart = f"{batch}x{tokens}x{heads}x{size}", f"{batch}x{heads}x{tokens}x{size}"
     kinds = {
@@ -127,6 +130,14 @@ def decomposed_program(batch: int, tokens: int, heads: int, size: int, *, masked
     linalg.yield %w : {inner[-1]}
   }} -> {kinds[written]}"""
 
+    def widened(name: str, rows: str) -> str:
+        """Return an op that broadcasts rows."""
+        return f"""%{name} = linalg.generic {{indexing_maps = [affine_map<({every}) -> (a, b, m, 0)>, affine_map<({every}) -> ({every})>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}} ins({rows} : {kinds["column"]}) outs(%efull : {full}) {{
+  ^bb0(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }} -> {full}"""
+
     split = f"[[0, 1], [2], [3]] output_shape [{batch}, {heads}, {tokens}"
     moved = [
         f"%t{name} = linalg.transpose ins(%{name} : {kinds['own']}) outs(%e{kind} : {kinds[kind]}) permutation = {order}"
@@ -159,6 +170,8 @@ def decomposed_program(batch: int, tokens: int, heads: int, size: int, *, masked
         f"%s2 = tensor.expand_shape %s1 {split}, {tokens}] : {kinds['small']} into {kinds['half']}",
         element("s3", [("%s2", "half")], "half", "arith.mulf %x, %factor"),
     ]
+    zero, kind = ("small : f16", "rows") if broadcast else ("zero : f32", "sums")
+    result = kinds[kind]
     last = "%s3"
     if masked:
         lines.append(
@@ -184,23 +197,66 @@ def decomposed_program(batch: int, tokens: int, heads: int, size: int, *, masked
     linalg.yield %w, %h : f32, i64
   }} -> ({peaks}, {places})""",
         f"%p2 = tensor.expand_shape %p0 [[0], [1], [2, 3]] output_shape [{batch}, {heads}, {tokens}, 1] : {peaks} into {kinds['column']}",
-        element("x1", [("%x0", "full"), ("%p2", "column")], "full", "arith.subf %x, %y"),
+        *([widened("p3", "%p2")] if broadcast else []),
+        element(
+            "x1",
+            [("%x0", "full"), ("%p3", "full") if broadcast else ("%p2", "column")],
+            "full",
+            "arith.subf %x, %y",
+        ),
         element("x2", [("%x1", "full")], "full", "math.exp %x"),
         f"%start = linalg.fill ins(%zero : f32) outs(%ecolumn : {kinds['column']}) -> {kinds['column']}",
         element("x3", [("%x2", "full")], "column", "arith.addf %x, %z"),
-        element("x4", [("%x2", "full"), ("%x3", "column")], "full", "arith.divf %x, %y"),
+        *([widened("y3", "%x3")] if broadcast else []),
+        element(
+            "x4",
+            [("%x2", "full"), ("%y3", "full") if broadcast else ("%x3", "column")],
+            "full",
+            "arith.divf %x, %y",
+        ),
         element("x5", [("%x4", "full")], "half", "arith.truncf %x"),
         f"%x6 = tensor.collapse_shape %x5 [[0, 1], [2], [3]] : {kinds['half']} into {kinds['small']}",
-        f"%z3 = linalg.fill ins(%zero : f32) outs(%esums : {kinds['sums']}) -> {kinds['sums']}",
-        f"%r0 = linalg.batch_matmul ins(%x6, %fv : {kinds['small']}, {kinds['rows']}) outs(%z3 : {kinds['sums']}) -> {kinds['sums']}",
-        element("r1", [("%r0", "sums")], "rows", "arith.truncf %x"),
-        f"%r2 = tensor.expand_shape %r1 {split}, {size}] : {kinds['rows']} into {kinds['apart']}",
+        "%small = arith.constant 0.0 : f16",
+        f"%z3 = linalg.fill ins(%{zero}) outs(%e{kind} : {result}) -> {result}",
+        f"%r0 = linalg.batch_matmul ins(%x6, %fv : {kinds['small']}, {kinds['rows']}) outs(%z3 : {result}) -> {result}",
+        *([] if broadcast else [element("r1", [("%r0", "sums")], "rows", "arith.truncf %x")]),
+        f"%r2 = tensor.expand_shape %r{int(not broadcast)} {split}, {size}] : {kinds['rows']} into {kinds['apart']}",
         f"%r3 = linalg.transpose ins(%r2 : {kinds['apart']}) outs(%eown : {kinds['own']}) permutation = [0, 2, 1, 3]",
     ]
     given = [f"%{name}: {kinds['own']}" for name in "qkv"]
     given += [f"%{name}: {kinds[name]}" for name in ("bias", "mask")] if masked else []
     text = "\n  ".join(lines)
     return f"util.func public @main({', '.join(given)}) -> {kinds['own']} {{\n  {text}\n  util.return %r3 : {kinds['own']}\n}}"
+
+
+def selected_program(
+    batch: int, tokens: int, heads: int, size: int, fill: str, *, excludes: bool, bits: str = ""
+) -> str:
+    """Return a program with products and a softmax in which a number takes the place of scores where bits are 0, or 1.
+
+    The tensor `%bits`, of queries and keys, is an argument, or what some ops compute.
+    """
+    kind, mask = f"tensor<{batch}x{heads}x{tokens}x{tokens}xf16>", f"tensor<{tokens}x{tokens}xi1>"
+    operands = [
+        ("affine_map<(a, b, m, j) -> (a, b, m, j)>", "%s3", kind),
+        ("affine_map<(a, b, m, j) -> ()>", "%fill", "tensor<f16>"),
+    ]
+    maps, values, types = map(", ".join, zip(*operands[:: -1 if excludes else 1], strict=True))
+    selection = f"""{bits}
+  %fill = arith.constant dense<{fill}> : tensor<f16>
+  %s4 = linalg.generic {{indexing_maps = [affine_map<(a, b, m, j) -> (m, j)>, {maps}, affine_map<(a, b, m, j) -> (a, b, m, j)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}}
+      ins(%bits, {values} : {mask}, {types}) outs(%ehalf : {kind}) {{
+  ^bb0(%x: i1, %y: f16, %z: f16, %out: f16):
+    %w = arith.select %x, %y, %z : f16
+    linalg.yield %w : f16
+  }} -> {kind}
+  %x0 ="""
+    program = decomposed_program(batch, tokens, heads, size, masked=False)
+    before, after = program.split("%x0 =")
+    after = after.replace("ins(%s3 :", "ins(%s4 :", 1)
+    given = "" if bits else f", %bits: {mask}"
+    return f"{before}{selection}{after}".replace(") -> tensor", f"{given}) -> tensor", 1)
 
 
 def _program(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, prod
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree import StructuredOp
 from tuninglink.kernels.graph_texts import built_graph, graph_tensors, graph_text
 from tuninglink.kernels.layouts import (
     MOST_MOVES,
@@ -20,9 +19,8 @@ from tuninglink.kernels.layouts import (
     merged,
     moves_of,
 )
+from tuninglink.kernels.masks import is_causal_mask
 from tuninglink.kernels.problems import constant_of
-from tuninglink.kernels.producers import COLLAPSE
-from tuninglink.mlir import defining_op, names
 from tuninglink.payloads import Value, constant
 from tuninglink.replacing import LOOPS, Attention, NoFormError, Spelled, spellings
 
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _SCALE: Final = 3
-_NOT_LESS: Final = 5
-"""The predicate of `arith.cmpi` for a signed number that is not less."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +42,8 @@ class ScaledAttention(Spelled):
         inputs: the numbers of the operands if ops move some: tensors come first, then results of moves.
         following: the ops that move the result, each of which takes that of the one before.
         is_causal: whether a query attends to the keys until its own only, by a mask that the graph computes.
+        selections: for each mask of bits, the bit of keys that count, and what takes the place of the scores of others; without
+            any, 1 and -inf. Those of other masks are not used.
         graph: all ops as text, see `graph_text`, if there are others than the attention.
     """
 
@@ -56,6 +54,7 @@ class ScaledAttention(Spelled):
     inputs: tuple[int, ...] = ()
     following: tuple[Move, ...] = ()
     is_causal: bool = False
+    selections: tuple[tuple[bool, float], ...] = ()
     graph: str = ""
 
     @classmethod
@@ -77,7 +76,9 @@ class ScaledAttention(Spelled):
         moved = tuple(move for move in after if move is not None)
         read, graph = list(operation.operands)[:-1], [*following[::-1], operation]
         del read[_SCALE]
-        masking = read[-1:] if attention.mask and _is_causal(read[-1], attention) else []
+        rows, columns = (attention.loop_sizes[loop] for loop in "mj")
+        is_causal = (attention.mask or "")[-2:] == "mj" and is_causal_mask(read[-1], rows, columns)
+        masking = read[-1:] if is_causal else []
         read = read[:-1] if masking else read
         plain = cls(attention, scale.value, following=moved, is_causal=bool(masking))
         # What only moves an operand is read as it is, if that has a layout.
@@ -89,9 +90,7 @@ class ScaledAttention(Spelled):
             found = replace(plain, sources=sources, moves=tuple(moves), inputs=tuple(inputs))
             with suppress(NoFormError):
                 _ = found.layouts
-                return replace(
-                    found, graph=graph_text(graph, [*read, *masking], tensors, attention)
-                )
+                return replace(found, graph=graph_text(graph, read, tensors, masking, attention))
         raise NoFormError("its result has no layout")
 
     @property
@@ -190,36 +189,3 @@ class ScaledAttention(Spelled):
 
     def __str__(self) -> str:
         return f"attention_{self.attention}" + "_causal" * self.is_causal + "_moved" * self.is_moved
-
-
-def _is_causal(mask: Value, attention: Attention) -> bool:
-    """Return whether an op computes a mask with which queries attend to the keys until their own only."""
-    shape = [attention.loop_sizes[loop] for loop in "mj"]
-    while (operation := defining_op(mask)) is not None and operation.name == COLLAPSE:
-        mask = operation.operands[0]
-    if operation is None or operation.name != names.GENERIC or len(operation.operands) != 1:
-        return False
-    kind = mlir.RankedTensorType(operation.results[0].type)
-    if (attention.mask or "")[-2:] != "mj" or kind.shape[-2:] != shape:
-        return False
-    inside = operation.regions[0].blocks[0].operations
-    *body, end = (op.operation for op in inside if op.operation.name != names.CONSTANT)
-    compared = body[:3]
-    indices = [op.attributes["dim"] for op in compared[:2] if op.name == "linalg.index"]
-    is_lower = (
-        [mlir.IntegerAttr(at).value for at in indices] == [kind.rank - 2, kind.rank - 1]
-        and compared[-1].name == "arith.cmpi"
-        and mlir.IntegerAttr(compared[-1].attributes["predicate"]).value == _NOT_LESS
-        and [*compared[-1].operands] == [op.results[0] for op in compared[:2]]
-        and StructuredOp(operation).operand_loops[0] == (*range(kind.rank),)
-    )
-    if not is_lower or len(body) == 3:  # noqa: PLR2004
-        return is_lower and end.operands[0] == compared[-1].results[0]
-    chosen = body[-1]
-    numbers = [constant_of(value) for value in list(chosen.operands)[1:]]
-    return (
-        len(body) == 4  # noqa: PLR2004
-        and chosen.name == "arith.select"
-        and [number.value for number in numbers if number] == [0, -inf]
-        and [chosen.operands[0], end.operands[0]] == [compared[-1].results[0], chosen.results[0]]
-    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -13,15 +14,17 @@ from tuninglink.iree import StructuredOp
 from tuninglink.kernels.attentions import ScaledAttention
 from tuninglink.kernels.graph_texts import graph_text
 from tuninglink.kernels.layouts import LETTERS, MOST_MOVES, Move, moves_of
+from tuninglink.kernels.masks import EXCLUDED, is_causal_mask, uniform_number
 from tuninglink.kernels.problems import check_start
 from tuninglink.kernels.producers import COLLAPSE, EXPAND, Producer, loops_read
 from tuninglink.kernels.steps import Step, is_elementwise
 from tuninglink.mlir import defining_op, entries_of, names, thread_context
-from tuninglink.payloads import Value
 from tuninglink.replacing import LOOPS, UNIT, Attention, Contraction, NoFormError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tuninglink.payloads import Value
 
 _CASTS: Final = (["arith.extf"], ["arith.truncf"])
 _RESHAPES: Final = (COLLAPSE, EXPAND)
@@ -64,41 +67,83 @@ def decomposed_attention(
         NoFormError: it is something else, or no kernel computes it.
     """
     reader = _Reader([*following[::-1], last])
-    output = _step(last, *_CASTS).result
-    attending = reader.take(last.operands[0])
+    is_cast = _words(last) in _CASTS
+    output = _step(last).result if is_cast else ""
+    attending = reader.take(last.operands[0]) if is_cast else last
     right = Contraction.of(attending)
     scale, masks = reader.scores(reader.softmax(attending))
     scoring = reader.graph[-1]
     left = Contraction.of(scoring)
     reader.start(scoring)
+    causal = [mask for mask in masks if mask.is_causal(left)]
+    masks = [mask for mask in masks if mask not in causal]
     problem = DecomposedAttention(
-        _attention(left, right, output),
+        _attention(left, right, output or right.types[-1]),
         scale,
         following=tuple(move for move in (Move.of(other, 0) for other in following) if move),
+        is_causal=bool(causal),
+        selections=tuple((not mask.excludes, mask.fill) for mask in masks),
         products=(left, right),
-        masks=tuple((left.operands[-1].replace("n", "j"), own[0].element) for _, own in masks),
+        masks=tuple((left.operands[-1].replace("n", "j"), own.moves[0].element) for own in masks),
     )
     # What only moves an operand is read as it is, if that has a layout.
-    read = [*list(scoring.operands)[:2], attending.operands[1], *(value for value, _ in masks)]
+    read = [*list(scoring.operands)[:2], attending.operands[1], *(mask.value for mask in masks)]
+    constants = [*(mask.value for mask in causal), *reader.constants]
     for most in (MOST_MOVES, 0):
         sources, moves, inputs = moves_of(read, most)
-        for number, (_, own) in enumerate(masks, 3):
-            for move in own:
+        for number, mask in enumerate(masks, 3):
+            for move in mask.moves:
                 moves.append(replace(move, source=inputs[number]))
                 inputs[number] = len(sources) + len(moves) - 1
         shapes = tuple((tuple(at.type.shape), str(at.type.element_type)) for at in sources)
         moved = replace(problem, sources=shapes, moves=tuple(moves), inputs=tuple(inputs))
         with suppress(NoFormError):
             _ = moved.layouts
-            return replace(moved, graph=graph_text(reader.graph, read, sources)), reader.graph
+            text = graph_text(reader.graph, read, sources, constants)
+            return replace(moved, graph=text), reader.graph
     raise NoFormError("an operand has no layout")
+
+
+@dataclass(frozen=True, eq=False)
+class _Mask:
+    """A tensor that is added to scores, or the bits by which a number takes their place.
+
+    Attributes:
+        value: the tensor.
+        moves: what would bring it to the shape of the product; the first one broadcasts it.
+        fill: the number.
+        excludes: whether bits are 1 where the number takes the place of a score.
+    """
+
+    value: Value
+    moves: list[Move]
+    fill: float = -inf
+    excludes: bool = False
+
+    def is_causal(self, product: Contraction) -> bool:
+        """Return whether queries attend to the keys until their own only with it."""
+        shape, producer = self.moves[0].shapes[1], self.moves[0].producer
+        rows, columns = (product.loop_sizes[loop] for loop in "mn")
+        assert producer is not None, "it broadcasts"
+        return (
+            self.fill <= EXCLUDED
+            and product.operands[-1][-2:] == "mn"
+            and producer.loops[-2:] == LETTERS[: len(shape)][-2:]
+            and is_causal_mask(self.value, rows, columns, excludes=self.excludes)
+        )
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads a graph from its end, and collects its ops; each method raises `NoFormError` for another one."""
+    """Reads a graph from its end, and collects its ops; each method raises `NoFormError` for another one.
+
+    Attributes:
+        graph: the ops.
+        constants: tensors that the program computes from no others.
+    """
 
     graph: list[mlir.Operation]
+    constants: list[Value] = field(default_factory=list)
 
     def take(self, value: Value) -> mlir.Operation:
         """Take the op that computes a value."""
@@ -125,7 +170,7 @@ class _Reader:
         while _words(dividing) in _CASTS:
             _step(dividing)  # which moves nothing
             dividing = self.unshaped(dividing.operands[0])
-        exponents, sums = _of_rows(dividing, "arith.divf")
+        exponents, sums = self.of_rows(dividing, "arith.divf")
         # Reshapes keep the order of elements: rows as long as those of the weights are these.
         if exponents.type.shape[-1] != attending.operands[0].type.shape[-1]:
             raise NoFormError(_OTHER)
@@ -143,7 +188,7 @@ class _Reader:
         exponential = self.take(exponents)
         _step(exponential, ["math.exp"])
         # The result is the same whatever number is subtracted from all scores of a row.
-        scores, peaks = _of_rows(self.take(exponential.operands[0]), "arith.subf")
+        scores, peaks = self.of_rows(self.take(exponential.operands[0]), "arith.subf")
         maximum = self.unshaped(peaks)
         if [*maximum.operands][:1] != [scores]:
             raise NoFormError(_OTHER)
@@ -151,32 +196,74 @@ class _Reader:
         self.graph.extend(fill for fill in fills if fill.name == names.FILL)
         return scores
 
-    def scores(self, value: Value) -> tuple[float, list[tuple[Value, list[Move]]]]:
-        """Take the ops that scale scores and add masks to them, and their product, the last one.
+    def of_rows(self, operation: mlir.Operation, body: str) -> list[Value]:
+        """Return the operands of an elementwise op, the second of which has one element for each row, which may be broadcast."""
+        first, second = _step(operation, [body]).inputs
+        operands = list(operation.operands)[:2]
+        before = defining_op(operands[1])
+        if second == first and before and before.name == names.GENERIC:
+            producer = Producer.of(before, first)
+            if producer is None:
+                raise NoFormError(_OTHER)
+            self.graph.append(before)
+            operands[1], second = before.operands[0], producer.loops
+        shape, own = ([*mlir.RankedTensorType(at.type).shape] for at in operands)
+        rows, single = ([size for size in sizes if size != 1] for sizes in (shape[:-1], own))
+        is_ordered = [*second.replace(UNIT, "")] == [loop for loop in first if loop in second]
+        if not first or first[-1] in second or rows != single or not is_ordered:
+            raise NoFormError(_OTHER)
+        return operands
 
-        Return the scale, and the masks with what would bring each to the shape of the product.
-        """
-        scale, masks = 1.0, list[tuple[Value, list[Move]]]()
+    def scores(self, value: Value) -> tuple[float, list[_Mask]]:
+        """Take the ops that scale scores and mask them, and their product, the last one; return the scale and the masks."""
+        scale, masks = 1.0, list[_Mask]()
         while (operation := self.take(value)).name in _RESHAPES or is_elementwise(operation):
             value, *others = operation.operands
             if operation.name in _RESHAPES:
                 inverse = COLLAPSE if operation.name == EXPAND else EXPAND
                 if (move := Move.of(operation, 0)) is None:
                     raise NoFormError(_OTHER)
-                for _, own in masks:
-                    own.append(replace(move, name=inverse, shapes=move.shapes[::-1]))
+                for mask in masks:
+                    mask.moves.append(replace(move, name=inverse, shapes=move.shapes[::-1]))
             elif len(others) == 1:
                 scale *= _factor(_step(operation))
             else:
-                step = _step(operation, ["arith.addf"])
-                if scale != 1 or not step.inputs[1]:
+                if scale != 1:
                     raise NoFormError(_OTHER)
-                kinds = [mlir.RankedTensorType(at.type) for at in (others[0], operation.results[0])]
-                before, after = (tuple(kind.shape) for kind in kinds)
-                producer = Producer(names.GENERIC, step.inputs[1], step.types[1])
-                broadcast = Move(0, (before, after), step.types[1], producer, names.GENERIC, "{}")
-                masks.append((others[0], [broadcast]))
+                if _words(operation)[-1:] == ["arith.select"]:
+                    value, mask = self.selection(operation)
+                else:
+                    step = _step(operation, ["arith.addf"])
+                    mask = _mask(operation, 1, step.inputs[1])
+                masks.append(mask)
         return scale, masks
+
+    def selection(self, operation: mlir.Operation) -> tuple[Value, _Mask]:
+        """Return the scores in whose place an op may put a number, and the mask by which it does."""
+        *constants, choosing, _ = operation.regions[0].blocks[0].operations
+        op, arguments = StructuredOp(operation), [*operation.regions[0].blocks[0].arguments]
+        loops = LETTERS[: op.loop_count]
+        # Each value that it chooses from is an operand, or a constant.
+        given = {own: operation.operands[at] for at, own in enumerate(arguments[:-1])}
+        bit, *chosen = (given.get(at, at) for at in choosing.operands)
+        numbers = [uniform_number(at) for at in chosen]
+        excludes = numbers[1] is None
+        scores, other = chosen[:: -1 if excludes else 1]
+        fill, number = numbers[not excludes], choosing.operands[1 + excludes]
+        if (
+            any(item.name != names.CONSTANT for item in constants)
+            or fill is None
+            or scores not in given.values()
+            or bit not in given.values()
+            or loops_read(op, arguments.index(number), loops) != loops
+            or op.operand_loops[-1] != (*range(len(loops)),)
+        ):
+            raise NoFormError(_OTHER)
+        if isinstance(other.type, mlir.RankedTensorType):
+            self.constants.append(other)
+        at = arguments.index(choosing.operands[0])
+        mask = _mask(operation, at, loops_read(op, at, loops))
+        return scores, replace(mask, fill=fill, excludes=excludes)
 
 
 def _attention(left: Contraction, right: Contraction, output: str) -> Attention:
@@ -197,6 +284,18 @@ def _attention(left: Contraction, right: Contraction, output: str) -> Attention:
     )
 
 
+def _mask(operation: mlir.Operation, number: int, loops: str | None) -> _Mask:
+    """Return the mask that an op on scores reads as an operand with some loops."""
+    if not loops:
+        raise NoFormError(_OTHER)
+    value = operation.operands[number]
+    before, after = (mlir.RankedTensorType(at.type) for at in (value, operation.results[0]))
+    element = str(before.element_type)
+    producer = Producer(names.GENERIC, loops, element)
+    shapes = tuple(before.shape), tuple(after.shape)
+    return _Mask(value, [Move(0, shapes, element, producer, names.GENERIC, "{}")])
+
+
 def _words(operation: mlir.Operation) -> list[str]:
     """Return the names of the ops in the body of a `linalg.generic` but the last one; none for another op."""
     is_generic = operation.name == names.GENERIC
@@ -213,18 +312,6 @@ def _step(operation: mlir.Operation, *bodies: Sequence[str]) -> Step:
     if bodies and not (is_ordered and [item.name for item in step.body] in bodies):
         raise NoFormError(_OTHER)
     return step
-
-
-def _of_rows(operation: mlir.Operation, body: str) -> list[Value]:
-    """Return the operands of an elementwise op, the second of which has one element for each row."""
-    first, second = _step(operation, [body]).inputs
-    operands = list(operation.operands)[:2]
-    shape, own = ([*mlir.RankedTensorType(at.type).shape] for at in operands)
-    rows, single = ([size for size in sizes if size != 1] for sizes in (shape[:-1], own))
-    is_ordered = [*second.replace(UNIT, "")] == [loop for loop in first if loop in second]
-    if not first or first[-1] in second or rows != single or not is_ordered:
-        raise NoFormError(_OTHER)
-    return operands
 
 
 def _factor(step: Step) -> float:

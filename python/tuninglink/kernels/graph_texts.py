@@ -21,6 +21,7 @@ def graph_text(
     graph: Sequence[mlir.Operation],
     read: Sequence[Value],
     sources: Sequence[Value],
+    constants: Sequence[Value] = (),
     attention: Attention | None = None,
 ) -> str:
     """Return the text of a graph, the first op of which is the last one, and of the ops that move its operands.
@@ -31,12 +32,13 @@ def graph_text(
         graph: the ops.
         read: the operands.
         sources: the tensors that these are moved from.
+        constants: tensors that the program computes from no others, all of whose ops are in the text.
         attention: the attention among the ops, whose loops are shown in the same order however they are numbered.
 
     Raises:
         NoFormError: other ops use what those of the graph compute.
     """
-    end, ordered = graph[0], _ordered(graph, read, sources)
+    end, ordered = graph[0], _ordered(graph, read, sources, constants)
     # Each destination is a value of its own, as nothing reads it.
     given, destinations = dict.fromkeys(sources), list[tuple[mlir.Operation, int]]()
     for operation in ordered:
@@ -72,7 +74,10 @@ def graph_text(
 
 
 def _ordered(
-    graph: Sequence[mlir.Operation], read: Sequence[Value], sources: Sequence[Value]
+    graph: Sequence[mlir.Operation],
+    read: Sequence[Value],
+    sources: Sequence[Value],
+    constants: Sequence[Value],
 ) -> dict[mlir.Operation, None]:
     """Return the ops of a graph and those that move its operands, each after those that it uses."""
     end, *others = graph
@@ -86,6 +91,12 @@ def _ordered(
         while before not in sources and (moving := defining_op(before)) and len(moving.operands):
             included.add(moving)
             before = moving.operands[0]
+    waiting = list(constants)
+    while waiting:
+        producer = defining_op(waiting.pop())
+        if producer and producer not in included and producer.name != "tensor.empty":
+            included.add(producer)
+            waiting += producer.operands
     ordered: dict[mlir.Operation, None] = {}
 
     def visit(operation: mlir.Operation) -> None:

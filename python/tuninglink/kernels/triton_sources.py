@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.kernels.problems import ProductProblem
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tuninglink.kernels.problems import Windows
 
 _LOG2E: Final = 1.4426950408889634
+_LEAST_SCORE: Final = -3e38
+"""What takes the place of a score, at least: finite, as all keys of a query may have it."""
+
 _LEAST: Final = 16
 """The smallest size of a product in Triton."""
 
@@ -363,17 +366,23 @@ def _taken(
         lines.append(f"s = tl.dot(q{number}, y{', s' if number else ''})")
     # Scores that a mask does not change are scaled in the exponent.
     scaled = f" * {problem.scale * _LOG2E!r}"
-    if problem.scale <= 0 or any(mask_kind != "i1" for _, mask_kind in masks):
+    selections = problem.selections or ((True, -inf),) * len(masks)
+    fills = [max(fill * _LOG2E, _LEAST_SCORE) if fill > -inf else fill for _, fill in selections]
+    if problem.scale <= 0 or any(
+        mask_kind != "i1" or fill > -inf for (_, mask_kind), fill in zip(masks, fills, strict=True)
+    ):
         lines.append(f"s = s{scaled}")
         scaled = ""
-    for number, (_, mask_kind) in enumerate(masks):
+    # What is added to scores last is the first mask.
+    for number, (_, mask_kind) in reversed([*enumerate(masks)]):
         x = strides(problem, 3 + number)
         offsets = _offsets([("m[:, None]", x["m"]), ("j[None, :]", x["j"])])
         conditions = ["(m < M)[:, None]"] if x["m"] and problem.loop_sizes["m"] % tile_m else []
         conditions += [f"({one})[None, :]" for one in out_j if x["j"]]
         loaded = f"tl.load(x{number} + {offsets}{_masked(conditions)})"
-        if mask_kind == "i1":  # a byte for each element, 1 for a key that counts
-            lines.append(f's = tl.where({loaded} != 0, s, float("-inf"))')
+        if mask_kind == "i1":  # a byte for each element
+            sign = "!=" if selections[number][0] else "=="
+            lines.append(f's = tl.where({loaded} {sign} 0, s, float("{fills[number]!r}"))')
         else:
             lines.append(f"s += {loaded}.to(tl.float32) * {_LOG2E}")
     lines += [f's = tl.where(({one})[None, :], s, float("-inf"))' for one in out_j]
