@@ -39,11 +39,11 @@ LIMITS: Final = {
     "passes": (1193, 24),
     "tuning.problems": (1762, 93),
     "opt": (2091, 87),
-    "programs": (2100, 80),
+    "programs": (2279, 84),
     "explaining": (1804, 75),
     "tuning.candidates": (1255, 59),
     "devices": (4200, 206),
-    "tuning.references": (1833, 93),
+    "tuning.references": (1674, 89),
     "tuning.search": (660, 43),
     "tuning.deciding": (3182, 162),
     "tuning.database": (1958, 84),
@@ -56,16 +56,17 @@ LIMITS: Final = {
     "pinning": (527, 28),
     "scaffolding": (972, 32),
     "runner": (724, 28),
-    "kernels": (3689, 177),
+    "kernels": (3959, 188),
     "predicting": (1604, 53),
     "emission": (1039, 37),
+    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5513, 199),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 289
+MOST_FILES: Final = 290
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
