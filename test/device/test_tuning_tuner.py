@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from clocks import limits_in_processor_time
 from device_benchmarks import DOUBLE, FAULT, HANG, OVERRUN, SLOW_DOUBLE, WRONG, benchmark, straight
 from processes import PATIENCE
 from recorded_tuning import FLAGS, RecordedDevices, interrupt, tune, without_pauses
-from tuning_programs import RUNNABLE_TARGETS, TWO_MATMULS, matmul, prepared
+from tuning_programs import TWO_MATMULS, matmul, prepared
 
 import tuninglink
 from tuninglink.devices import (
@@ -350,16 +351,39 @@ def test_a_wrong_candidate_does_not_stand(program: Path, compiler: RememberingCo
         assert each.wrong
 
 
-def test_a_rejected_candidate_may_have_lost_its_image() -> None:
-    task = prepared(matmul(8, 64, 128), "host-cpu")
-    devices = RecordedDevices()
-    with CandidateCompiler(RUNNABLE_TARGETS["host-cpu"], 2) as compiler:
-        compiled = compiler.submit_program(task.task.source, "", PATIENCE).result()
-        assert isinstance(compiled, Compiled), compiled
-        default = MeasuredTask(task.task, task.task.benchmark(compiled.image), 200.0, 0.1)
-        run = TaskRun(TuningContext(SETTINGS, compiler, devices), default)
-        run.begin(task)
-        run.explore(Budget(trials=3))
+def explored(compiler: CandidateCompiler, settings: TuningSettings) -> TaskRun:
+    """Return a task with three trials."""
+    task, devices = prepared(matmul(8, 64, 128), "host-cpu"), RecordedDevices()
+    compiled = compiler.submit_program(task.task.source, "", PATIENCE).result()
+    assert isinstance(compiled, Compiled), compiled
+    default = MeasuredTask(task.task, task.task.benchmark(compiled.image), 200.0, 0.1)
+    devices.measure_default(default.benchmark)
+    run = TaskRun(TuningContext(settings, compiler, devices), default)
+    run.begin(task)
+    run.explore(Budget(trials=3))
+    return run
+
+
+def test_a_better_candidate_than_the_standing_one_is_not_lost_without_a_race(
+    compiler: RememberingCompiler,
+) -> None:
+    """It was found after the last check: the race of a short run is not worth its time, as the standing one leads."""
+    run = explored(compiler, replace(SETTINGS, seconds=30.0))
+    trials = run.exploration.trials
+    best = min(trials, key=lambda trial: trial.microseconds or math.inf)
+    place = trials.index(best)
+    trials[place] = replace(best, microseconds=None)
+    run.check_best(Budget())
+    assert run.standing is not None
+    trials[place] = best
+    result = run.decide(Budget())
+    assert result is not None
+    assert result.winner is not None
+    assert result.winner.candidate == best.candidate
+
+
+def test_a_rejected_candidate_may_have_lost_its_image(compiler: RememberingCompiler) -> None:
+    run = explored(compiler, SETTINGS)
     measured, trials = run.trials[0], run.exploration.trials
     trials[0] = replace(measured, benchmark=None)
     run.exploration.reject(measured, Failure(FailureKind.WRONG, "it is wrong"))

@@ -333,7 +333,6 @@ class TaskRun:
                 self._stand(best, result)
             else:
                 self._undecided.add(best.candidate.key)
-            return
 
     def _find_right(self, budget: Budget) -> None:
         """Check the best candidates against the reference until one is right, which replaces a wrong default."""
@@ -480,6 +479,8 @@ class TaskRun:
     def decide(self, budget: Budget) -> TaskResult | None:
         """Return the result, or begin the race of the best candidates that yields it, and return None."""
         self.exploration.close()
+        if self.standing is not None and not 0 < self.race_seconds <= budget.remaining:
+            self.check_best(budget, is_last=True)  # a better one may have been found since
         self._end_check()
         result = self._result(budget)
         undecided = replace(result, verdict=TaskOutcome.UNDECIDED)
@@ -522,8 +523,7 @@ class TaskRun:
         if self.measured.failure is not None:
             return replace(undecided, reason="no candidate is right")
         if is_short:
-            if self.standing is None:
-                self.check_best(budget, is_last=True)
+            self.check_best(budget, is_last=True)
             return self._or_standing(replace(undecided, reason=NOT_RACED))
         self._begin_race(result, ranked, budget, places)
         return None
