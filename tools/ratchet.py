@@ -59,7 +59,6 @@ LIMITS: Final = {
     "kernels": (3959, 188),
     "predicting": (1604, 53),
     "emission": (1039, 37),
-    "files": (0, 0),
     "doctor": (244, 9),
     "cli": (5513, 199),
 }
