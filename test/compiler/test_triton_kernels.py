@@ -36,7 +36,6 @@ from tuninglink.kernels import (
     TritonProvider,
     kernel_problem,
     kernel_providers,
-    problems_of,
 )
 from tuninglink.mlir import collect, thread_context
 from tuninglink.replacing import Attention, spec
@@ -142,15 +141,6 @@ def test_a_convolution_of_few_channels_reads_images_as_they_are(
     output = compiled(problem, kernel, program)
     assert kernel.content in output
     assert output.count(b".entry") == 1
-
-
-def test_the_first_tiles_of_patches_have_few_rows() -> None:
-    # The fastest ones on an H200.
-    program = convolution_program((4, 3, 224, 224), (1024, 3, 14, 14), stride=14, bias=True)
-    (problem,) = problems_of(mlir.Module.parse(program, thread_context()).operation)
-    first = [dict(own.options) for own in TritonProvider().candidates(problem, "sm_90a")[:8]]
-    assert [first[0][size] for size in "mnk"] == [64, 128, 64]
-    assert (64, 128, 128, 4) in [tuple(own[size] for size in "mnkw") for own in first]
 
 
 @pytest.mark.parametrize("element", ["f16", "bf16"])

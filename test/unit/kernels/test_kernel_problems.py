@@ -408,6 +408,15 @@ def test_extensions_of_both_operands_are_left_out() -> None:
     assert read(program).operands == (("mk", "f32"), ("kn", "f32"), ("mn", "f32"))
 
 
+def test_the_first_tiles_of_patches_have_few_rows() -> None:
+    # The fastest ones on an H200.
+    program = convolution_program((4, 3, 224, 224), (1024, 3, 14, 14), stride=14, bias=True)
+    candidates = TritonProvider().candidates(read(program), "sm_90a")
+    first = [dict(own.options) for own in candidates[:8]]
+    assert [first[0][size] for size in "mnk"] == [64, 128, 64]
+    assert (64, 128, 128, 4) in [tuple(own[size] for size in "mnkw") for own in first]
+
+
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("filters", [(24, 5, 3, 3), (24, 5, 1, 1)])
 def test_a_convolution_with_steps_is_a_product_of_windows(
