@@ -233,6 +233,37 @@ def test_a_configuration_of_a_convolution_without_batch_is_lost() -> None:
     assert "failed to build pass pipeline" in compile_configured(sources, "x86_64", info).message
 
 
+def test_only_rows_and_columns_of_a_generic_convolution_are_tried() -> None:
+    maps = ", ".join(
+        f"affine_map<(b, y, x, o, r, s, c) -> ({each})>"
+        for each in ("b, y + r, x + s, c", "r, s, c, o", "b, y, x, o")
+    )
+    kinds = ("tensor<2x18x18x8xf32>", "tensor<3x3x8x16xf32>", "tensor<2x16x16x16xf32>")
+    iterators = ", ".join(['"parallel"'] * 4 + ['"reduction"'] * 3)
+    what = _dispatch(
+        f"linalg.generic {{indexing_maps = [{maps}], iterator_types = [{iterators}]}} "
+        f"ins(%0, %1 : {kinds[0]}, {kinds[1]}) outs(%2 : {kinds[2]}) {{\n^bb0(%a: f32, %b: f32, %c: f32):\n"
+        "%p = arith.mulf %a, %b : f32\n%s = arith.addf %c, %p : f32\nlinalg.yield %s : f32\n"
+        f"}} -> {kinds[2]}",
+        kinds,
+    )
+    (found,) = CpuProvider().spaces(what, CONVOLUTION)
+    sample = found.constraints.sample(40)
+    assert len(sample) == 40
+    for knobs in sample:
+        # The part of the rows and columns, of the result and of the filter, that a vector tile leaves
+        parts = [
+            min(knobs[f"{level}[{loop}]"] or size, size)
+            for level, loop, size in (
+                ("vector_common_parallel", 1, knobs["distribution[1]"] or 16),
+                ("vector_common_parallel", 2, knobs["distribution[2]"] or 16),
+                ("vector_reduction", 4, 3),
+                ("vector_reduction", 5, 3),
+            )
+        ]
+        assert parts[::2] == [1, 1] or parts[1::2] == [1, 1], knobs
+
+
 def test_what_may_not_be_vectorized_is_not_refuted() -> None:
     kind, values, places = "tensor<64x512xf32>", "tensor<64xf32>", "tensor<64xi32>"
     program = (

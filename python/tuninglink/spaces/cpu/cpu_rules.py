@@ -401,13 +401,14 @@ def is_decomposed(operation: str) -> bool:
 
 def _add_decomposition(rules: CpuRules) -> None:
     """Require tiling to leave a single row, or a single column, of output and filter."""
-    # `verifyConvTileAndDecomposeExpertConfig` rejects the other configurations.
+    # `verifyConvTileAndDecomposeExpertConfig` rejects other configurations of named ops. No generic one is vectorized then.
     operation = rules.nest.operation
-    window = _WINDOWS.get(operation)
-    if window is None:
-        if is_decomposed(operation):
-            rules.refuse(f"this pipeline does not support '{operation}'")
+    if operation not in _WINDOWS and is_decomposed(operation):
+        rules.refuse(f"this pipeline does not support '{operation}'")
+    window = _WINDOWS.get(operation, rules.nest.window)
+    if len(window) != len(_CHANNELS_LAST):
         return
+    rules.grade = Grade.NECESSARY if operation in _WINDOWS else Grade.HEURISTIC
     parts: list[Expression] = []
     for loop in window:
         # The part of the loop that the levels leave.
@@ -419,14 +420,12 @@ def _add_decomposition(rules: CpuRules) -> None:
             kept = any_of(left == _UNKNOWN, tile == 0)
             left = select(tile == 1, 1, select(kept, left, divided))
         parts.append(left)
-    rows, columns, filter_rows, filter_columns = parts
-    one_row = all_of(rows == 1, filter_rows == 1)
-    one_column = all_of(columns == 1, filter_columns == 1)
+    single = [all_of(image == 1, own == 1) for image, own in zip(parts[:2], parts[2:], strict=True)]
     message = (
         "tiling must leave a single row or column of both output and filter; it leaves {}x{} and {}x{}, "
         f"where {_UNKNOWN} is an unknown number"
     )
-    rules.add(any_of(one_row, one_column), message, *parts)
+    rules.add(any_of(*single), message, *parts)
 
 
 def _add_layout_rules(rules: CpuRules) -> None:
@@ -471,8 +470,6 @@ def add_necessary_rules(rules: CpuRules) -> None:
         rules.refuse("this pipeline is for operations on buffers, and this one is on tensors")
     if nest.is_lost and pipeline.needs_distribution:
         rules.refuse(LOST)  # the pipeline cannot be built without a configuration
-    if pipeline.decomposes_convolutions:
-        _add_decomposition(rules)
     if rules.checks_vectors:
         # The conditions under which the operation is certainly vectorized: the compiler knows the size of every loop,
         # which is that of its part, or the configured one if vectors are masked. A masked vector is not smaller than the
@@ -490,6 +487,8 @@ def add_necessary_rules(rules: CpuRules) -> None:
         for vector in nest.vectors:
             sizes = [rules.parts[loop].size for loop in vector.loops]
             rules.limit_vector(f"the vector of {vector.what} has", sizes, vector.bits, when)
+    if pipeline.decomposes_convolutions:
+        _add_decomposition(rules)
 
 
 def add_sufficient_rules(rules: CpuRules) -> None:

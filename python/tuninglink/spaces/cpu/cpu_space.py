@@ -323,13 +323,12 @@ class CpuSpace(Space):
             if name not in self._options:
                 raise MismatchError(f"'{name}' is set")
         result = {name: int(name in options) for name in self._options}
-        loops = len(self.nest.loops)
         if self._scalable_loop is not None:
             tiling = levels.get(CpuLevel.VECTOR_COMMON_PARALLEL.value)
             result[f"{SCALABLE}[{self._scalable_loop}]"] = int(bool(tiling and tiling.scalable))
         for level in CpuLevel:
             sizes = self._sizes(level.value, levels) if level.value in levels else ()
-            for loop in range(loops):
+            for loop in range(len(self.nest.loops)):
                 result[knob_name(level, loop)] = sizes[loop] if loop < len(sizes) else 0
         return result
 

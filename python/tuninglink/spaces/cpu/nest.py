@@ -90,6 +90,7 @@ class LoopNest:
     has_half: bool = False
     scalable_loop: int | None = None
     is_contraction: bool = False
+    window: tuple[int, ...] = ()
 
 
 def read_nest(workload: Workload) -> LoopNest:
@@ -149,6 +150,7 @@ def read_nest(workload: Workload) -> LoopNest:
         ),
         scalable_loop=_scalable_loop(op),
         is_contraction=op.kind is OpKind.CONTRACTION,
+        window=(*op.loops.get(Role.OUTPUT_IMAGE, ()), *op.loops.get(Role.FILTER, ())),
     )
 
 
