@@ -325,7 +325,7 @@ class FlagComparison:
     def _compare(self, jobs: Sequence[Job], results: list[SetResult]) -> FlagsResult:
         """Time the distinct programs whose outputs are right, interleaved."""
         images, before = dict[int, bytes](), dict[int, bytes]()
-        durations = self._variants.durations
+        durations, is_local = self._variants.durations, self.device.description.is_local
         for number, job in enumerate(jobs):
             # Skip sets that do not compile, and those with the code of an earlier one.
             compiled, result = compiled_by(job, self.compiled_by), results[number]
@@ -343,8 +343,9 @@ class FlagComparison:
                 judged = self._judgements[image]
                 results[number], before[number] = replace(judged, flag_set=result.flag_set), image
                 continue
-            # Run the others if there is time, and judge their outputs.
-            if images and self._left < durations[self._base.image].total:
+            # Run the others if there is time, and judge their outputs. A driver may have compiled the default for seconds.
+            last = images[max(images)] if images and not is_local else self._base.image
+            if images and self._left < durations[last].total:
                 results[number] = replace(result, note=NO_TIME)
                 continue
             self._run_base()

@@ -310,8 +310,7 @@ class KernelChooser(ExitStack):
     def _begin_guard(self, contest: _Contest, flag_set: FlagSet) -> Job:
         """Start to compile the program that shows whether a kernel stays within its buffers."""
         if flag_set not in contest.guards:
-            number = len(contest.guards)
-            path = Path(contest.options.input).with_suffix(f".{number}.mlir")
+            path = Path(contest.options.input).with_suffix(f".{len(contest.guards)}.mlir")
             path.write_text(guarded_program(contest.calls[flag_set], _COPIES), encoding="utf-8")
             options = replace(contest.options, input=str(path))
             compiler = self.enter_context(SetCompiler(options, self._idle))
