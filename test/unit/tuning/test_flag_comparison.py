@@ -496,14 +496,18 @@ class SlowDevice(RecordedDevice):
         return super().rounds(programs, count)
 
 
-def on_clock_of(
-    device: SlowDevice, monkeypatch: pytest.MonkeyPatch, seconds: float, *names: str
-) -> FlagsResult:
-    """Compare sets by a device's own clock, and end after a number of seconds."""
+def on_clock(device: SlowDevice, monkeypatch: pytest.MonkeyPatch, seconds: float) -> FlagComparison:
+    """Return a comparison by a device's own clock that ends after a number of seconds."""
     clock = SimpleNamespace(monotonic=lambda: device.seconds)
     for module in ("flag_sets.comparison", "deciding.model_run"):
         monkeypatch.setattr(f"tuninglink.tuning.{module}.time", clock)
-    return comparison(device, deadline=seconds).run(jobs_of(*names))
+    return comparison(device, deadline=seconds)
+
+
+def on_clock_of(
+    device: SlowDevice, monkeypatch: pytest.MonkeyPatch, seconds: float, *names: str
+) -> FlagsResult:
+    return on_clock(device, monkeypatch, seconds).run(jobs_of(*names))
 
 
 _FIRST_CALLS = 25.0
@@ -579,6 +583,42 @@ def test_sets_that_do_not_fit_into_the_time_are_not_run(monkeypatch: pytest.Monk
     result = on_clock_of(SlowDevice("cuda"), monkeypatch, 24.0, "both fast", "wrong", "much slower")
     notes = [own.note.partition(" ")[0] for own in result.results]
     assert notes == ["", "its", "it"]
+
+
+class LimitedDevice(SlowDevice):
+    """A device on which a call takes a number of seconds, or ends at its time limit."""
+
+    call_seconds = 0.0
+
+    def program_outputs(
+        self, program: CompiledProgram, most_seconds: float = math.inf
+    ) -> CallOutputs | Failure:
+        answer = self._call(program, min(self.call_seconds, most_seconds))
+        is_late = most_seconds < self.call_seconds
+        return Failure(FailureKind.TIMEOUT, "no answer") if is_late else answer
+
+
+@pytest.mark.parametrize(
+    ("seconds", "total", "note", "reason"),
+    [
+        (1.0, 4.0, "", ""),
+        (3.0, 6.0, "it was not run: there was no time left", ""),
+        (8.0, 8.0, "", "the first call of the program took longer than 8 s"),
+    ],
+)
+def test_the_functions_of_a_tuned_program_share_the_time_of_its_comparison(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, total: float, note: str, reason: str
+) -> None:
+    """There are 8 s for the default and a tuned program, which have two functions each."""
+    device = LimitedDevice("cuda")
+    device.call_seconds = seconds
+    compared = on_clock(device, monkeypatch, 8.0)
+    tuned = SetResult(FlagSet("both fast", ("--fast",)), entries=1)
+    result = compared.run_pairs(job(COMPILED), [tuned], [job(compiled(b"both fast"))])
+    assert device.seconds == total
+    assert result.results[0].note == note
+    assert result.reason == reason
+    assert result.flags == (("--fast",) if total == 4.0 else ())
 
 
 class HangingDevice(SlowDevice):

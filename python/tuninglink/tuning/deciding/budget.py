@@ -61,8 +61,7 @@ class Budget:
 
     def until(self, deadline: float) -> Budget:
         """Return a budget that ends at a time of `time.monotonic()`, or with this one."""
-        seconds = min(deadline, self.deadline) - time.monotonic()
-        return Budget(seconds, self.trials, self._stopped)
+        return Budget(min(deadline, self.deadline) - time.monotonic(), self.trials, self._stopped)
 
     def limited(self, trials: int) -> Budget:
         """Return this budget with a limit on trials."""
@@ -230,15 +229,13 @@ START_SECONDS: Final = 3.0
 
 def least_seconds(ledger: Ledger, heaviest: MeasuredTask, rules: RaceRules) -> float:
     """Return the least duration of a run: the spent time, a race of the heaviest task, and what the guard has reserved."""
-    elapsed = time.monotonic() - ledger.whole.began
-    race_seconds = START_SECONDS + least_race_seconds(heaviest, rules)
-    return elapsed + race_seconds + ledger.reserved(Account.GUARD)
+    seconds = time.monotonic() - ledger.whole.began + START_SECONDS
+    return seconds + least_race_seconds(heaviest, rules) + ledger.reserved(Account.GUARD)
 
 
 def program_compile_seconds(compile_seconds: Sequence[float], jobs: int) -> float:
     """Return the estimated time of compiling the whole program twice, in parallel jobs, by the times of its dispatches."""
-    total = sum(compile_seconds)
-    longest = max(compile_seconds, default=0.0)
+    total, longest = sum(compile_seconds), max(compile_seconds, default=0.0)
     return max(_LEAST_COMPILE_SECONDS, longest, 2 * total / max(1, jobs)) + _SERIAL * total
 
 

@@ -22,6 +22,7 @@ from tuninglink.programs import (
     Correctness,
     DispatchedProgram,
     Failure,
+    FailureKind,
     FunctionCall,
     OutputComparison,
     OutputVerdict,
@@ -315,7 +316,7 @@ class ProgramVariants:
         return [f"function '{function.label}': {function.obstacle}" for function in skipped]
 
     def outputs(self, image: bytes, most_seconds: float) -> CollectedOutputs:
-        """Return the outputs of each function of a variant, a call of which may take some seconds.
+        """Return the outputs of each function of a variant, calls of all of which may take some seconds.
 
         Raises:
             CallError: a function fails.
@@ -324,7 +325,10 @@ class ProgramVariants:
         began, calling = time.monotonic(), 0.0
         for function in self.functions:
             program = self.calls.compiled(function, image, self.integers)
-            computed = self.device.program_outputs(program, most_seconds)
+            if (left := began + most_seconds - time.monotonic()) <= 0:
+                reason = f"no answer within {most_seconds:.3g} s"
+                raise CallError(function.label, Failure(FailureKind.TIMEOUT, reason))
+            computed = self.device.program_outputs(program, left)
             if isinstance(computed, Failure):
                 raise CallError(function.label, computed)
             outputs[function.label] = computed.arrays
@@ -580,7 +584,6 @@ class ModelRuns:
         variants = self._variants
         if self.base in self._outputs:
             return variants.integers
-        image = self._image(self.base)
         usable: dict[tuple[int, int], CollectedOutputs] = {}
         takes_integers = any(
             argument.content is None and argument.element_type.startswith("i")
@@ -590,7 +593,7 @@ class ModelRuns:
         for integers in _INTEGER_RANGES if takes_integers else _INTEGER_RANGES[:1]:
             variants.integers = integers
             try:
-                usable[integers] = outputs = self._run(image)
+                usable[integers] = outputs = self._run(self._image(self.base))
             except ModelRunError as failure:
                 error = failure
                 if time.monotonic() >= self.deadline:

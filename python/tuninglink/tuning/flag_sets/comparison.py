@@ -343,13 +343,13 @@ class FlagComparison:
                 judged = self._judgements[image]
                 results[number], before[number] = replace(judged, flag_set=result.flag_set), image
                 continue
-            # Run the others if there is time, and judge their outputs. A driver may have compiled the default for seconds.
-            last = images[max(images)] if images and not is_local else self._base.image
-            if images and self._left < durations[last].total:
-                results[number] = replace(result, note=NO_TIME)
-                continue
+            # Run the others if there is time. A driver compiles the default for seconds; what was tuned was compared before.
             self._run_base()
             once = durations[self._base.image].total
+            last = durations[images[max(images)]].total if images and not is_local else once
+            if (images or result.entries is not None) and self._left < last:
+                results[number] = replace(result, note=NO_TIME)
+                continue
             slow = min(_SLOW_CALL * once, max(self.settings.run_timeout, 2 * once))
             try:
                 outputs = self._variants.outputs(image, max(slow, min(_SHORT_CALL, self._left)))
