@@ -25,6 +25,7 @@ from kernel_programs import (
     linear_program,
     product_program,
     quantized_program,
+    shifted_program,
     stepped,
 )
 from moved_attention import (
@@ -320,21 +321,36 @@ def launches(provider: TritonProvider, candidate: Candidate) -> list[tuple[Any, 
 def test_kernels_compute_the_integers_that_the_compiler_computes_for_quantized_products() -> None:
     provider, random = TritonProvider(), np.random.default_rng(0)
     calls, expected = [], []
-    for signed in (True, False):
-        program = dequantized_program(17, 40, 96, signed=signed, zero=3 if signed else 130)
+    left, right, few = (
+        random.integers(-128, 128, shape).astype(np.int8)
+        for shape in ((17, 96), (40, 96), (2, 17, 96))
+    )
+    row, bias = (random.random(40).astype(np.float32) * at for at in (0.004, 9))
+    turned, points = right.T.copy(), [np.array(at, np.int8) for at in (-125, 7)]
+    numbers: dict[str, float]
+    for program, given, numbers in (
+        *(
+            (
+                dequantized_program(17, 40, 96, signed=signed, zero=zero),
+                [left, right, row, bias],
+                {"f32": 0.3125, "i64": zero},
+            )
+            for signed, zero in ((True, 3), (False, 130))
+        ),
+        (shifted_program(2, 17, 40, 96), [few, turned, *points, row], {}),
+        (shifted_program(2, 17, 40, 96, signs="uu"), [few, turned, *points, row], {}),
+        (shifted_program(2, 17, 40, 96, points=(None, 0)), [few, turned, points[0], row], {}),
+    ):
         module = mlir.Module.parse(program, thread_context()).operation
         (end,) = collect(module, "util.return")
         problem = kernel_problem(end.operands[0].owner.operation)
         assert isinstance(problem, QuantizedProduct)
-        left, right = (random.integers(-128, 128, (at, 96)).astype(np.int8) for at in (17, 40))
-        row, bias = (random.random(40).astype(np.float32) * at for at in (0.004, 9))
         own = loaded(program.replace("util.func public", "func.func").replace("util.", ""))
-        expected.append(called(own.main, [left, right, row, bias]))
-        assert 40 < expected[-1].std() < 100
+        expected.append(called(own.main, given))
+        assert 40 < expected[-1].std() < 300
         # What the program gives to the kernel.
-        numbers = {"f32": 0.3125, "i64": 3 if signed else 130}
         kinds = [str(problem.tensors()[at]) for at in problem.taken]
-        tensors = iter([left, right, row, bias])
+        tensors = iter(given)
         values = [numbers[kind] if kind in numbers else next(tensors) for kind in kinds]
         results = loaded(problem.given).graph(*values)
         inputs = [

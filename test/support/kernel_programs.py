@@ -101,6 +101,81 @@ util.func public @main({", ".join(arguments)}) -> {result} {{
 """
 
 
+def shifted_program(
+    batches: int,
+    m: int,
+    n: int,
+    k: int,
+    *,
+    signs: str = "us",
+    points: tuple[int | None, ...] = (None, None),
+) -> str:
+    """Return a program of ONNX's MatMulInteger as it is imported, with a scale and a bias after it.
+
+    The bytes of both operands have a sign (`s`) or not (`u`). Weights are broadcast to the batches. Zero points are arguments,
+    or constants.
+    """
+    left, right, out = f"{batches}x{m}x{k}", f"{k}x{n}", f"{batches}x{m}x{n}"
+    own = {"left": (left, "(a, m, k)"), "right": (right, "(m, k)")}
+    lines, arguments = list[str](), [f"%left: tensor<{left}xi8>", f"%right: tensor<{right}xi8>"]
+    for (name, (shape, loops)), sign, point in zip(own.items(), signs, points, strict=True):
+        extension = f"arith.ext{sign}i"
+        same, none = f"affine_map<{loops} -> {loops}>", f"affine_map<{loops} -> ()>"
+        kinds = 'iterator_types = ["parallel"' + ', "parallel"' * loops.count(",") + "]"
+        if point is None:
+            arguments.append(f"%{name}_point: tensor<i8>")
+        else:
+            lines.append(f"%{name}_point = arith.constant dense<{point}> : tensor<i8>")
+        lines.append(f"""%e{name} = tensor.empty() : tensor<{shape}xi32>
+  %w{name} = linalg.generic {{indexing_maps = [{same}, {same}], {kinds}}}
+      ins(%{name} : tensor<{shape}xi8>) outs(%e{name} : tensor<{shape}xi32>) {{
+  ^bb0(%x: i8, %out: i32):
+    %w = {extension} %x : i8 to i32
+    linalg.yield %w : i32
+  }} -> tensor<{shape}xi32>
+  %s{name} = linalg.generic {{indexing_maps = [{same}, {none}, {same}], {kinds}}}
+      ins(%w{name}, %{name}_point : tensor<{shape}xi32>, tensor<i8>) outs(%e{name} : tensor<{shape}xi32>) {{
+  ^bb0(%x: i32, %y: i8, %out: i32):
+    %p = {extension} %y : i8 to i32
+    %w = arith.subi %x, %p : i32
+    linalg.yield %w : i32
+  }} -> tensor<{shape}xi32>""")
+    every = "affine_map<(a, m, n) -> (a, m, n)>"
+    kinds = 'iterator_types = ["parallel", "parallel", "parallel"]'
+    lines.append(f"""%zero = arith.constant 0 : i64
+  %eb = tensor.empty() : tensor<{batches}x{right}xi32>
+  %b = linalg.generic {{indexing_maps = [affine_map<(a, m, n) -> (m, n)>, {every}], {kinds}}}
+      ins(%sright : tensor<{right}xi32>) outs(%eb : tensor<{batches}x{right}xi32>) {{
+  ^bb0(%x: i32, %out: i32):
+    linalg.yield %x : i32
+  }} -> tensor<{batches}x{right}xi32>
+  %el = tensor.empty() : tensor<{out}xi64>
+  %i = linalg.fill ins(%zero : i64) outs(%el : tensor<{out}xi64>) -> tensor<{out}xi64>
+  %p = linalg.batch_matmul ins(%sleft, %b : tensor<{left}xi32>, tensor<{batches}x{right}xi32>)
+      outs(%i : tensor<{out}xi64>) -> tensor<{out}xi64>
+  %ei = tensor.empty() : tensor<{out}xi32>
+  %t = linalg.generic {{indexing_maps = [{every}, {every}], {kinds}}} ins(%p : tensor<{out}xi64>) outs(%ei : tensor<{out}xi32>) {{
+  ^bb0(%x: i64, %out: i32):
+    %w = arith.trunci %x : i64 to i32
+    linalg.yield %w : i32
+  }} -> tensor<{out}xi32>
+  %ef = tensor.empty() : tensor<{out}xf32>
+  %f = linalg.generic {{indexing_maps = [{every}, {every}], {kinds}}} ins(%t : tensor<{out}xi32>) outs(%ef : tensor<{out}xf32>) {{
+  ^bb0(%x: i32, %out: f32):
+    %w = arith.sitofp %x : i32 to f32
+    linalg.yield %w : f32
+  }} -> tensor<{out}xf32>
+  %r = linalg.generic {{indexing_maps = [{every}, affine_map<(a, m, n) -> (n)>, {every}], {kinds}}}
+      ins(%f, %row : tensor<{out}xf32>, tensor<{n}xf32>) outs(%ef : tensor<{out}xf32>) {{
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %w = arith.mulf %x, %y : f32
+    linalg.yield %w : f32
+  }} -> tensor<{out}xf32>""")
+    given = ", ".join([*arguments, f"%row: tensor<{n}xf32>"])
+    text = "\n  ".join(lines)
+    return f"util.func public @main({given}) -> tensor<{out}xf32> {{\n  {text}\n  util.return %r : tensor<{out}xf32>\n}}"
+
+
 def quantized_program(
     m: int, n: int, k: int, *, rhs: str = "nk", product: str = "named", steps: bool = True
 ) -> str:

@@ -20,6 +20,7 @@ from kernel_programs import (
     linear_program,
     product_program,
     quantized_program,
+    shifted_program,
 )
 from kernel_specs import PTX
 from moved_attention import decomposed_program, fused_program, grouped_program
@@ -290,6 +291,40 @@ def test_a_product_of_dequantized_numbers_is_one_of_integers(
         # A graph that begins with another one is replaced in part.
         assert replaces(problem, other) == (name == "quantized" and not value)
     assert not replaces(problem, dequantized_program(17, 24, 40, zero=3 - zero, **options))
+
+
+@pytest.mark.parametrize(
+    ("signs", "points"),
+    [("us", (None, None)), ("us", (-128, 0)), ("ss", (None, 0)), ("uu", (3, -7))],
+)
+def test_a_product_of_bytes_less_zero_points_is_one_of_bytes(
+    signs: str, points: tuple[int | None, ...]
+) -> None:
+    program = shifted_program(2, 17, 24, 40, signs=signs, points=points)
+    problem = read(program)
+    assert isinstance(problem, QuantizedProduct)
+    assert problem.plain.contraction.types == ("i8", "i8", "i32")
+    assert problem.plain.contraction.loop_sizes == {"m": 34, "n": 24, "k": 40}
+    # A zero point of bytes with a sign needs the sums of the other operand, if it is not 0.
+    is_zero = [
+        point == (0 if sign == "s" else -128) for sign, point in zip(signs, points, strict=True)
+    ]
+    sums = [kind for kind in problem.operands if kind in {("pm", "i32"), ("n", "i32")}]
+    expected = [("pm", "i32")] * (not is_zero[1]) + [("n", "i32")] * (not is_zero[0])
+    assert sums == expected
+    assert replaces(problem, program)
+    assert not replaces(problem, program.replace("arith.subi", "arith.addi"))
+    turned = signs.translate(str.maketrans("us", "su"))
+    assert not replaces(problem, shifted_program(2, 17, 24, 40, signs=turned, points=points))
+    for other in {(None, None), (-128, 0), (0, -128), (3, -7)} - {points}:
+        zeros = [
+            number is not None and number == (0 if sign == "s" else -128)
+            for sign, number in zip(signs, other, strict=True)
+        ]
+        # One kernel is for all zero points that are not 0.
+        given = shifted_program(2, 17, 24, 40, signs=signs, points=other)
+        fits = all(not own or zero for own, zero in zip(is_zero, zeros, strict=True))
+        assert replaces(problem, given) == fits
 
 
 def test_a_graph_that_quantizes_its_result_is_replaced_as_a_whole() -> None:
