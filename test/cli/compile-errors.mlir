@@ -31,6 +31,9 @@
 // RUN: echo 'module {}' > %t/empty.mlir
 // RUN: not tuninglink compile %t/empty.mlir --target host 2>&1 | filecheck %s --check-prefix=EMPTY
 // EMPTY: note: the program has no public function
+// RUN: not env TMPDIR=%t/nowhere tuninglink compile %t/empty.mlir --target host 2>&1 | filecheck %s --check-prefix=TEMPORARY
+// TEMPORARY: warning: cannot write temporary files to '{{.*}}/nowhere': no such file or directory
+// TEMPORARY: note: the compiler may crash without them; set TMPDIR to another directory
 
 // A product for which the compiler's own configuration fails.
 // RUN: echo 'func.func @f(%a: tensor<16x128xf16>, %b: tensor<128x64xf16>, %c: tensor<16x64xf16>) -> tensor<16x64xf16> { %r = linalg.matmul ins(%a, %b : tensor<16x128xf16>, tensor<128x64xf16>) outs(%c : tensor<16x64xf16>) -> tensor<16x64xf16> return %r : tensor<16x64xf16> }' > %t/product.mlir

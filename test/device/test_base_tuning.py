@@ -153,14 +153,18 @@ def test_an_interrupt_of_a_comparison_keeps_what_is_known(comparison: int, tmp_p
     assert len(tuned.report.dispatches) == comparison - 1
 
 
-@pytest.mark.parametrize("step", [[], ["--only=main"], ["--flag-sets=none"]])
+@pytest.mark.parametrize(
+    ("step", "earlier"), [([], ""), (["--only=main"], ""), (["--flag-sets=none"], "// earlier")]
+)
 def test_a_signal_while_the_program_is_compiled_ends_the_command_with_its_files(
-    step: list[str], tmp_path: Path
+    step: list[str], earlier: str, tmp_path: Path
 ) -> None:
     """Sets of flags are compared, the selection is checked, or the program is compiled up to its dispatches."""
     program, _ = with_sets(tmp_path)
     os.mkfifo(unwritten := tmp_path / "spec.mlir")  # the compiler waits forever for its text
     output, report, database = (tmp_path / name for name in ("tuned.mlir", "report", "trials.db"))
+    if earlier:
+        output.write_text(earlier)
     files = f"-o {output} --report {report} --database {database}".split()
     waiting = f"--iree-preprocessing-transform-spec-filename={unwritten}"
     words = [program, "--device=local-sync", "--budget=600s", *files, *step, waiting, *GENERIC]
@@ -177,10 +181,14 @@ def test_a_signal_while_the_program_is_compiled_ends_the_command_with_its_files(
         shown, messages = process.communicate()
     assert process.returncode == 0, messages
     assert "interrupted; ending with what is known so far" in messages
-    assert f"wrote {output} (0 problems)" in shown
     assert "nothing wins: tuning was interrupted" in shown
-    assert load_spec(output.read_bytes()).entries == ()
-    assert output.with_suffix(".flags").read_text() == ""
+    if earlier:
+        assert f"{output} is left as it was" in shown
+        assert output.read_text() == earlier
+    else:
+        assert f"wrote {output} (0 problems)" in shown
+        assert load_spec(output.read_bytes()).entries == ()
+        assert output.with_suffix(".flags").read_text() == ""
     assert "tuning was interrupted" in (report / "index.html").read_text()
     assert database.exists()
 

@@ -287,16 +287,13 @@ def _write(reports: Sequence[SpecReport], options: CheckOptions) -> None:
         text = to_json(CheckReport(options.target or None, reports))
     else:
         findings = [finding for report in reports for finding in report.diagnostics()]
-        if options.form is Format.SARIF:
-            text = to_json(to_sarif(findings))
-        else:
-            text = "".join(f"{to_github(finding)}\n" for finding in findings)
+        is_sarif, lines = options.form is Format.SARIF, map(to_github, findings)
+        text = to_json(to_sarif(findings)) if is_sarif else "".join(f"{line}\n" for line in lines)
     write_output(options.output, text)
 
 
 _COLUMNS: Final = (
-    *("line", "matches", "valid", "compiles", "reachable", "overlaps"),
-    *("entry", "made for it"),
+    *("line", "matches", "valid", "compiles", "reachable", "overlaps", "entry", "made for it"),
 )
 _CELLS: Final[dict[Verdict | None, str]] = {
     Verdict.PROVEN: "yes",
@@ -331,19 +328,15 @@ def shown_findings(reports: Sequence[SpecReport], options: CheckOptions) -> Iter
                 yield from (first, *others)
                 continue
             lines = [*dict.fromkeys(str(other.place.line) for other in others if other.place)]
-            listed = ", ".join(
-                [*lines[:_MOST_LINES], *(["..."] if len(lines) > _MOST_LINES else [])]
-            )
+            listed = ", ".join(lines[:_MOST_LINES] + ["..."] * (len(lines) > _MOST_LINES))
             at = f", at {'line' if len(lines) == 1 else 'lines'} {listed}" if lines else ""
             more = note(f"{len(others):,} more{at}; --all shows them")
             yield replace(first, notes=(*first.notes, more))
     # Some answers need a target.
     count = sum(len(report.entries) for report in reports)
     if count and not options.target and not options.model:
-        message = (
-            f"without a target, the configurations of {counted(count, 'entry', 'entries')} are not checked: neither "
-            "whether they are valid nor whether they compile"
-        )
+        entries = counted(count, "entry", "entries")
+        message = f"without a target, the configurations of {entries} are not checked: neither whether they are valid nor whether they compile"
         remedy = note("name the target with --target, such as --target gfx942")
         yield Diagnostic(Severity.REMARK, message, None, (remedy,))
 
@@ -384,9 +377,8 @@ def _hidden(report: SpecReport) -> Iterator[str]:
     unlisted = {Rule.UNDECIDED, *report.selection.ignored}
     reported = set(report.diagnostics())
     findings = (finding for finding in report.findings() if finding not in reported)
-    hidden = Counter(
-        finding.rule.value for finding in findings if finding.rule and finding.rule not in unlisted
-    )
+    rules = (finding.rule for finding in findings if finding.rule)
+    hidden = Counter(rule.value for rule in rules if rule not in unlisted)
     if hidden:
         counts = ", ".join(f"{count:,} {code}" for code, count in hidden.items())
         yield f"remarks: {counts}; --all shows them"

@@ -79,10 +79,8 @@ def doctor_command(arguments: Sequence[str]) -> int:
         write_output(STANDARD_STREAM, to_json({"environment": installed, "checks": results}))
         return code
     # The parts of the installation, with the clock, the power and the temperature that devices report.
-    rows = [
-        ("version", name, version or "not installed")
-        for name, version in installed.versions.items()
-    ]
+    versions = installed.versions.items()
+    rows = [("version", name, version or "not installed") for name, version in versions]
     for extra, missing in installed.extras.items():
         rows.append(("extra", extra, f"lacks {', '.join(missing)}" if missing else "installed"))
     for driver in installed.drivers:
@@ -101,9 +99,8 @@ def doctor_command(arguments: Sequence[str]) -> int:
     rows += [("peak rates", peaks.device, str(peaks)) for peaks in installed.peaks]
     print_table(("part", "name", "state"), rows)
     sys.stdout.write("\n")
-    checks = [
-        (result.name, f"FAILED: {result.failure}" if result.failure else "ok") for result in results
-    ]
+    states = (f"FAILED: {result.failure}" if result.failure else "ok" for result in results)
+    checks = [(result.name, state) for result, state in zip(results, states, strict=True)]
     print_table(("check", "result"), checks)
     return code
 
@@ -111,9 +108,8 @@ def doctor_command(arguments: Sequence[str]) -> int:
 def _examine_board(options: DoctorOptions) -> int:
     if not is_board(options.device):
         message = f"device '{options.device}' is not a board; those of this machine are listed without '--device'"
-        raise usage_error(
-            message, "write the command that reaches it, as in --device 'run:ssh board'"
-        )
+        remedy = "write the command that reaches it, as in --device 'run:ssh board'"
+        raise usage_error(message, remedy)
     from tuninglink.devices import board_checks  # noqa: PLC0415 - an extra
 
     set_up_command_line("tuninglink doctor", ())
@@ -124,16 +120,11 @@ def _examine_board(options: DoctorOptions) -> int:
         write_output(STANDARD_STREAM, to_json({"checks": results}))
     else:
         kinds = {True: "warning", False: "FAILED"}
-        print_table(
-            ("check", "result"),
-            [
-                (
-                    check.name,
-                    f"{kinds[check.is_warning]}: {check.failure}" if check.failure else "ok",
-                )
-                for check in results
-            ],
-        )
+        rows = []
+        for check in results:
+            state = f"{kinds[check.is_warning]}: {check.failure}" if check.failure else "ok"
+            rows.append((check.name, state))
+        print_table(("check", "result"), rows)
     failed = any(check.failure and not check.is_warning for check in results)
     return process.FAILURE if failed else process.SUCCESS
 

@@ -216,9 +216,8 @@ def _counted_entries(specs: Sequence[Spec]) -> str:
     """Return the number of entries of specs in words; that of replace entries if there are any."""
     words = counted(sum(len(spec.entries) for spec in specs), "entry", "entries")
     replacing = sum(len(spec.replace_entries) for spec in specs)
-    return words + (
-        f" and {counted(replacing, 'replace entry', 'replace entries')}" if replacing else ""
-    )
+    more = f" and {counted(replacing, 'replace entry', 'replace entries')}" if replacing else ""
+    return words + more
 
 
 _FORMS: Final = {
@@ -308,11 +307,8 @@ def targets_command(arguments: Sequence[str]) -> int:
         count = len(library.entries) + len(library.replace_entries)
         name = file.name.removeprefix(LIBRARY)
         rows.append((name, targets, f"{count:,}", listed))
-    print_table(
-        ("library", "targets", "entries", "sources"),
-        rows,
-        title="libraries, for --spec library:NAME",
-    )
+    title = "libraries, for --spec library:NAME"
+    print_table(("library", "targets", "entries", "sources"), rows, title=title)
     return SUCCESS
 
 

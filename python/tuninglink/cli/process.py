@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.terminal import columns, folded, is_quiet
@@ -83,6 +85,15 @@ def run_command(arguments: Sequence[str]) -> int:
         return 0
     if message := ambiguous(rest):
         raise usage_error(message)
+    # Without temporary files, the compiler crashes.
+    folder = next(filter(None, map(os.environ.get, ("TMPDIR", "TMP", "TEMP", "TEMPDIR"))), "/tmp")  # noqa: S108
+    try:
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(1 << 16))
+    except OSError as failure:
+        problem = cannot("write temporary files to", folder, failure)
+        remedy = note("the compiler may crash without them; set TMPDIR to another directory")
+        show(replace(problem, severity=Severity.WARNING, notes=(remedy,)))
     *_, function = name.split()
     code: int = getattr(module_of(name), f"{function}_command")(rest)
     return code
@@ -131,10 +142,8 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
         sys.stdout.flush()
     except TuninglinkError as failure:
         diagnostics, command = failure.diagnostics, "".join(arguments[:1])
-        # The compiler's error for a program without a target.
-        if any(
-            each.message.startswith("no HAL devices defined in the module") for each in diagnostics
-        ):
+        lacks_target = "no HAL devices defined in the module"
+        if any(each.message.startswith(lacks_target) for each in diagnostics):
             from tuninglink.compiler import no_target  # noqa: PLC0415 - loads the compiler
 
             failure = no_target()

@@ -193,8 +193,7 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
         needs = {
             "a file for the program, not standard input": reader.input == STANDARD_STREAM,
             "a file, not standard output": script == STANDARD_STREAM,
-            "a file for the spec, with '-o'": values.get("output", STANDARD_STREAM)
-            == STANDARD_STREAM,
+            "a file for the spec, with '-o'": values.get("output", "-") == STANDARD_STREAM,
             "a spec that is decided: not with '--dry-run' or '--stop-after'": is_partial,
         }
         if need := next((need for need, is_missing in needs.items() if is_missing), ""):
@@ -318,7 +317,9 @@ def _run(
         table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
         parts = (gain_line(tuned), kernels_summary(tuned.spec, options.settings.devices), table)
         stream.write("".join(f"\n{part.rstrip()}\n" for part in parts if part))
-        if options.output != STANDARD_STREAM and not any(failures):
+        if files.are_kept:
+            stream.write(f"\n{options.output} is left as it was\n")
+        elif options.output != STANDARD_STREAM and not any(failures):
             page = str(Path(options.report) / "index.html") if options.report else ""
             forms = [tuned.sets.best.flag_set.name] if tuned.sets.best and tuned.sets.forms else []
             written = [
@@ -418,7 +419,8 @@ _GROUPING: Final = re.compile(r"[\s'\"\\]")
 class _Files:
     """The files of a result: the spec and the report of the options, and the response file `flags`.
 
-    `kept` are the flags that the response file had and that were read from it.
+    `kept` are the flags that the response file had and that were read from it; `are_earlier` is whether there are files
+    of an earlier run, and `are_kept` whether they stay.
     """
 
     def __init__(self, options: TuneOptions, arguments: Sequence[str]) -> None:
@@ -426,6 +428,7 @@ class _Files:
         if path != STANDARD_STREAM:
             path = str(Path(path).with_suffix(".flags"))
         self.options, self.flags = options, path
+        self.are_earlier, self.are_kept = Path(options.output).exists(), False
         # The arguments of the user, without the response file.
         rest = [word for word in arguments if word[:1] != "@" or Path(word[1:]) != Path(path)]
         self.user_flags = user_flags(rest)
@@ -439,8 +442,13 @@ class _Files:
     def write(self, tuned: Tuned) -> list[TuninglinkError | None]:
         """Write the spec, the flags and the report, and return the failures."""
         output, spec, report = self.options.output, tuned.spec, tuned.report
-        failures = [save_result(output, lambda path: write_output(path, spec))]
-        if output != STANDARD_STREAM:
+        # An interrupt before anything wins leaves the files of an earlier run.
+        is_idle = tuned.is_interrupted and not (tuned.entries or tuned.flags or tuned.sets.forms)
+        self.are_kept = is_idle and self.are_earlier
+        failures = []
+        if not self.are_kept:
+            failures += [save_result(output, lambda path: write_output(path, spec))]
+        if output != STANDARD_STREAM and not self.are_kept:
             failures += [save_result(self.flags, lambda path: self.write_flags(path, tuned.flags))]
         if folder := self.options.report:
             failures += [save_result(folder, lambda path: write_report(report, Path(path)))]

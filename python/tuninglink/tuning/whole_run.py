@@ -228,7 +228,7 @@ def _tune_bases(
     best = max(gains, key=gains.__getitem__)
     result = replace(choice.result, best=choice.set_result(best))
     spec = with_entries(tuned[best].spec, result.forms, choice.options.specs)
-    keep(replace(tuned[best], spec=spec, sets=result))
+    keep(replace(tuned[best], spec=spec, sets=result, is_interrupted=interruption.is_stopped))
     # Compare the tuned programs, and the best sets without a spec.
     pairs = [TunedSet(base, own.spec, own.entries, own.image) for base, own in tuned.items()]
     contestants = choice.contestants(pairs)
