@@ -14,7 +14,7 @@ from tuning_programs import whole_samples
 import tuninglink
 from tuninglink.cli.measuring import summary
 from tuninglink.devices import DeviceDescription, DeviceProcess
-from tuninglink.programs import read_program
+from tuninglink.programs import Failure, read_program
 from tuninglink.specs import provenance_of
 from tuninglink.tuning import EntryVerdict, Retuner, Tuner, target_of
 from tuninglink.tuning.candidates import CandidateCompiler
@@ -22,8 +22,10 @@ from tuninglink.tuning.database import Database, Journal
 from tuninglink.tuning.deciding import (
     WRONG_DEFAULT,
     Budget,
+    DefaultJudgements,
     Ending,
     Ledger,
+    MeasuredTask,
     TaskOutcome,
     TuningSettings,
 )
@@ -303,6 +305,48 @@ def test_retuning_keeps_slower_entries_that_replace_wrong_defaults(tmp_path: Pat
                 assert results[position].verdict is EntryVerdict.KEPT
                 assert results[position].after["reason"] == WRONG_DEFAULT
                 assert results[position].after["default_us"] == 200.0
+
+
+BATCH = """
+func.func @main(%a: tensor<96x49x49xf16>, %b: tensor<96x49x32xf16>) -> tensor<96x49x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<96x49x32xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<96x49x32xf32>) -> tensor<96x49x32xf32>
+  %r = linalg.batch_matmul ins(%a, %b : tensor<96x49x49xf16>, tensor<96x49x32xf16>)
+    outs(%start : tensor<96x49x32xf32>) -> tensor<96x49x32xf32>
+  return %r : tensor<96x49x32xf32>
+}
+"""
+
+
+def test_defaults_known_to_be_miscompiled_are_wrong_before_they_are_judged(tmp_path: Path) -> None:
+    flags = ["--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"]
+    faults = {}
+    with (
+        CandidateCompiler(flags, 1) as compiler,
+        References(0) as references,
+        DeviceProcess("local-sync") as device,
+    ):
+        judgements = DefaultJudgements(device, references, in_background=False)
+        for size in (49, 64):
+            path = tmp_path / "program.mlir"
+            path.write_text(
+                BATCH.replace("49x49x", f"49x{size}x").replace("49x32xf16", f"{size}x32xf16")
+            )
+            (task,) = read_program(str(path), flags).tasks
+            compiled = compiler.submit_default(task, 60.0).result()
+            assert not isinstance(compiled, Failure)
+            faults[size] = compiled.fault
+            if compiled.fault:
+                benchmark = task.benchmark(compiled.image)
+                judgements.reject(MeasuredTask(task, benchmark, 1.0, 1.0, fault=compiled.fault))
+                assert judgements.is_wrong(task)
+                assert not judgements.fails(task)
+                ((named, verdict),) = judgements.take_news()
+                assert named is task
+                assert verdict.reason == compiled.fault
+    assert "operand 1 is read beyond its end (49 % 64 == 0)" in faults[49]
+    assert not faults[64]
 
 
 def test_without_a_right_candidate_the_summary_says_so(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from iree.compiler import ir as mlir
@@ -24,7 +24,14 @@ from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree import find_amd_spills, find_root_ops, stack_overflow, stack_report_flag
 from tuninglink.mlir import names, thread_context, to_bytecode, to_text
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.programs import Benchmark, BufferLayout, Failure, FailureKind, SizedFunction
+from tuninglink.programs import (
+    Benchmark,
+    BufferLayout,
+    Failure,
+    FailureKind,
+    SizedFunction,
+    TuningTask,
+)
 from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
 from tuninglink.specs import Spec
 from tuninglink.tuning.candidates.candidate_spaces import Candidate, CandidateOrigin
@@ -116,6 +123,13 @@ class CandidateCompiler(ExitStack):
         job = self._pool.submit(compile_program, source, spec, seconds=seconds)
         return _then(job, lambda compiled: compiled)
 
+    def submit_default(self, task: TuningTask, seconds: float) -> Future[Compiled | Failure]:
+        """Compile the compiler's choice for a task, and say if it is known to be miscompiled."""
+        if task.target.backend != "cuda":  # whose miscompilations are known
+            return self.submit_program(task.source, "", seconds)
+        job = self._pool.submit(compile_checked, task.source, seconds=seconds)
+        return _then(job, lambda compiled: compiled)
+
     def submit_whole(
         self, program: SavedProgram, spec: str, seconds: float
     ) -> Future[Compiled | Failure]:
@@ -170,11 +184,13 @@ class Compiled:
         image: the module, a VM FlatBuffer.
         seconds: the compilation time.
         processor_seconds: the processor time of all threads, which does not depend on other work on the machine.
+        fault: the reason why its code is known to compute wrong results; empty without one, or if nobody looked.
     """
 
     image: bytes
     seconds: float
     processor_seconds: float = 0.0
+    fault: str = ""
 
 
 def prepare_worker(flags: Sequence[str], is_whole: bool = False) -> None:  # noqa: FBT001, FBT002 - pickled
@@ -223,6 +239,22 @@ def compile_program(
     except TuninglinkError as failure:
         return failure.diagnostics[0].message
     return Compiled(compilation.output, time.monotonic() - began, time.process_time() - used)
+
+
+def compile_checked(source: bytes) -> Compiled | str:
+    """Compile a benchmark as `compile_program` does, and find out whether its code is known to compute wrong results."""
+    from tuninglink.spaces import ProviderRegistry, verify_configuration  # noqa: PLC0415
+    from tuninglink.spaces.gpu import GpuProvider  # noqa: PLC0415
+
+    compiled = compile_program(source, "")
+    if isinstance(compiled, str):
+        return compiled
+    configured = configure(source, ())
+    if configured.dispatch is None or configured.configuration is None:
+        return compiled
+    registry = ProviderRegistry(lambda _: None, [GpuProvider()], tuple)
+    answer = verify_configuration(configured.dispatch, configured.configuration, registry)
+    return replace(compiled, fault=answer.miscompilation)
 
 
 # --- Templates: benchmarks configured by the compiler, whose configuration can be replaced -------

@@ -50,6 +50,7 @@ class MeasuredTask:
         potential: the fraction of its time that tuning may save.
         processor_seconds: the processor time of its compilation.
         failure: the failure of the compiler's choice, whose time is then an estimate; None without one.
+        fault: the reason why its code is known to compute wrong results; empty without one.
         cost: the operations and bytes of a call; None if they were not counted.
     """
 
@@ -63,6 +64,7 @@ class MeasuredTask:
     potential: float = 1.0
     processor_seconds: float = 0.0
     failure: Failure | None = None
+    fault: str = ""
     cost: DispatchCost | None = None
 
     @property
@@ -113,6 +115,7 @@ def measure_default(
         share=1.0,
         program_us=microseconds,
         processor_seconds=compiled.processor_seconds,
+        fault=compiled.fault,
     )
     if len(benchmark.measured) < 2:  # noqa: PLR2004 - the time at one size was measured
         return measured
@@ -201,11 +204,16 @@ class DefaultJudgements:
         with self._awaiting():
             return job.result()
 
-    def reject(self, task: TuningTask, failure: Failure) -> None:
-        """Take a default that fails as wrong: any right candidate replaces it."""
-        reason = f"the compiler's own choice fails: {failure.message}"
-        self._jobs[task.key] = finished(OutputVerdict(Correctness.WRONG, reason))
-        self._failing.add(task.key)
+    def reject(self, measured: MeasuredTask) -> None:
+        """Take a default that fails, or is known to be miscompiled, as wrong: any right candidate replaces it."""
+        task, failure, reason = measured.task, measured.failure, measured.fault
+        if failure is not None:
+            reason = f"the compiler's own choice fails: {failure.message}"
+            self._failing.add(task.key)
+        verdict = OutputVerdict(Correctness.WRONG, reason)
+        self._jobs[task.key] = finished(verdict)
+        if failure is None:
+            self._tell(task, verdict)
 
     def fails(self, task: TuningTask) -> bool:
         return task.key in self._failing

@@ -130,7 +130,7 @@ class DefaultQueue:
         ahead = context.compiler.jobs if context.is_local else len(self.waiting)
         for task in islice(self.waiting, ahead):
             if task.key not in self._jobs:
-                job = context.compiler.submit_program(task.source, "", context.settings.timeout)
+                job = context.compiler.submit_default(task, context.settings.timeout)
                 self._jobs[task.key] = job
                 if context.judgements:
                     context.judgements.expect(task)
@@ -226,11 +226,11 @@ class DefaultQueue:
                 reason = f"the compiler's own choice fails: {measured.message}"
                 self._omit(Omission(task.dispatches, reason))
                 return
-            # Any right candidate replaces a default that fails.
-            judgements.reject(task, measured)
-            judgements.expect(task)
             context.listener.default_fails(task, measured)
             measured = MeasuredTask(task, task.benchmark(b""), 0.0, 0.0, failure=measured)
+        if judgements and (measured.failure or measured.fault):
+            judgements.reject(measured)
+            judgements.expect(task)
         self.measured.append(replace(measured, cost=task_cost(task)))
 
     def shares(self) -> dict[str, float]:
