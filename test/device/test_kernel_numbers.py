@@ -323,7 +323,7 @@ def test_kernels_compute_the_integers_that_the_compiler_computes_for_quantized_p
     calls, expected = [], []
     left, right, few = (
         random.integers(-128, 128, shape).astype(np.int8)
-        for shape in ((17, 96), (40, 96), (2, 17, 96))
+        for shape in ((17, 96), (40, 96), (2, 7, 96))
     )
     row, bias = (random.random(40).astype(np.float32) * at for at in (0.004, 9))
     turned, points = right.T.copy(), [np.array(at, np.int8) for at in (-125, 7)]
@@ -337,9 +337,8 @@ def test_kernels_compute_the_integers_that_the_compiler_computes_for_quantized_p
             )
             for signed, zero in ((True, 3), (False, 130))
         ),
-        (shifted_program(2, 17, 40, 96), [few, turned, *points, row], {}),
-        (shifted_program(2, 17, 40, 96, signs="uu"), [few, turned, *points, row], {}),
-        (shifted_program(2, 17, 40, 96, points=(None, 0)), [few, turned, points[0], row], {}),
+        (shifted_program(2, 7, 40, 96), [few, turned, *points, row], {}),
+        (shifted_program(2, 7, 40, 96, points=(None, 0)), [few, turned, points[0], row], {}),
     ):
         module = mlir.Module.parse(program, thread_context()).operation
         (end,) = collect(module, "util.return")

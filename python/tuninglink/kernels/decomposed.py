@@ -230,11 +230,8 @@ class _Reader:
             else:
                 if scale != 1:
                     raise NoFormError(_OTHER)
-                if _words(operation)[-1:] == ["arith.select"]:
-                    value, mask = self.selection(operation)
-                else:
-                    step = _step(operation, ["arith.addf"])
-                    mask = _mask(operation, 1, step.inputs[1])
+                is_chosen = _words(operation)[-1:] == ["arith.select"]
+                value, mask = (self.selection if is_chosen else _added)(operation)
                 masks.append(mask)
         return scale, masks
 
@@ -282,6 +279,26 @@ def _attention(left: Contraction, right: Contraction, output: str) -> Attention:
     return Attention(
         (query, key, value, "", result), types, loops, tuple(sizes[loop] for loop in loops)
     )
+
+
+def _added(operation: mlir.Operation) -> tuple[Value, _Mask]:
+    """Return the scores to which an op adds a mask, and the mask; one of them may be extended."""
+    op, block = StructuredOp(operation), operation.regions[0].blocks[0]
+    *others, adding, _ = (item.operation for item in block.operations)
+    before = {item.results[0]: item.operands[0] for item in others if item.name == "arith.extf"}
+    terms = {before.get(value, value) for value in adding.operands}
+    is_sum = adding.name == "arith.addf" and terms == {*list(block.arguments)[:-1]}
+    loops = LETTERS[: op.loop_count]
+    read = [loops_read(op, at, loops) for at in range(2)]
+    scores = int(read[0] != loops)
+    if (
+        not is_sum
+        or len(others) > len(before)
+        or read[scores] != loops
+        or op.operand_loops[-1] != (*range(len(loops)),)
+    ):
+        raise NoFormError(_OTHER)
+    return operation.operands[scores], _mask(operation, 1 - scores, read[1 - scores])
 
 
 def _mask(operation: mlir.Operation, number: int, loops: str | None) -> _Mask:

@@ -215,6 +215,22 @@ def test_scores_are_replaced_by_a_number_where_bits_of_a_mask_say_so(
         assert not replaces(problem, program.replace(old, new))
 
 
+def test_scores_may_be_added_to_a_mask_that_is_broadcast() -> None:
+    program = decomposed_program(2, 17, 3, 8, masked=True)
+    turned = program
+    for own, mask in (
+        ("affine_map<(a, b, m, j) -> (a, b, m, j)>", "affine_map<(a, b, m, j) -> (b, m, j)>"),
+        ("%s3", "%bias"),
+        ("tensor<2x3x17x17xf16>", "tensor<3x17x17xf16>"),
+    ):
+        assert turned.count(f"{own}, {mask}") == 1
+        turned = turned.replace(f"{own}, {mask}", f"{mask}, {own}")
+    problem, other = read(program), read(turned)
+    assert (problem.operands, problem.layouts) == (other.operands, other.layouts)
+    assert replaces(other, turned)
+    assert not replaces(other, program)
+
+
 def test_a_softmax_may_broadcast_what_it_computes_of_rows() -> None:
     plain, program = (
         decomposed_program(2, 17, 3, 8, masked=False, broadcast=at) for at in (False, True)
