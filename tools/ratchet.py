@@ -56,7 +56,7 @@ LIMITS: Final = {
     "pinning": (527, 28),
     "scaffolding": (972, 32),
     "runner": (724, 28),
-    "kernels": (4129, 200),
+    "kernels": (4146, 201),
     "predicting": (1604, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
