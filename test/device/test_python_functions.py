@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,13 +121,21 @@ func.func @main(%x: tensor<64x64xf16>, %u: tensor<64x128xf16>, %v: tensor<64x128
 """
 
 
-def test_verify_compares_a_data_tiled_program_with_the_program_without_data_tiling() -> None:
+def test_verify_compares_a_data_tiled_program_with_the_program_without_data_tiling(
+    tmp_path: Path,
+) -> None:
     """Data-tiled for a processor with AVX-512, its code for a generic processor is wrong."""
     flags = "--iree-opt-data-tiling"
-    verification = tuninglink.verify(GATED.encode(), target="host", flags=flags)
+    (program := tmp_path / "gated.mlir").write_text(GATED)
+    verification = tuninglink.verify(program, target="host", flags=flags)
     assert verification.program is not None
     assert verification.program.judgement.correctness is Correctness.RIGHT
     assert verification.is_right
+    # With traces, too.
+    command = [sys.executable, "-m", "tuninglink", "verify", program, "--target=host", flags]
+    shown = subprocess.run([*command, "--trace"], capture_output=True, text=True, check=True).stdout
+    assert "main_dispatch_2_matmul_64x64x128_f16xf16xf32   agrees" in shown
+    assert "all dispatches and the outputs agree" in shown
 
 
 def test_tune_takes_contents_and_targets() -> None:

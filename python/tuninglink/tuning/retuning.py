@@ -323,11 +323,14 @@ class Retuner:
                     result = _untouched(spec, position, reason_of(lost))
                 results.append(result)
                 self.tell(result)
-            # Search for better configurations of the entries that win.
+            # Search for better configurations of the entries that win, whose matchers fix all sizes.
             improvable = [
                 position
                 for position, result in enumerate(results)
-                if self.improves and _is_improvable(result)
+                if self.improves
+                and result.verdict is EntryVerdict.KEPT
+                and (task := result.comparisons[0].task).is_exact
+                and Revision(task.single).configures_with(0) == set(task.own.attributes)
             ]
             for done, position in enumerate(improvable):
                 if self.budget.is_over:
@@ -539,15 +542,6 @@ class Retuner:
         if copies:
             candidate = rewriting_candidate(spaces.default, copies)
         return EntryTask(task, template, spaces, source, candidate, single)
-
-
-def _is_improvable(result: EntryResult) -> bool:
-    """Return whether an entry wins, and its matcher fixes all sizes."""
-    if result.verdict is not EntryVerdict.KEPT:
-        return False
-    task = result.comparisons[0].task
-    own = Revision(task.single).configures_with(0)
-    return task.is_exact and own == set(task.own.attributes)
 
 
 def _untouched(spec: Spec, position: int, reason: str) -> EntryResult:
