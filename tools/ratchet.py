@@ -49,7 +49,7 @@ LIMITS: Final = {
     "tuning.database": (1958, 84),
     "tuning.flag_sets": (2230, 101),
     "tuning.scheduling": (2123, 148),
-    "tuning": (3993, 155),
+    "tuning": (3993, 154),
     "forms": (1354, 68),
     "replacing": (738, 45),
     "preprocessing": (458, 14),

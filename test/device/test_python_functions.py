@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -132,8 +131,7 @@ def test_verify_compares_a_data_tiled_program_with_the_program_without_data_tili
     assert verification.program.judgement.correctness is Correctness.RIGHT
     assert verification.is_right
     # With traces, too.
-    command = [sys.executable, "-m", "tuninglink", "verify", program, "--target=host", flags]
-    shown = subprocess.run([*command, "--trace"], capture_output=True, text=True, check=True).stdout
+    shown = run("verify", program, "--target=host", flags, "--trace")
     assert "main_dispatch_2_matmul_64x64x128_f16xf16xf32   agrees" in shown
     assert "all dispatches and the outputs agree" in shown
 
