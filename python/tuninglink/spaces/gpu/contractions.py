@@ -225,7 +225,8 @@ _ORDERS: Final = tuple(product(_LOADS, _LOADS))
 class Promotion:
     """The knob for the promoted operands: which threads copy, or how both are loaded directly (`loads`).
 
-    Direct loads are from global memory into shared memory. For these, `swizzled` has the condition for each operand.
+    Configurations for which `any` is false are not worth trying. Direct loads are from global memory into shared memory.
+    For these, `swizzled` has the condition for each operand.
     """
 
     def __init__(self, rules: SpaceRules, *, loads: bool = False) -> None:
@@ -404,12 +405,8 @@ def limit_like_compiler(
     rules: ContractionRules, promotion: Promotion, *, distributes_vectors: bool
 ) -> None:
     """Add the limits of `emitVectorDistributeConstraints` or of `emitTileAndFuseConstraints`."""
-    contraction, tiles, shapes, threads = (
-        rules.contraction,
-        rules.tiles,
-        rules.shapes,
-        rules.threads,
-    )
+    contraction, tiles = rules.contraction, rules.tiles
+    shapes, threads = rules.shapes, rules.threads
     m, n, k = contraction.matrix_loops
     # The tiles, and the subgroups of a workgroup.
     for loop in () if distributes_vectors else (m, n):
