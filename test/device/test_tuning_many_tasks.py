@@ -171,6 +171,18 @@ def test_defaults_of_short_runs_are_sampled_briefly(
     assert 0.0 < max(devices.seconds) <= most
 
 
+@pytest.mark.parametrize(("program_us", "count"), [(0.0, 1), (1e9, 3)])
+def test_defaults_are_measured_until_they_make_up_the_time_of_the_program(
+    compiler: CandidateCompiler, program_us: float, count: int
+) -> None:
+    tasks, settings = dispatched(THREE_MATMULS, "host-cpu").tasks, TuningSettings()
+    tuner = TuningContext(settings, compiler, RecordedDevices(), program_us=program_us)
+    queue = DefaultQueue(tuner, tasks, pytest.fail)
+    with patch.object(default_queue, "_MOST", 0.0), patch.object(default_queue, "_HEAVY", 0.01):
+        queue.measure(Budget(600.0))
+    assert len(queue.measured) == count
+
+
 @pytest.mark.parametrize("description", [DESCRIPTION, REMOTE])
 def test_defaults_that_do_not_compile_in_the_budget_are_not_awaited(
     description: DeviceDescription, tmp_path: Path

@@ -132,6 +132,8 @@ class DispatchTuning:
             named = options.settings.devices or (default_device(backend),)
             machines, uris = machines if named == uris else None, named
             tuner = opened.enter_context(open_context(options, uris, timeline, listener, machines))
+            if self.compiled is not None:
+                tuner = replace(tuner, program_us=1000.0 * self.compiled.run_ms)
             descriptions = tuner.devices.descriptions
             listener.found(program, descriptions)
             for remark in unknown_device_remarks(descriptions):

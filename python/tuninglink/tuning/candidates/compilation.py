@@ -185,12 +185,14 @@ class Compiled:
         seconds: the compilation time.
         processor_seconds: the processor time of all threads, which does not depend on other work on the machine.
         fault: the reason why its code is known to compute wrong results; empty without one, or if nobody looked.
+        run_ms: the time of its calls, in milliseconds; 0 if they were not measured.
     """
 
     image: bytes
     seconds: float
     processor_seconds: float = 0.0
     fault: str = ""
+    run_ms: float = 0.0
 
 
 def prepare_worker(flags: Sequence[str], is_whole: bool = False) -> None:  # noqa: FBT001, FBT002 - pickled

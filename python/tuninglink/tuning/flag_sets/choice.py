@@ -310,7 +310,9 @@ class FlagChoice:
         program, default = self._program(flag_set), self._program(DEFAULT)
         compiled = original = None
         if isinstance(program, CompiledSource):
-            compiled = Compiled(program.image, program.seconds)
+            result = self.set_result(flag_set)
+            run_ms = self.result.default_ms if result is None else result.milliseconds
+            compiled = Compiled(program.image, program.seconds, run_ms=run_ms or 0.0)
         if isinstance(default, CompiledSource) and not flag_set.is_default:
             original = default.saved
         return compiled, original

@@ -40,6 +40,7 @@ class TuningContext:
         timeline: records the time of the stages.
         references: the references of dispatches; None compares candidates with the compiler's choices only.
         related: the best right candidates of the tasks so far, which similar tasks try first.
+        program_us: the time of the whole program, in microseconds; 0 if it was not measured.
     """
 
     settings: TuningSettings
@@ -51,6 +52,7 @@ class TuningContext:
     timeline: Timeline = field(default_factory=Timeline)
     references: References | None = None
     related: RelatedTrials = field(default_factory=RelatedTrials)
+    program_us: float = 0.0
 
     @cached_property
     def judgements(self) -> DefaultJudgements | None:

@@ -148,8 +148,9 @@ class DefaultQueue:
 
         def is_enough() -> bool:
             is_rest = only_called and not self.waiting[0].calls
-            is_light = most.is_over and sum(self.shares().values()) > _HEAVY
-            return bool(self.measured) and (part.is_over or is_rest or is_light)
+            return bool(self.measured) and (
+                part.is_over or is_rest or (most.is_over and self._has_heavy)
+            )
 
         def are_late(jobs: Collection[Future[Any]]) -> bool:
             left = budget.remaining + (0.0 if budget.is_stopped else _PATIENCE)
@@ -238,6 +239,13 @@ class DefaultQueue:
         times = self._times()
         total = sum(times.values()) or 1.0
         return {default.task.key: times[default.task.key] / total for default in self.measured}
+
+    @property
+    def _has_heavy(self) -> bool:
+        """Whether the measured defaults take most of the program's time, which the estimates for others may not reach."""
+        times = self._times()
+        taken = sum(times[default.task.key] for default in self.measured)
+        return taken > _HEAVY * max(self._context.program_us, sum(times.values()))
 
     def _times(self) -> dict[str, float]:
         """Return the time of all calls of each task, by key.
