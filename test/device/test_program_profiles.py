@@ -396,5 +396,5 @@ def test_a_file_that_is_not_a_profile_is_an_error_without_python(
 ) -> None:
     path = tmp_path / "profile"
     path.write_bytes(content)
-    with pytest.raises(TuninglinkError, match=f"is not a profile: {reason}$"):
+    with pytest.raises(TuninglinkError, match=f"is not a profile: {reason}\n"):
         read_profile(str(path))
