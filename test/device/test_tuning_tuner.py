@@ -20,13 +20,14 @@ from tuninglink.devices import (
     DeviceError,
     Devices,
     Measurement,
+    Rounds,
     Settings,
     Timing,
     opening,
     physical_cores,
 )
 from tuninglink.errors import TuninglinkError
-from tuninglink.programs import Failure, FailureKind
+from tuninglink.programs import CompiledProgram, Failure, FailureKind
 from tuninglink.solver import UndecidedError
 from tuninglink.tuning import tuner as tuner_module
 from tuninglink.tuning.candidates import CandidateCompiler, Compiled
@@ -40,6 +41,7 @@ from tuninglink.tuning.database import (
 )
 from tuninglink.tuning.deciding import (
     Budget,
+    Ledger,
     MeasuredTask,
     TaskOutcome,
     TuningSettings,
@@ -49,11 +51,11 @@ from tuninglink.tuning.scheduling import TuningContext, tune_task
 from tuninglink.tuning.scheduling.task_run import TaskRun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tuninglink.compiler import SavedProgram
-    from tuninglink.programs import Benchmark, CompiledProgram, TuningTask
+    from tuninglink.programs import Benchmark, TuningTask
     from tuninglink.tuning.candidates import Candidate
 
 SETTINGS = TuningSettings(trials=4, search="random", runs_model=False)
@@ -133,6 +135,30 @@ def test_entries_that_slow_the_program_down_are_left_out(
     assert len(tuninglink.load_spec(result.spec.encode()).entries) == 1
     assert result.model is not None
     assert (result.model.default_ms, result.model.tuned_ms) == (1.0, 0.9)
+
+
+@pytest.mark.parametrize("interrupted", ["race", "whole program"])
+def test_an_interrupt_ends_races_and_the_comparison_of_the_whole_program(
+    program: Path, compiler: RememberingCompiler, interrupted: str
+) -> None:
+    ledger = Ledger(trials=1)
+
+    class InterruptingDevices(RecordedDevices):
+        def rounds(self, programs: Sequence, *arguments: object) -> Rounds:
+            is_whole = isinstance(programs[0], CompiledProgram)
+            if is_whole == (interrupted == "whole program"):
+                ledger.whole.stop()  # as the handler of a signal does
+            assert not (is_whole and ledger.whole.is_stopped)
+            return super().rounds(programs, *arguments)
+
+    settings = replace(ONE_TRIAL, runs_model=True)
+    devices = InterruptingDevices(lambda _: 1000.0)
+    result = tune(program, None, devices, compiler, settings=settings, ledger=ledger)
+    assert result.failure is None
+    assert (result.model, result.model_note) == (None, "tuning ended early")
+    won = [each for each in result.tasks if each.verdict is TaskOutcome.WON]
+    assert len(won) == 2 or interrupted == "race"
+    assert len(tuninglink.load_spec(result.spec.encode()).entries) == len(won)
 
 
 # --- Candidates that fail ----------------------------------------------------------------------------------

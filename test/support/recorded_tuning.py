@@ -132,11 +132,12 @@ def tune(
     settings: TuningSettings,
     listener: Listener | None = None,
     keep: Callable[[str], object] = lambda _: None,
+    ledger: Ledger | None = None,
 ) -> TuningResult:
     """Tune a program as the command does."""
     journal = Journal(database, DESCRIPTION, settings, FLAGS) if database else None
     tasks = TuningContext(settings, compiler, devices, listener or Listener(), journal)
-    ledger = Ledger(trials=settings.trials)
+    ledger = ledger or Ledger(trials=settings.trials)
     with without_pauses(), whole_samples():
         read = read_program(str(program), FLAGS)
         return Tuner(read, FLAGS, tasks, ledger, keep=keep).run()

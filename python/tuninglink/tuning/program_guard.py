@@ -16,6 +16,7 @@ from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.deciding import (
     FEWEST_MODEL_ROUNDS,
     Account,
+    Interrupted,
     Ledger,
     ModelRuns,
     ModelVerdict,
@@ -194,7 +195,10 @@ class ProgramGuard:
             left = max(1.0, runs.deadline - least)
             self._reference.seconds -= max(0.0, self._reference.seconds_left - left)
         try:
-            verdict = judge_entries(won, runs, write) if won else judge_default(runs)
+            with self._ledger.whole.ending():
+                verdict = judge_entries(won, runs, write) if won else judge_default(runs)
+        except Interrupted:
+            verdict = ModelVerdict(tuple(won), reason=self._obstacle(None))
         except TuninglinkError as gone:
             # Keep the entries even if the device is lost.
             verdict = ModelVerdict(tuple(won), reason=gone.diagnostics[0].message)

@@ -173,12 +173,9 @@ class Tuner:
         """Return the numbers of wrong defaults."""
         judgements = self.context.judgements
         by_matcher = {
-            result.prepared.matcher: result
-            for result in results
-            if isinstance(result.prepared, PreparedTask)
+            own.prepared.matcher: own for own in results if isinstance(own.prepared, PreparedTask)
         }
-        repaired = tried = untried = 0
-        is_known = False
+        repaired, tried, untried, is_known = 0, 0, 0, False
         for task in self.program.tasks if judgements is not None else ():
             if judgements is None or not judgements.is_wrong(task) or judgements.fails(task):
                 continue

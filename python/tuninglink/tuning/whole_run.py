@@ -183,9 +183,8 @@ def tune_program(
     with choose_flags(options, listener, deadline, interruption) as choice:
         tuned, sets = _tune_bases(choice, listener, deadline, keep)
     spec = with_entries(tuned.spec, sets.forms, options.specs)
-    report = with_flag_sets(tuned.report, sets)
-    is_interrupted = choice.interruption.is_stopped
-    return replace(tuned, spec=spec, sets=sets, report=report, is_interrupted=is_interrupted)
+    tuned = replace(tuned, is_interrupted=interruption.is_stopped)
+    return replace(tuned, spec=spec, sets=sets, report=with_flag_sets(tuned.report, sets))
 
 
 def _tune_bases(

@@ -139,7 +139,7 @@ class Ledger:
 
     def __init__(self, seconds: float = math.inf, trials: int | None = None) -> None:
         self.seconds = seconds
-        self.whole = Budget(seconds, trials)
+        self.whole = Interruption(seconds, trials)
         self.latest = self.whole.deadline + _GRACE * seconds
         self._reserved: dict[Account, float] = {}
 

@@ -19,6 +19,7 @@ from tuninglink.tuning.deciding import (
     WRONG_DEFAULT,
     Account,
     Budget,
+    Interrupted,
     Ledger,
     TaskOutcome,
     TaskResult,
@@ -221,8 +222,7 @@ class Scheduler:
         if task.standing is not standing and time.monotonic() >= self._keep_due:
             start = time.monotonic()
             self._keep(self._standing)
-            end = time.monotonic()
-            self._keep_due = end + (end - start) / _KEEPING
+            self._keep_due = (end := time.monotonic()) + (end - start) / _KEEPING
 
     @property
     def _standing(self) -> list[TaskResult]:
@@ -261,8 +261,7 @@ class Scheduler:
             new = sum(map(self._choice.is_first, self.open))
             seconds = _LATEST * min(seconds, self._budget().remaining / (new + 1))
         # A race may be due before.
-        due = [task.due for task in self.racing]
-        end = min([time.monotonic() + seconds, *due])
+        end = min([time.monotonic() + seconds, *(task.due for task in self.racing)])
 
         def is_over() -> bool:
             return time.monotonic() > end or progress.trials >= trials
@@ -287,8 +286,8 @@ class Scheduler:
 
     def _first_trials(self, task: TaskRun) -> int:
         """Return the candidates of a first turn: the few best guesses for a task of little weight."""
-        is_light = task.promise < SMALL
-        return FIRST_TRIALS if is_light else max(TURN_TRIALS, self._context.compiler.jobs)
+        many = max(TURN_TRIALS, self._context.compiler.jobs)
+        return FIRST_TRIALS if task.promise < SMALL else many
 
     def _compile_ahead(self, current: TaskRun) -> bool:
         """Start to compile the first candidates of the next task once processes are free; return whether there was one."""
@@ -323,8 +322,7 @@ class Scheduler:
             return 0.0
         # Races so far took longer than their price by this factor.
         slowdown = max(1.0, self._raced_seconds / (self._priced_seconds or math.inf))
-        left = (slowdown * task.race_price - task.race_taken for task in self.racing)
-        unfinished = sum(max(0.0, seconds) for seconds in left)
+        left = [slowdown * task.race_price - task.race_taken for task in self.racing]
         # The race of a task with a standing winner may only find a slightly better one.
         undecided = [task for task in begun if task.standing is None]
         standing = sum(task.race_seconds for task in begun if task.standing is not None)
@@ -332,7 +330,7 @@ class Scheduler:
         races = sum(task.race_seconds for task in undecided) + standing
         # The pauses of several races overlap.
         pauses = max((task.pause_seconds for task in undecided + self.racing), default=0.0)
-        return unfinished + slowdown * races + pauses
+        return sum(max(0.0, seconds) for seconds in left) + slowdown * races + pauses
 
     def _decide_all(self) -> None:
         """Decide the tasks that had a turn, largest gain first."""
@@ -402,9 +400,13 @@ class Scheduler:
             time.sleep(max(0.0, min(task.due for task in self.racing) - time.monotonic()))
 
     def _end_races(self) -> None:
-        while self.racing:
-            self._await_race()
-            self._advance_races()
+        with suppress(Interrupted), self._ledger.whole.ending():
+            while self.racing:
+                self._await_race()
+                self._advance_races()
+        while self.racing:  # after an interrupt
+            with self._losing(task := self.racing.pop()):
+                self._end(task, task.end_early(self._ledger.budget()))
 
     def _end(self, task: TaskRun, result: TaskResult) -> None:
         self.results.append(replace(result, share=task.measured.share))
@@ -414,8 +416,8 @@ class Scheduler:
         """End the undecided tasks that have a standing winner with it, after an error that ends the run."""
         for task in [*self.open, *self.racing]:
             with suppress(Exception):  # the error that ended the run is reported
-                if (standing := task.end_standing()) is not None:
-                    self._end(task, standing)
+                if task.standing is not None:
+                    self._end(task, task.end_early(self._ledger.budget()))
 
     def _lose(self, task: TaskRun, reason: str) -> None:
         """Omit a task for a reason."""
@@ -569,8 +571,7 @@ class TaskChoice:
 
     def is_first(self, task: TaskRun) -> bool:
         """Return whether the first candidates of a task come before further ones of others."""
-        # They do if the task is heavy, or if they take a smaller part of the remaining time than the task of the
-        # program's.
+        # They do if the task is heavy, or if its part of the program's time is larger than theirs of what is left.
         pace = self.pace
         seconds = pace.start_seconds - _RACE_SECONDS + FIRST_TRIALS * pace.trial_seconds
         least = min(SMALL, seconds / self.seconds) if self.seconds > 0 else SMALL

@@ -625,11 +625,10 @@ class TaskRun:
             default_failure=self.measured.failure,
         )
 
-    def end_standing(self) -> TaskResult | None:
-        """Return the result with the standing winner, for the end of a run without a race; None without one."""
-        undecided = replace(self._result(Budget(0.0)), verdict=TaskOutcome.UNDECIDED)
-        ended = self._or_standing(undecided)
-        return None if ended is undecided else ended
+    def end_early(self, budget: Budget) -> TaskResult:
+        """Return the result for the end of a run without a race: the standing winner, if there is one."""
+        result = replace(self._result(budget), verdict=TaskOutcome.UNDECIDED, reason=NOT_RACED)
+        return self._or_standing(result)
 
     def _or_standing(self, result: TaskResult) -> TaskResult:
         """Return the result of a race, or the standing winner, verified, if the race could not be measured."""
