@@ -47,12 +47,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         TuninglinkError: the file cannot be written. Its old content is kept.
     """
     try:
-        place = Path(os.path.realpath(path))
+        place = Path(path)  # that of /dev/stdout may be a pipe, which has no path
         if place.exists() and not place.is_file():
             if place.is_dir():
                 raise IsADirectoryError(None, "is a directory")
             yield place
             return
+        place = Path(os.path.realpath(path))
         fresh = place.with_name(f".tuninglink-{os.urandom(8).hex()}")
         with ExitStack() as removed:
             with uninterrupted:
@@ -218,9 +219,8 @@ def meant(path: Path, failure: OSError) -> str:
     if not isinstance(failure, FileNotFoundError):
         return ""
     try:
-        names = sorted(
-            file.name for file in path.parent.iterdir() if file != path and file.exists()
-        )
+        files = (file for file in path.parent.iterdir() if file != path and file.exists())
+        names = sorted(file.name for file in files)
     except OSError:
         return ""
     stem = nearest(path.stem, dict.fromkeys(Path(name).stem for name in names), _LIKE)

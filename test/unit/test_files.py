@@ -89,6 +89,12 @@ def test_writes_to_devices_and_pipes_directly(tmp_path: Path) -> None:
     reader.join(PATIENCE)
     assert received == [b"content"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+    # As standard output, a pipe has no path.
+    reading, writing = os.pipe()
+    write_file(f"/dev/fd/{writing}", b"content")
+    os.close(writing)
+    assert os.read(reading, 100) == b"content"
+    os.close(reading)
 
 
 @pytest.mark.parametrize("check", [check_output, check_directory, check_output_directory])

@@ -197,7 +197,7 @@ class ProgressLines(Listener):
         self._command = command
         self._verbosity = chosen
         set_verbosity(chosen)
-        self._is_watched = sys.stderr.isatty()
+        self._is_watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._tasks: dict[str, _TaskProgress] = {}
         self._entries = 0
         self._is_final = False
@@ -354,8 +354,7 @@ class ProgressLines(Listener):
     def _say(self, text: str, *, is_fleeting: bool = False) -> None:
         if is_quiet():
             return
-        erase = "\r\033[K" if self._is_watched else ""
-        text = escaped(text)
+        erase, text = "\r\033[K" if self._is_watched else "", escaped(text)
         # A worker, which tunes under other flags, has the plain stream.
         text = text[: columns(sys.stderr) - 1] if is_fleeting else folded(text, sys.stderr)
         with suppress(OSError):  # the terminal may be closed

@@ -143,8 +143,9 @@ def console(stream: TextIO) -> Console:
     """Return a console on `stream`, with colors only on a terminal and only if NO_COLOR is not set."""
     from rich.console import Console  # noqa: PLC0415 - plain tables need no rich
 
+    # For TERM=dumb, rich ignores a width without a height.
     width = columns(stream) if stream.isatty() else UNBROKEN
-    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+    return Console(file=stream, width=width, height=25, highlight=False, soft_wrap=False)
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:

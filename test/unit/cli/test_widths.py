@@ -147,6 +147,7 @@ class Terminal(io.StringIO):
 
 def table(rows: list[tuple[str, ...]], width: int, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "dumb")  # which has a width as well
     shown = render_table(("line", "entry", "made for"), rows, "spec.mlir", Terminal())
     return re.sub(r"\x1b\[[0-9;]*m", "", shown)
 
