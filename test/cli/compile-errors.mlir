@@ -28,6 +28,9 @@
 // RUN: sed 's/torch.aten.index_add/onnx.Loop/' %t/operator.mlir > %t/onnx.mlir
 // RUN: not tuninglink compile %t/onnx.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=LOOP
 // LOOP: note: the compiler does not support the operator 'Loop' of ONNX as this model uses it;
+// RUN: echo 'func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> { %y = stablehlo.custom_call @lapack_spotrf_ffi(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32> return %y : tensor<8x8xf32> }' > %t/call.mlir
+// RUN: not tuninglink compile %t/call.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=CALL
+// CALL: note: the compiler has no 'lapack_spotrf_ffi', a function of JAX's own runtime: keep it out of the program
 // RUN: echo 'module {}' > %t/empty.mlir
 // RUN: not tuninglink compile %t/empty.mlir --target host 2>&1 | filecheck %s --check-prefix=EMPTY
 // EMPTY: note: the program has no public function

@@ -405,10 +405,8 @@ class Application:
             if spec.replacing and position not in unneeded and not (foreign and is_of_project):
                 name = libraries[position] or spec.source
                 done |= {name}
-                library = [
-                    own for own, other in zip(choice.given, libraries, strict=True) if other == name
-                ]
-                members = library or [spec]
+                pairs = zip(choice.given, libraries, strict=True)
+                members = [own for own, other in pairs if other == name] or [spec]
                 first, *rest = [entry for own in members for entry in own.replace_entries]
                 never = f"none of its {len(rest) + 1:,} replace entries was ever the first to match"
                 only = f"its replace entry '{first.matcher}' was never the first to match"

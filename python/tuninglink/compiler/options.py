@@ -449,8 +449,8 @@ def check_found_flags(flags: Iterable[str], path: str) -> None:
             is_harmless = not is_file and not _ACTING.search(name)
         if not is_harmless:
             remedy = note(f"if you trust it, name it: --project {shlex.quote(path)}")
-            reason = "it could run a program, read or write a file, or is unknown"
+            why = "it could run a program, read or write a file, or is unknown"
             message = (
-                f"{path}: '{flag}' is not accepted from a project file that is not named: {reason}"
+                f"{path}: '{flag}' is not accepted from a project file that is not named: {why}"
             )
             raise TuninglinkError(error(message, notes=[remedy]))

@@ -366,6 +366,9 @@ _REMEDIES: Final = {
         "onnx"
     ): "the compiler does not support the operator '{}' of ONNX as this model uses it; another "
     "opset, 'torch.onnx.export' with 'dynamo=True', or a tool that infers shapes and folds constants may avoid it",
+    r"legalize operation 'stablehlo\.custom_call'.*?call_target_name = \"([\w.]+)\"": "the compiler has no '{}', a function of "
+    "JAX's own runtime: keep it out of the program",
+    r"legalize operation 'stablehlo\.dynamic_": "the compiler needs static sizes for this op: export the program without symbolic ones",
     "^no HAL devices defined": "name a target, such as 'host' for the CPU of this machine",
     "^outer module does not contain a vm.module": "the program has no public function",
 }

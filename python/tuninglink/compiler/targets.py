@@ -262,8 +262,7 @@ def check_targets(flags: Sequence[str]) -> None:
 def _are_known(flags: tuple[str, ...]) -> bool:
     """Return whether `flags`, all for one backend, name a target that is known to be valid."""
     given = dict(flag.split("=", 1) for flag in flags if "=" in flag)
-    triple = given.get("--iree-llvmcpu-target-triple", platform.machine())
-    instruction_set = triple.partition("-")[0]
+    instruction_set, *_ = given.get("--iree-llvmcpu-target-triple", platform.machine()).split("-")
     if len(given) != len(flags) or instruction_set not in targets.CPUS:
         return False
     cpus = ("generic", "host", *targets.CPUS[instruction_set].split())
