@@ -72,8 +72,9 @@ _SLOW_PART: Final = 0.4
 if no set compiles in that time, where sets gain most. There, the first set with forms may take another `_PART`."""
 
 _AWAITED_PART: Final = 0.35
+_AWAITED_KERNELS_PART: Final = 0.5
 """The fraction of the budget by which the program has been called once, and forms, and sets that avoid wrong defaults, are
-compiled for the first comparison, on a GPU."""
+compiled for the first comparison, on a GPU; and that of the rest for the two sets with all kernels, chosen and shipped."""
 
 _KERNEL_PART: Final = 1 / 3
 """The fraction of the budget for choosing kernels, at most."""
@@ -434,7 +435,8 @@ def _compare(
     early = sorted([*forms[:1], *first], key=lambda each: each not in jobs) if is_local else []
     sets = [*dict.fromkeys([*early, *kernels.sets, *forms, *sets])]
     jobs = {each: jobs.get(each) or compiler.submit(each) for each in (DEFAULT, *sets)}
-    latest = began + (seconds if is_local else max(seconds, _AWAITED_PART * left))
+    part = _AWAITED_KERNELS_PART if kernels.sets else _AWAITED_PART
+    latest = began + (seconds if is_local else max(seconds, part * left))
     if not sets or (is_local and backends is None):
         compiler.stop()
         return unable(f"compiling took over {seconds:.1f} s" if backends is None else "")
@@ -450,15 +452,13 @@ def _compare(
             left = max(0.0, max(end, latest) - time.monotonic())
             limit = min(left, max(_LEAST_REFERENCE, _REFERENCE_PART * seconds))
             reference = program_reference(default, backend, settings, limit)
-            judge = OutputJudge(
-                reference=opened.enter_context(reference) if reference else None,
-                numerics=settings.numerics,
-            )
+            own = opened.enter_context(reference) if reference else None
+            judge = OutputJudge(reference=own, numerics=settings.numerics)
             if reference and not is_local:
                 reference.begin()
             compiled = max(time.monotonic(), began + _COMPILING * seconds)
             comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
-            awaited = partial(compiler.awaited, {own: jobs[own] for own in kernels.sets} or jobs)
+            awaited = partial(compiler.awaited, {at: jobs[at] for at in kernels.sets[:2]} or jobs)
             result = comparison.run(jobs, awaited, 0.0 if is_local else latest)
             result = _refined(
                 kernels, options, comparison, result, jobs, seconds=seconds, report=listener.noticed
