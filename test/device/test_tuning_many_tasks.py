@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -235,6 +236,8 @@ def test_a_budget_that_does_not_cover_the_whole_program_is_reported_first(
         with ProgramGuard(program, tuner, ledger) as guard:
             Tuner(program, FLAGS, tuner, ledger)._reserve(guard, queue)
     (message,) = warnings.messages
+    least, price = map(float, re.findall(r"(\d+) s(?: may|, without)", message))
+    assert least == pytest.approx(price / 0.4, rel=0.001)
     assert message.startswith("the 1000 s that are left of the budget are too short for this")
     assert message.endswith(" s, without which nothing guards the spec")
 

@@ -209,14 +209,15 @@ class Tuner:
         guard.reserve(defaults)
         rules = self.context.rules(ledger.whole, default_is_wrong=False)
         heaviest = next(default for default in defaults.weighed() if default.failure is None)
-        least, work = least_seconds(ledger, heaviest, rules), ""
+        least, price, work = least_seconds(ledger, heaviest, rules), guard.least_price, ""
         if least > ledger.seconds:
             work = f"reading it, its defaults and one race take about {least:.0f} s"
-        elif guard.least_price > ledger.limit(Account.GUARD):
-            work = f"comparing it as a whole takes about {guard.least_price:.0f} s, without which nothing guards the spec"
+        elif price > (part := ledger.limit(Account.GUARD)):
+            work = f"comparing it as a whole takes about {price:.0f} s, without which nothing guards the spec"
+            least = ledger.seconds * price / part
         if work:
             left = f"the {max(0, ledger.seconds):.0f} s that are left of the budget are too short"
-            message = f"{left} for this program: {work}"
+            message = f"{left} for this program, {least:.0f} s may suffice: {work}"
             self.context.listener.noticed(Diagnostic(Severity.WARNING, message))
 
     def _spec(self, results: Sequence[TaskResult], provenance: Mapping[str, object] | None) -> str:
@@ -501,5 +502,4 @@ def _mean_decision(comparisons: Sequence[SizeComparison]) -> Decision:
             strict=True,
         )
     )
-    speedup = ConfidenceInterval(low, median, high)
-    return Decision(Outcome.FASTER, speedup, default_us, tuned_us, ())
+    return Decision(Outcome.FASTER, ConfidenceInterval(low, median, high), default_us, tuned_us, ())
