@@ -276,8 +276,7 @@ def tune_in_process(
     deadline = time.monotonic() + seconds
     with Pool(1, prepare_worker, (options.flags, True), shows_errors=True) as pool:
         tuning = DispatchTuning(options, listener, base.flags, compiled, base.forms, original)
-        reading = max(_READING_SECONDS, seconds)
-        job = pool.submit(_tune_dispatches, tuning, deadline, reading, seconds=math.inf)
+        job = pool.submit(_tune_dispatches, tuning, deadline, _READING_SECONDS, seconds=math.inf)
         with interruption.ending(pool.terminate):
             try:
                 return job.result()
@@ -296,13 +295,14 @@ def _untuned(options: TuneOptions, reason: str) -> Tuned:
     return Tuned(write_spec("tuned", []), 0, TuningReport(options.title, notes=(reason,)))
 
 
-def _tune_dispatches(tuning: DispatchTuning, deadline: float, reading: float) -> Tuned:
+def _tune_dispatches(tuning: DispatchTuning, deadline: float, least: float) -> Tuned:
     """Tune dispatches in this process, whose command line holds the flags, until a deadline or SIGTERM.
 
-    While it reads the program, much of which is native code, SIGTERM and the end of some seconds end the process.
+    While it reads the program, mostly in native code, SIGTERM ends the process, and the deadline after the least seconds.
     """
-    signal.setitimer(signal.ITIMER_REAL, reading if math.isfinite(reading) else 0.0)
-    ledger = Ledger(deadline - time.monotonic(), tuning.options.settings.trials)
+    left = deadline - time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, max(least, left) if math.isfinite(left) else 0.0)
+    ledger = Ledger(left, tuning.options.settings.trials)
     watch = partial(signal.signal, signal.SIGTERM, lambda *_: ledger.whole.stop())
     result, report = tuning.run(ledger, watch)
     return Tuned(
