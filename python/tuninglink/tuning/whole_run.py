@@ -183,7 +183,7 @@ def tune_program(
     with choose_flags(options, listener, deadline, interruption) as choice:
         tuned, sets = _tune_bases(choice, listener, deadline, keep)
     spec = with_entries(tuned.spec, sets.forms, options.specs)
-    tuned = replace(tuned, is_interrupted=interruption.is_stopped)
+    tuned = replace(tuned, is_interrupted=choice.interruption.is_stopped)
     return replace(tuned, spec=spec, sets=sets, report=with_flag_sets(tuned.report, sets))
 
 
