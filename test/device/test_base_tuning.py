@@ -20,6 +20,7 @@ from tuninglink.programs import read_program
 from tuninglink.specs import load_spec
 from tuninglink.tuning import (
     DispatchTuning,
+    ProblemReport,
     Tuned,
     TuningReport,
     tune_in_process,
@@ -29,6 +30,7 @@ from tuninglink.tuning.deciding import (
     ConfidenceInterval,
     Interruption,
     ModelComparison,
+    TaskOutcome,
     TuningSettings,
 )
 from tuninglink.tuning.flag_sets import (
@@ -245,6 +247,33 @@ def test_a_base_that_was_not_read_in_time_does_not_hide_what_was_tuned_under_ano
     gain = 1.2
     alone = tune_program(options, Listener())
     assert (alone.spec, alone.flags) == ("unread", SET.flags)
+
+
+def test_entries_without_a_gain_for_the_program_are_left_out_of_the_report(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = SetResult(SET, speedup=ConfidenceInterval(1.3, 1.3, 1.3), entries=0)
+    options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
+    choice = FlagChoice(options, Listener(), FlagsResult((best,), best), 600.0)
+    names = "names", "problem", "target", "configuration", "history"
+    problem = ProblemReport(
+        **dict.fromkeys(names, ()),
+        outcome=TaskOutcome.WON,
+        share=1.0,
+        default_us=2.0,
+        tuned_us=1.0,
+        speedup=None,
+    )
+    report = TuningReport("", dispatches=(problem, replace(problem, outcome=TaskOutcome.DEFAULT)))
+    whole_run = "tuninglink.tuning.whole_run"
+    monkeypatch.setattr(f"{whole_run}.tune_in_process", lambda *_, **__: Tuned("", 1, report))
+    monkeypatch.setattr(f"{whole_run}.choose_flags", lambda *_: nullcontext(choice))
+    compared = replace(choice.result, pairs=(replace(best, entries=1), best))
+    monkeypatch.setattr(FlagChoice, "compare_tuned", lambda *_: compared)
+    tuned = tune_program(options, Listener())
+    assert tuned.entries == 0
+    outcomes = [dispatch.outcome for dispatch in tuned.report.dispatches]
+    assert outcomes == [TaskOutcome.LEFT_OUT, TaskOutcome.DEFAULT]
 
 
 class Sets(Listener):

@@ -575,5 +575,5 @@ _MOST_ROWS: Final = 20
 _OUTCOMES: Final = {
     TaskOutcome.DEFAULT: "nothing is faster",
     TaskOutcome.UNDECIDED: "undecided",
-    TaskOutcome.LEFT_OUT: "left out, as the program is slower with it",
+    TaskOutcome.LEFT_OUT: "left out: it makes the program no faster",
 }

@@ -227,14 +227,8 @@ class ProgramGuard:
     def _runs(self) -> ModelRuns:
         context = self._context
         judge = OutputJudge(self._program.tasks, self._reference, context.settings.numerics)
-        runs = ModelRuns(
-            self._program,
-            context.compiler,
-            context.devices.first,
-            context.settings.seed,
-            judge=judge,
-            loader=context.devices.ahead,
-        )
+        how = context.compiler, context.devices.first, context.settings.seed
+        runs = ModelRuns(self._program, *how, judge=judge, loader=context.devices.ahead)
         if self._compiled is not None:
             runs.provide(self._compiled)
         return runs

@@ -151,6 +151,12 @@ def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
         if candidate.flag_set == best and (not best.is_default or candidate in flags.pairs):
             taken = candidate
     sets = tuple(replace(candidate, is_taken=candidate is taken) for candidate in compared)
+    if flags.pairs and not (flags.best and flags.best.entries):  # the flags alone won
+        left_out = {TaskOutcome.WON: TaskOutcome.LEFT_OUT}
+        outcomes = [left_out.get(one.outcome, one.outcome) for one in report.dispatches]
+        pairs = zip(report.dispatches, outcomes, strict=True)
+        dispatches = tuple(replace(problem, outcome=outcome) for problem, outcome in pairs)
+        report = replace(report, dispatches=dispatches)
     whole = flags.whole if flags.pairs or best.forms else None if best.flags else report.model
     return replace(report, flag_sets=sets, whole=whole, noise=flags.noise or report.noise)
 
@@ -200,7 +206,7 @@ class ProblemReport:
         names: the dispatches with this problem.
         problem: the problem in words: kind, sizes and element types.
         outcome: won: the spec has an entry for it; default: nothing is faster than the compiler's choice; undecided:
-            measurements were inconclusive; left-out: the dispatch became faster, and the whole program slower.
+            measurements were inconclusive; left-out: the dispatch became faster, and the whole program did not.
         share: its share of the time of all dispatches, from 0 to 1.
         default_us: the median time of the compiler's choice, in microseconds; an estimate if it fails.
         tuned_us: the median time of the winner; None without one.

@@ -82,7 +82,7 @@ class TaskOutcome(Enum):
     """Measurements were inconclusive."""
 
     LEFT_OUT = "left-out"
-    """A candidate is faster, but the whole program is slower with it."""
+    """A candidate is faster, but the whole program is not."""
 
 
 class Ending(Enum):
