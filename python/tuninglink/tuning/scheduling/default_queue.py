@@ -91,6 +91,7 @@ class DefaultQueue:
     Args:
         context: what the tasks of the run share.
         omit: receives the tasks whose defaults fail.
+        prepare: prepares the search for a right candidate while other defaults are measured elsewhere.
 
     Attributes:
         waiting: the tasks whose defaults are still to be measured.
@@ -98,10 +99,15 @@ class DefaultQueue:
     """
 
     def __init__(
-        self, context: TuningContext, tasks: Sequence[TuningTask], omit: Callable[[Omission], None]
+        self,
+        context: TuningContext,
+        tasks: Sequence[TuningTask],
+        omit: Callable[[Omission], None],
+        prepare: Callable[[TuningTask], object] = lambda _: None,
     ) -> None:
         self._context = context
         self._omit = omit
+        self._prepare = prepare
         self._work = work = {task.key: estimated_work(task) for task in tasks}
         self.waiting = deque(
             sorted(
@@ -232,6 +238,8 @@ class DefaultQueue:
         if judgements and (measured.failure or measured.fault):
             judgements.reject(measured)
             judgements.expect(task)
+            if not context.is_local:
+                self._prepare(task)
         self.measured.append(replace(measured, cost=task_cost(task)))
 
     def shares(self) -> dict[str, float]:

@@ -109,7 +109,7 @@ class Scheduler:
             DatabaseError: a result cannot be stored.
             TuninglinkError: none of the program's dispatches runs on the devices.
         """
-        defaults = DefaultQueue(self._context, tasks, self._omit)
+        defaults = DefaultQueue(self._context, tasks, self._omit, self._draw)
         defaults.submit()
         # Draw candidates of the heaviest tasks while the first defaults compile.
         with self._context.timeline.stage(Stage.SPACES):
