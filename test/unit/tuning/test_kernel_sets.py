@@ -263,20 +263,25 @@ def test_forms_of_ops_without_kernels_are_in_the_sets_with_kernels(
             assert kernels in ([], [LARGE.call.problem])
             return forms
 
+        def submit(self, flag_set: FlagSet, *, is_urgent: bool) -> str:
+            return f"{flag_set.name}, {is_urgent}"
+
     monkeypatch.setattr(choice, "_device", lambda *_: ExitStack())
     monkeypatch.setattr(KernelChooser, "choose", lambda *_: [LARGE])
+    jobs: dict[FlagSet, Any] = {}
     made = choice._choose_kernels(
         cast("Any", Compiler()),
         TuneOptions(input="", flags=(), kernels=True),
         "cuda",
         Listener(),
-        jobs={},
+        jobs=jobs,
         forms=(),
         seconds=1.0,
         load=lambda _: None,
     )
     (flag_set,) = made.sets
     assert names(flag_set) == ["add64", "add256"]
+    assert jobs == {flag_set: f"{flag_set.name}, True"}
 
 
 def test_sets_that_were_not_compared_lose_to_none() -> None:

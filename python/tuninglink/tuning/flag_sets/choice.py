@@ -80,7 +80,8 @@ _KERNEL_PART: Final = 1 / 3
 """The fraction of the budget for choosing kernels, at most."""
 
 _LOADERS: Final = 4
-"""The number of programs that are loaded at the same time."""
+_KERNEL_LOADERS: Final = 8
+"""The numbers of programs that are loaded at the same time: the driver may compile a kernel for a second."""
 
 _UNLIMITED: Final = 1e7
 """The seconds of a comparison without a time limit."""
@@ -466,7 +467,13 @@ def _compare(
     except DeviceError as failure:
         return unable(failure.diagnostics[0].message)
     # Other devices are measured while sets compile on.
-    late = tuple(each for each in sets if result.is_postponed or not jobs[each].done())
+    late = tuple(
+        own.flag_set
+        for own in result.results
+        if result.is_postponed
+        or not jobs[own.flag_set].done()
+        or (own.note == NOT_COMPILED != compiled_by(jobs[own.flag_set], 0.0))
+    )
     if options.only_flags or (isinstance(default, str) and default != NOT_COMPILED):
         late = ()
     noted = (replace(own, note=_LATE) if own.flag_set in late else own for own in result.results)
@@ -503,7 +510,11 @@ def _choose_kernels(
         opened.enter_context(device)
         chosen = chooser.choose(device, seconds, load)
         others = beside([kernel.call.problem for kernel in chosen])
-        return KernelChoice(tuple(chosen), target, others, shipped)
+        kernels = KernelChoice(tuple(chosen), target, others, shipped)
+        for own in kernels.sets[:1]:
+            same = [job for other, job in jobs.items() if other.forms == own.forms]
+            jobs[own] = same[0] if same else compiler.submit(own, is_urgent=True)
+        return kernels
     return KernelChoice()
 
 
@@ -547,7 +558,8 @@ def _refined(
 def _loader(uri: str, options: TuneOptions, opened: ExitStack) -> AheadLoader | None:
     if driver_of(uri) not in COMPILING_DRIVERS:
         return None
-    loader = AheadLoader(uri, _LOADERS, options.settings.run_timeout)
+    workers = _KERNEL_LOADERS if options.kernels else _LOADERS
+    loader = AheadLoader(uri, workers, options.settings.run_timeout)
     opened.callback(loader.pool.close)
     return loader
 

@@ -12,6 +12,7 @@ import time
 from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -404,7 +405,7 @@ class KernelChoice:
     others: str = ""
     shipped: FlagSet | None = None
 
-    @property
+    @cached_property
     def sets(self) -> list[FlagSet]:
         """The sets with kernels: all of them, those that are shipped, and all but one, for those that gain least."""
         # By the time that they save, in operations of the compiler's code.

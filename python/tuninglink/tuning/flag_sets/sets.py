@@ -344,12 +344,14 @@ class SetCompiler(ExitStack):
         for pool in [*self._pools]:
             pool.close()
 
-    def submit(self, flag_set: FlagSet, spec: str = "") -> Job:
+    def submit(self, flag_set: FlagSet, spec: str = "", *, is_urgent: bool = False) -> Job:
         """Compile the program under a set of flags, at first without any, and with a spec if that is not empty.
 
-        The result is a future of the program, or of the reason for having none.
+        The result is a future of the program, or of the reason for having none. If it is urgent, it is not nice to others,
+        and not compared with their dispatches.
         """
-        earlier, formed = () if spec else tuple(self._formed), Future[FormedSource]()
+        is_apart, formed = spec or is_urgent, Future[FormedSource]()
+        earlier = () if is_apart else tuple(self._formed)
         if not spec:
             self._formed.append((flag_set, formed))
         return self._threads.submit(self._compile, flag_set, spec, formed, earlier)
