@@ -47,7 +47,7 @@ LIMITS: Final = {
     "tuning.search": (660, 43),
     "tuning.deciding": (3190, 162),
     "tuning.database": (1958, 84),
-    "tuning.flag_sets": (2232, 101),
+    "tuning.flag_sets": (2247, 101),
     "tuning.scheduling": (2141, 149),
     "tuning": (3995, 154),
     "forms": (1354, 68),
