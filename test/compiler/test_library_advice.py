@@ -80,6 +80,8 @@ def test_the_library_that_would_help_is_named() -> None:
 @pytest.mark.parametrize("cpu", ["haswell", "znver2"])
 def test_a_library_for_other_targets_is_not_named(cpu: str) -> None:
     assert explained(cpu)[0].libraries == ()
+    table = render(explained(cpu, "library:auto")[0], ExplanationFormat.TABLE, None)
+    assert "SPEC" not in table
 
 
 def test_all_libraries_that_fit_are_applied() -> None:

@@ -97,9 +97,9 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
     parts = []
     if explanation.dispatches:
         parts.append(_dispatches(explanation, stream))
-    if explanation.specs:
+    specs = [spec for spec in explanation.specs if spec.configured or not spec.is_automatic]
+    if specs:
         headings = ["SPEC", "KIND", "ENTRIES", "USED", "SHADOWED", "UNREACHABLE", "UNUSED"]
-        specs = [spec for spec in explanation.specs if spec.configured or not spec.is_automatic]
         rows = []
         for spec in specs:
             kind = f"default {spec.kind}" if spec.is_default else spec.kind
