@@ -246,10 +246,10 @@ class ProgressLines(Listener):
         self._say(f"tuning dispatches under the flags '{flag_set.name}'")
 
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
-        names = ", ".join(device.uri for device in devices)
-        problems = counted(len(program.tasks), "problem")
-        calls = sum(task.calls for task in program.tasks)
-        self._say(f"{problems} in {counted(calls, 'call')}, on {devices[0].name} ({names})")
+        tasks, names = program.tasks, ", ".join(device.uri for device in devices)
+        calls = counted(sum(task.calls for task in tasks), "call")
+        calls += "" if all(task.calls for task in tasks) else " and in initializers"
+        self._say(f"{counted(len(tasks), 'problem')} in {calls}, on {devices[0].name} ({names})")
 
     def omitted(self, omission: Omission) -> None:
         self._say(f"not tuned: {omission}")

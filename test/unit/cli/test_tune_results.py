@@ -133,3 +133,13 @@ def test_a_task_without_candidates_is_said_to_have_none_once() -> None:
     )
     none = replace(result, ending=Ending.NO_CANDIDATES)
     assert summary(none) == "no candidates, 18.56 us by default; 3% of the time"
+
+
+@pytest.mark.parametrize(("counts", "calls"), [((1, 2), "3 calls"), ((1, 0), "1 call and in ini")])
+def test_problems_of_initializers_have_no_calls(
+    counts: tuple[int, ...], calls: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = SimpleNamespace(tasks=[SimpleNamespace(calls=count) for count in counts])
+    device = SimpleNamespace(uri="local-sync", name="CPU")
+    ProgressLines("tuninglink tune", Verbosity.NORMAL).found(program, [device])
+    assert capsys.readouterr().err.startswith(f"2 problems in {calls}")
