@@ -241,8 +241,9 @@ class TaskRun:
         """Return the candidates of the next turn: a few of a turn that searches for a right one, or else the given count."""
         if not self.needs_repair:
             return count
-        is_short = len(self._related) >= MOST_RELATED and not self._repair_turns
-        return MOST_RELATED if is_short else _REPAIR_TRIALS
+        # No candidate shares what is known to be wrong with the default.
+        are_likely = len(self._related) >= MOST_RELATED or self.measured.fault
+        return MOST_RELATED if are_likely and not self._repair_turns else _REPAIR_TRIALS
 
     def compile_ahead(self, budget: Budget, count: int) -> None:
         """Start to compile the candidates of the next turn; see `explore`."""
