@@ -48,7 +48,7 @@ LIMITS: Final = {
     "tuning.deciding": (3190, 162),
     "tuning.database": (1958, 84),
     "tuning.flag_sets": (2247, 101),
-    "tuning.scheduling": (2141, 149),
+    "tuning.scheduling": (2142, 149),
     "tuning": (3995, 154),
     "forms": (1354, 68),
     "replacing": (738, 45),
