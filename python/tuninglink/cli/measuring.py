@@ -206,13 +206,19 @@ class ProgressLines(Listener):
         return type(self), (self._command, self._verbosity)
 
     def noticed(self, diagnostic: Diagnostic) -> None:
+        self._clear()
         process.show(diagnostic)
 
     def during(self, activity: str) -> AbstractContextManager[object]:
         return progress(activity)
 
-    def interrupts(self, budget: Budget) -> AbstractContextManager[object]:
-        return stopping(budget, self._command)
+    @contextmanager
+    def interrupts(self, budget: Budget) -> Iterator[None]:
+        try:
+            with stopping(budget, self._command):
+                yield
+        finally:
+            self._clear()
 
     def comparing_sets(self) -> None:
         self._say(f"comparing {'the tuned ' if self._is_final else ''}sets of flags")
@@ -354,11 +360,18 @@ class ProgressLines(Listener):
     def _say(self, text: str, *, is_fleeting: bool = False) -> None:
         if is_quiet():
             return
-        erase, text = "\r\033[K" if self._is_watched else "", escaped(text)
+        self._clear()
+        text = escaped(text)
         # A worker, which tunes under other flags, has the plain stream.
         text = text[: columns(sys.stderr) - 1] if is_fleeting else folded(text, sys.stderr)
         with suppress(OSError):  # the terminal may be closed
-            print(f"{erase}{text}", end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
+            print(text, end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
+
+    def _clear(self) -> None:
+        """Erase a fleeting line, such as that of a worker that was killed, and show the cursor that it hid."""
+        if self._is_watched and not is_quiet():
+            with suppress(OSError):
+                sys.stderr.write("\r\033[K\033[?25h")
 
 
 def _comparison(comparison: ModelComparison | FunctionComparison, without: str) -> str:

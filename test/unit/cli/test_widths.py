@@ -189,6 +189,8 @@ def test_progress_of_a_worker_fits_the_terminal(monkeypatch: pytest.MonkeyPatch)
     progress = ProgressLines("tune", Verbosity.NORMAL)
     progress.tuning_under(FlagSet("data tiling, " * 8, ()))
     progress.noticed(Diagnostic(Severity.WARNING, "the budget is too short, " * 8))
-    lines = re.sub(r"\r?\x1b\[[0-9;]*[mK]", "", stream.getvalue()).splitlines()
+    # A worker that is killed leaves its line, and no cursor.
+    assert stream.getvalue().count("\r\033[K\033[?25h") == 2
+    lines = re.sub(r"\r?\x1b\[[?0-9;]*[mKh]", "", stream.getvalue()).splitlines()
     assert len(lines) > 4
     assert max(map(len, lines)) <= 60
