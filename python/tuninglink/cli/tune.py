@@ -428,7 +428,10 @@ class _Files:
         if path != STANDARD_STREAM:
             path = str(Path(path).with_suffix(".flags"))
         self.options, self.flags = options, path
-        self.are_earlier, self.are_kept = Path(options.output).exists(), False
+        self.earlier, self.are_kept = None, False
+        if options.output != STANDARD_STREAM:
+            with suppress(OSError):
+                self.earlier = Path(options.output).read_bytes()
         # The arguments of the user, without the response file.
         rest = [word for word in arguments if word[:1] != "@" or Path(word[1:]) != Path(path)]
         self.user_flags = user_flags(rest)
@@ -444,10 +447,9 @@ class _Files:
         output, spec, report = self.options.output, tuned.spec, tuned.report
         # An interrupt before anything wins leaves the files of an earlier run.
         is_idle = tuned.is_interrupted and not (tuned.entries or tuned.flags or tuned.sets.forms)
-        self.are_kept = is_idle and self.are_earlier
-        failures = []
-        if not self.are_kept:
-            failures += [save_result(output, lambda path: write_output(path, spec))]
+        self.are_kept = is_idle and self.earlier is not None
+        text = spec if self.earlier is None or not is_idle else self.earlier
+        failures = [save_result(output, lambda path: write_output(path, text))]
         if output != STANDARD_STREAM and not self.are_kept:
             failures += [save_result(self.flags, lambda path: self.write_flags(path, tuned.flags))]
         if folder := self.options.report:

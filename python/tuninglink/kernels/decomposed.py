@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _CASTS: Final = (["arith.extf"], ["arith.truncf"])
 _RESHAPES: Final = (COLLAPSE, EXPAND)
+_MASKS: Final = ("f16", "bf16", "f32", "i1")
 _OTHER: Final = "it is not a softmax between two products"
 
 
@@ -75,7 +76,9 @@ def decomposed_attention(
     scoring = reader.graph[-1]
     left = Contraction.of(scoring)
     reader.start(scoring)
-    causal = [mask for mask in masks if mask.is_causal(left)]
+    # A kernel excludes keys last: what takes the place of a score after a causal mask must exclude it, too.
+    finite = [mask for mask in masks if mask.fill > -inf]
+    causal = [mask for mask in masks if not {*finite} - {mask} and mask.is_causal(left)]
     masks = [mask for mask in masks if mask not in causal]
     problem = DecomposedAttention(
         _attention(left, right, output or right.types[-1]),
@@ -207,6 +210,8 @@ class _Reader:
                 raise NoFormError(_OTHER)
             self.graph.append(before)
             operands[1], second = before.operands[0], producer.loops
+        if not all(isinstance(at.type, mlir.RankedTensorType) for at in operands):
+            raise NoFormError(_OTHER)
         shape, own = ([*mlir.RankedTensorType(at.type).shape] for at in operands)
         rows, single = ([size for size in sizes if size != 1] for sizes in (shape[:-1], own))
         is_ordered = [*second.replace(UNIT, "")] == [loop for loop in first if loop in second]
@@ -237,7 +242,7 @@ class _Reader:
 
     def selection(self, operation: mlir.Operation) -> tuple[Value, _Mask]:
         """Return the scores in whose place an op may put a number, and the mask by which it does."""
-        *constants, choosing, _ = operation.regions[0].blocks[0].operations
+        *constants, choosing, end = operation.regions[0].blocks[0].operations
         op, arguments = StructuredOp(operation), [*operation.regions[0].blocks[0].arguments]
         loops = LETTERS[: op.loop_count]
         # Each value that it chooses from is an operand, or a constant.
@@ -249,6 +254,7 @@ class _Reader:
         fill, number = numbers[not excludes], choosing.operands[1 + excludes]
         if (
             any(item.name != names.CONSTANT for item in constants)
+            or [*end.operands] != [choosing.results[0]]
             or fill is None
             or scores not in given.values()
             or bit not in given.values()
@@ -284,10 +290,13 @@ def _attention(left: Contraction, right: Contraction, output: str) -> Attention:
 def _added(operation: mlir.Operation) -> tuple[Value, _Mask]:
     """Return the scores to which an op adds a mask, and the mask; one of them may be extended."""
     op, block = StructuredOp(operation), operation.regions[0].blocks[0]
-    *others, adding, _ = (item.operation for item in block.operations)
+    if len({*operation.operands}) != 3 or len(block.operations) < 2:  # noqa: PLR2004 - scores, a mask, the result
+        raise NoFormError(_OTHER)
+    *others, adding, end = (item.operation for item in block.operations)
     before = {item.results[0]: item.operands[0] for item in others if item.name == "arith.extf"}
     terms = {before.get(value, value) for value in adding.operands}
     is_sum = adding.name == "arith.addf" and terms == {*list(block.arguments)[:-1]}
+    is_sum = is_sum and [*end.operands] == [adding.results[0]]
     loops = LETTERS[: op.loop_count]
     read = [loops_read(op, at, loops) for at in range(2)]
     scores = int(read[0] != loops)
@@ -308,6 +317,8 @@ def _mask(operation: mlir.Operation, number: int, loops: str | None) -> _Mask:
     value = operation.operands[number]
     before, after = (mlir.RankedTensorType(at.type) for at in (value, operation.results[0]))
     element = str(before.element_type)
+    if element not in _MASKS:
+        raise NoFormError(_OTHER)
     producer = Producer(names.GENERIC, loops, element)
     shapes = tuple(before.shape), tuple(after.shape)
     return _Mask(value, [Move(0, shapes, element, producer, names.GENERIC, "{}")])

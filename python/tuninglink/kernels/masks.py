@@ -53,9 +53,10 @@ def is_causal_mask(value: Value, rows: int, columns: int, *, excludes: bool = Fa
     if not kind.has_static_shape or [*kind.shape[-2:]] != [rows, columns] or not rows * columns:
         return False
     is_bits = str(kind.element_type) == "i1"
-    step = max(1, _AT_ONCE // columns)
-    for first in range(0, rows, step):
-        query, key = range(first, min(first + step, rows)), range(columns)
+    # The last row shows whether the mask depends on others, such as heads.
+    end, step = rows, 1
+    while end:
+        query, key = range(max(0, end - step), end), range(columns)
         try:
             mask = _Elements().at(value, np.ix_(*map(range, kind.shape[:-2]), query, key))
         except UnsupportedOperationError:
@@ -64,6 +65,7 @@ def is_causal_mask(value: Value, rows: int, columns: int, *, excludes: bool = Fa
         is_causal = taken == (np.arange(columns) <= np.array(query)[:, np.newaxis])
         if not (is_causal & (taken | is_bits | (mask <= EXCLUDED))).all():
             return False
+        end, step = query.start, max(1, _AT_ONCE // max(columns, mask.size // len(query)))
     return True
 
 
@@ -94,7 +96,13 @@ class _Elements:
             operation = defining_op(value)
             if operation is None:
                 raise UnsupportedOperationError("an argument")
-            found = self._result(operation, index)
+            try:
+                found = self._result(operation, index)
+            except (
+                TypeError,
+                ValueError,
+            ) as failure:  # NumPy lacks the type, or refuses the numbers
+                raise UnsupportedOperationError(str(failure)) from failure
             if found.size > 2 * _AT_ONCE:
                 raise UnsupportedOperationError("many batches")
             self._computed[key] = index, found

@@ -200,6 +200,7 @@ class _Shifted:
             is_shift = op.operand_loops == (same, op.operand_loops[1], same)
             is_single = not op.operand_loops[1] or uniform_number(point) is not None
             is_shift = is_shift and is_single and [*extending.operands] == [number]
+            is_shift = is_shift and _types(operation) == ["i32", "i8", "i32"]
             if not is_shift or [*subtracting.operands] != [own, extending.results[0]]:
                 raise NoFormError(_OTHER)
             before, operation = extending.name, defining_op(operation.operands[0])
@@ -247,7 +248,9 @@ def _narrow(product: mlir.Operation) -> None:
     if _types(product)[-1] != "i32":
         (use, *others) = product.results[0].uses
         replaced = use.owner.operation
-        if others or _words(replaced) != ["arith.trunci"] or _types(replaced)[-1] != "i32":
+        is_cut = _words(replaced) == ["arith.trunci"] and _types(replaced)[-1] == "i32"
+        op = StructuredOp(replaced) if is_cut else None
+        if others or op is None or {*op.operand_loops} != {(*range(op.loop_count),)}:
             raise NoFormError(_OTHER)
     (left, _), (right, _) = problem.operands[:2]
     out, sizes = problem.contraction.operands[-1], {UNIT: 1, **problem.loop_sizes}

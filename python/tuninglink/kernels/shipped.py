@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tuninglink.kernels.graphs import KernelProblem
     from tuninglink.specs import Kernel
 
-_LOADING: Final = 60.0
+_LOADING: Final = 15.0
 """The time limit for loading the kernels of a spec, in seconds."""
 
 

@@ -385,6 +385,8 @@ def _taken(
             lines.append(f's = tl.where({loaded} {sign} 0, s, float("{fills[number]!r}"))')
         else:
             lines.append(f"s += {loaded}.to(tl.float32) * {_LOG2E}")
+            # A row of the least number of a wide type is one of equal scores.
+            lines += [] if mask_kind == "f16" else [f"s = tl.maximum(s, {_LEAST_SCORE})"]
     lines += [f's = tl.where(({one})[None, :], s, float("-inf"))' for one in out_j]
     lines += [] if is_first else ['s = tl.where(j[None, :] <= m[:, None], s, float("-inf"))']
     lines.append(f"peak = tl.maximum(most, tl.max(s, 1){scaled})")

@@ -217,7 +217,8 @@ class Tuner:
             least = ledger.seconds * price / part
         if work:
             left = f"the {max(0, ledger.seconds):.0f} s that are left of the budget are too short"
-            message = f"{left} for this program, {least:.0f} s may suffice: {work}"
+            factor = math.ceil(10 * least / max(0.1, ledger.seconds)) / 10
+            message = f"{left} for this program, {factor:g} times as many may suffice: {work}"
             self.context.listener.noticed(Diagnostic(Severity.WARNING, message))
 
     def _spec(self, results: Sequence[TaskResult], provenance: Mapping[str, object] | None) -> str:

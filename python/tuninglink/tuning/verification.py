@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
@@ -498,7 +498,9 @@ def trace_program(
             waiting = defaultdict[str, list[DispatchTrace]](list)
             for trace in expected_traces:
                 waiting[trace.name].append(trace)
-            pairs = [(own, waiting[own.name].pop(0)) for own in traces if waiting[own.name]]
+            counts = Counter(trace.name for trace in traces)
+            same = {name for name, own in waiting.items() if len(own) == counts[name]}
+            pairs = [(own, waiting[own.name].pop(0)) for own in traces if own.name in same]
             if not (is_tiled or len(pairs) == len(traces) == len(expected_traces)):
                 raise TuninglinkError(error("the device and the reference run other dispatches"))
             dispatches = [

@@ -244,3 +244,25 @@ def test_a_softmax_may_broadcast_what_it_computes_of_rows() -> None:
     other = program.replace("ins(%x3 : tensor<2x3x17x1xf32>)", "ins(%p2 : tensor<2x3x17x1xf32>)")
     assert other != program
     assert not any(isinstance(at, DecomposedAttention) for at in problems_of(parsed(other)))
+
+
+@pytest.mark.parametrize(("fill", "is_causal"), [("0xFC00", True), ("0.0", False)])
+def test_what_a_later_selection_puts_back_is_not_excluded(fill: str, is_causal: bool) -> None:  # noqa: FBT001
+    kind, same = "tensor<2x3x17x17xf16>", "affine_map<(a, b, m, j) -> (a, b, m, j)>"
+    program = selected_program(2, 17, 3, 8, "0xFC00", excludes=False, bits=INDICES)
+    later = f"""%s5 = linalg.generic {{indexing_maps = [affine_map<(a, b, m, j) -> (a, j)>, {same}, {same}],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}}
+      ins(%pad, %s4 : tensor<2x17xi1>, {kind}) outs(%ehalf : {kind}) {{
+  ^bb0(%x: i1, %y: f16, %out: f16):
+    %number = arith.constant {fill} : f16
+    %w = arith.select %x, %number, %y : f16
+    linalg.yield %w : f16
+  }} -> {kind}
+  %x0 ="""
+    before, after = program.split("%x0 =")
+    program = before + later + after.replace("ins(%s4 :", "ins(%s5 :", 1)
+    program = program.replace(") -> tensor", ", %pad: tensor<2x17xi1>) -> tensor", 1)
+    (problem,) = problems_of(parsed(program))
+    assert isinstance(problem, DecomposedAttention)
+    assert problem.is_causal == is_causal
+    assert len(problem.masks) == 2 - is_causal

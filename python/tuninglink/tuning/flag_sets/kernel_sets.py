@@ -303,6 +303,8 @@ class KernelChooser(ExitStack):
         jobs = {own: contest.jobs[own] for own in (DEFAULT, *best, *contest.ready())}
         result = contest.comparison.run(jobs, until=now + _CALL_PART * left)
         results = {own.flag_set: own for own in (*past.results, *result.results)}
+        if result.best is None and past.best is not None:
+            results[past.best.flag_set] = past.best
         result = replace(result, results=(*results.values(),), best=result.best or past.best)
         contest.result, contest.turns = result, contest.turns + 1
         if result.best is not None:
