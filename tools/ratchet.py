@@ -47,16 +47,16 @@ LIMITS: Final = {
     "tuning.search": (660, 43),
     "tuning.deciding": (3190, 162),
     "tuning.database": (1958, 84),
-    "tuning.flag_sets": (2247, 101),
+    "tuning.flag_sets": (2249, 101),
     "tuning.scheduling": (2142, 149),
-    "tuning": (3995, 154),
+    "tuning": (3998, 154),
     "forms": (1354, 68),
     "replacing": (738, 45),
     "preprocessing": (458, 14),
     "pinning": (527, 28),
     "scaffolding": (972, 32),
     "runner": (724, 28),
-    "kernels": (4146, 201),
+    "kernels": (4170, 201),
     "predicting": (1604, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
@@ -66,7 +66,7 @@ LIMITS: Final = {
 the packages."""
 
 MOST_FILES: Final = 290
-SHORTEST_MEAN: Final = 14.1
+SHORTEST_MEAN: Final = 14.2
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
