@@ -81,7 +81,7 @@ class TuninglinkError(Exception):
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("\n".join(str(diagnostic) for diagnostic in diagnostics))
         self.diagnostics = diagnostics
-        self.__notes__ = [str(note) for each in diagnostics for note in each.notes]
+        self.__notes__ = [str(note) for diagnostic in diagnostics for note in diagnostic.notes]
 
     def __reduce__(self) -> tuple[object, ...]:
         """Support pickling of subclasses whose constructors have other arguments."""

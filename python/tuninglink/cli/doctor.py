@@ -99,8 +99,9 @@ def doctor_command(arguments: Sequence[str]) -> int:
     rows += [("peak rates", peaks.device, str(peaks)) for peaks in installed.peaks]
     print_table(("part", "name", "state"), rows)
     sys.stdout.write("\n")
-    states = (f"FAILED: {result.failure}" if result.failure else "ok" for result in results)
-    checks = [(result.name, state) for result, state in zip(results, states, strict=True)]
+    checks = [
+        (result.name, f"FAILED: {result.failure}" if result.failure else "ok") for result in results
+    ]
     print_table(("check", "result"), checks)
     return code
 

@@ -143,7 +143,7 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
     except TuninglinkError as failure:
         diagnostics, command = failure.diagnostics, "".join(arguments[:1])
         lacks_target = "no HAL devices defined in the module"
-        if any(each.message.startswith(lacks_target) for each in diagnostics):
+        if any(failed.message.startswith(lacks_target) for failed in diagnostics):
             from tuninglink.compiler import no_target  # noqa: PLC0415 - loads the compiler
 
             failure = no_target()

@@ -17,7 +17,14 @@ from tuninglink.kernels.producers import COLLAPSE, EXPAND, PLAIN
 from tuninglink.kernels.steps import is_elementwise
 from tuninglink.mlir import defining_op, names
 from tuninglink.payloads import Value
-from tuninglink.programs import Array, UnsupportedOperationError, dtype_of, evaluate, widened
+from tuninglink.programs import (
+    Array,
+    UnsupportedOperationError,
+    dtype_of,
+    evaluate,
+    is_unsigned,
+    widened,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +41,7 @@ _MOST_NUMBERS: Final = 1 << 16
 _OF_BITS: Final = frozenset(f"arith.{name}" for name in ("andi", "ori", "xori", "muli", "select"))
 _WIDENING: Final = frozenset(f"arith.{name}" for name in ("extui", "uitofp", "extsi", "sitofp"))
 _FIRST_ORDER: Final = 2
-_FIRST_UNSIGNED: Final = 6
-"""The predicates of `arith.cmpi` from which on it compares the order, and that of numbers without a sign."""
+"""The predicate of `arith.cmpi` from which on it compares the order."""
 
 
 def is_causal_mask(value: Value, rows: int, columns: int, *, excludes: bool = False) -> bool:
@@ -73,10 +79,10 @@ def uniform_number(value: Value) -> float | None:
     """Return the number that all elements of a tensor are, or that a value is, if a program computes it from constants."""
     shape = value.type.shape if isinstance(value.type, mlir.RankedTensorType) else ()
     try:
-        found = _Elements().at(value, np.ix_(*map(range, shape)))
+        numbers = _Elements().at(value, np.ix_(*map(range, shape)))
     except UnsupportedOperationError:
         return None
-    return float(found.item()) if found.size == 1 else None
+    return float(numbers.item()) if numbers.size == 1 else None
 
 
 class _Elements:
@@ -97,15 +103,15 @@ class _Elements:
             if operation is None:
                 raise UnsupportedOperationError("an argument")
             try:
-                found = self._result(operation, index)
+                elements = self._result(operation, index)
             except (
                 TypeError,
                 ValueError,
             ) as failure:  # NumPy lacks the type, or refuses the numbers
                 raise UnsupportedOperationError(str(failure)) from failure
-            if found.size > 2 * _AT_ONCE:
+            if elements.size > 2 * _AT_ONCE:
                 raise UnsupportedOperationError("many batches")
-            self._computed[key] = index, found
+            self._computed[key] = index, elements
         return self._computed[key][1]
 
     def _result(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
@@ -188,15 +194,14 @@ def _position(expression: mlir.AffineExpr, loops: Sequence[Array]) -> Array:
 
 def _element(item: mlir.Operation, taken: list[Array]) -> Array:
     """Return what an op of a body computes, to the precision of its type."""
-    kind, is_unsigned = item.results[0].type, "ui" in item.name
+    kind = item.results[0].type
     are_bits = [at.dtype == np.bool_ for at in taken]
     if item.name == "arith.cmpi":
         predicate = mlir.IntegerAttr(item.attributes["predicate"]).value
-        is_unsigned = predicate >= _FIRST_UNSIGNED
         is_supported = predicate < _FIRST_ORDER or not any(are_bits)
     else:
         is_supported = not any(are_bits) or item.name in _OF_BITS | _WIDENING
-    if not is_supported or (is_unsigned and any((at < 0).any() for at in taken)):
+    if not is_supported or (is_unsigned(item) and any((at < 0).any() for at in taken)):
         raise UnsupportedOperationError(f"{item.name} of such numbers")
     result = evaluate(item, taken)
     if isinstance(kind, mlir.FloatType):

@@ -64,5 +64,6 @@ with lazy_imports(globals()):
         check_supported as check_supported,
         dtype_of as dtype_of,
         evaluate as evaluate,
+        is_unsigned as is_unsigned,
         widened as widened,
     )

@@ -116,6 +116,14 @@ def check_supported(operation: mlir.Operation) -> None:
         raise UnsupportedOperationError(operation.name)
 
 
+def is_unsigned(operation: mlir.Operation) -> bool:
+    """Return whether an operation takes integers for numbers without a sign."""
+    if operation.name != "arith.cmpi":
+        return "ui" in operation.name
+    predicate = mlir.IntegerAttr(operation.attributes["predicate"]).value
+    return predicate >= _FIRST_UNSIGNED_PREDICATE
+
+
 def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
     """Return the result of a scalar operation, or of one on tensors by element, on arrays that broadcast."""
     name = operation.name
@@ -124,13 +132,11 @@ def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
         kind.element_type if isinstance(kind, mlir.RankedTensorType) else kind
         for kind in (operation.operands[0].type, operation.results[0].type)
     )
-    function, is_unsigned = _FUNCTIONS.get(name), "ui" in name
+    function = _FUNCTIONS.get(name)
     if function is None:
-        predicate = mlir.IntegerAttr(operation.attributes["predicate"]).value
-        function = COMPARISONS[name][predicate]
-        is_unsigned = name == "arith.cmpi" and predicate >= _FIRST_UNSIGNED_PREDICATE
+        function = COMPARISONS[name][mlir.IntegerAttr(operation.attributes["predicate"]).value]
     width = getattr(source, "width", _MOST_BITS)  # an index has no width of its own
-    if is_unsigned and width < _MOST_BITS:
+    if is_unsigned(operation) and width < _MOST_BITS:
         # 64-bit operands are assumed to be non-negative.
         mask = (1 << width) - 1
         operands = [value & mask if value.dtype == np.int64 else value for value in operands]

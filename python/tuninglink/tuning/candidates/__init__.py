@@ -29,6 +29,7 @@ with lazy_imports(globals()):
         apply_specs as apply_specs,
         compile_program as compile_program,
         configure as configure,
+        known_fault as known_fault,
         prepare_worker as prepare_worker,
     )
     from tuninglink.tuning.candidates.preparation import (

@@ -184,7 +184,7 @@ class Compiled:
         image: the module, a VM FlatBuffer.
         seconds: the compilation time.
         processor_seconds: the processor time of all threads, which does not depend on other work on the machine.
-        fault: the reason why its code is known to compute wrong results; empty without one, or if nobody looked.
+        fault: the reason why its code is known to compute wrong results; empty without one, and for other devices than those of CUDA.
         run_ms: the time of its calls, in milliseconds; 0 if they were not measured.
     """
 
@@ -245,18 +245,23 @@ def compile_program(
 
 def compile_checked(source: bytes) -> Compiled | str:
     """Compile a benchmark as `compile_program` does, and find out whether its code is known to compute wrong results."""
-    from tuninglink.spaces import ProviderRegistry, verify_configuration  # noqa: PLC0415
-    from tuninglink.spaces.gpu import GpuProvider  # noqa: PLC0415
-
     compiled = compile_program(source, "")
     if isinstance(compiled, str):
         return compiled
     configured = configure(source, ())
     if configured.dispatch is None or configured.configuration is None:
         return compiled
+    return replace(compiled, fault=known_fault(configured.dispatch, configured.configuration))
+
+
+def known_fault(dispatch: Workload, configuration: Configuration) -> str:
+    """Return why a configuration on CUDA is known to be miscompiled; empty without a reason."""
+    # A worker that compiles candidates only does without these.
+    from tuninglink.spaces import ProviderRegistry, verify_configuration  # noqa: PLC0415
+    from tuninglink.spaces.gpu import GpuProvider  # noqa: PLC0415
+
     registry = ProviderRegistry(lambda _: None, [GpuProvider()], tuple)
-    answer = verify_configuration(configured.dispatch, configured.configuration, registry)
-    return replace(compiled, fault=answer.miscompilation)
+    return verify_configuration(dispatch, configuration, registry).miscompilation
 
 
 # --- Templates: benchmarks configured by the compiler, whose configuration can be replaced -------

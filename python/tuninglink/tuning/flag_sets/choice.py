@@ -472,7 +472,7 @@ def _compare(
         for own in result.results
         if result.is_postponed
         or not jobs[own.flag_set].done()
-        or (own.note == NOT_COMPILED != compiled_by(jobs[own.flag_set], 0.0))
+        or (own.note == NOT_COMPILED and compiled_by(jobs[own.flag_set], 0.0) != NOT_COMPILED)
     )
     if options.only_flags or (isinstance(default, str) and default != NOT_COMPILED):
         late = ()
