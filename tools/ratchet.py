@@ -59,6 +59,7 @@ LIMITS: Final = {
     "kernels": (4175, 201),
     "predicting": (1604, 53),
     "emission": (1039, 37),
+    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5525, 200),
 }
@@ -66,7 +67,7 @@ LIMITS: Final = {
 the packages."""
 
 MOST_FILES: Final = 290
-SHORTEST_MEAN: Final = 14.2
+SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
