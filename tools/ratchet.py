@@ -59,7 +59,6 @@ LIMITS: Final = {
     "kernels": (4175, 201),
     "predicting": (1604, 53),
     "emission": (1039, 37),
-    "mean": (0, 0),
     "doctor": (244, 9),
     "cli": (5525, 200),
 }
