@@ -121,6 +121,13 @@ def check_output_directory(path: str) -> None:
         raise TuninglinkError(cannot("write to", path, failure))
 
 
+def is_stream(path: str) -> bool:
+    """Return whether an output is standard output, or a file that is not regular, such as a pipe or `/dev/null`."""
+    if path == STANDARD_STREAM or not (place := Path(path)).exists():
+        return path == STANDARD_STREAM
+    return not place.is_file() or os.path.samestat(place.stat(), os.fstat(1))
+
+
 def write_output(path: str, content: bytes | str) -> None:
     """Write a result to a file, or to standard output for `-`; text is written as UTF-8."""
     if path == STANDARD_STREAM:
@@ -145,13 +152,10 @@ def check_input(path: str) -> None:
 
 def check_output(path: str) -> None:
     """Raise a `TuninglinkError` if an output is a directory or read-only, or its directory missing or read-only."""
-    if path == STANDARD_STREAM:
-        return
-    place = Path(path)
-    if place.is_dir():
+    if Path(path).is_dir():
         raise TuninglinkError(error(f"cannot write '{path}': it is a directory"))
-    if place.exists() and not place.is_file():
-        return  # such as /dev/null, which is written to directly
+    if is_stream(path):
+        return
     directory = Path(os.path.realpath(path)).parent
     if not directory.is_dir():
         message = f"cannot write '{path}': the directory '{directory}' does not exist"

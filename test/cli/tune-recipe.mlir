@@ -38,6 +38,16 @@
 // RUN: cd %t && echo "--iree-llvmcpu-target-cpu=host" > tuned.flags && tuninglink tune model.mlir -o tuned.mlir --only-flags --flag-sets same --budget 10m --jobs 1 --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu @tuned.flags 2> progress
 // RUN: filecheck %s --input-file=%t/tuned.flags --check-prefix=FLAGS
 
+// A spec on standard output has no response file.
+// RUN: cd %t && tuninglink tune model.mlir -o /dev/stdout --flag-sets faster --budget 10m --trials 1 --search random --jobs 1 --no-model --no-reference --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu > spec 2> progress
+// RUN: filecheck %s --input-file=%t/spec --check-prefix=SPEC
+// SPEC: module @tuned
+// SPEC-NOT: whole program:
+// RUN: filecheck %s --input-file=%t/progress --check-prefix=STREAM
+// STREAM: whole program:
+// STREAM: flags to compile with: --iree-llvmcpu-target-cpu=host
+// RUN: not ls /dev/stdout.flags
+
 // What cannot be written is reported before anything is compiled.
 // RUN: mkdir %t/folder.flags
 // RUN: cd %t && not tuninglink tune model.mlir -o folder.mlir --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu 2>&1 | filecheck %s --check-prefix=FOLDER

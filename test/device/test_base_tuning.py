@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from processes import eventually
 
 import tuninglink
 from tuninglink.cli.tune import parse_tune_arguments
@@ -156,7 +157,13 @@ def test_an_interrupt_of_a_comparison_keeps_what_is_known(comparison: int, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("step", "earlier"), [([], ""), (["--only=main"], ""), (["--flag-sets=none"], "// earlier")]
+    ("step", "earlier"),
+    [
+        ([], ""),
+        (["--only=main"], ""),
+        (["--flag-sets=none"], "// earlier"),
+        (["--only-flags"], "--earlier"),
+    ],
 )
 def test_a_signal_while_the_program_is_compiled_ends_the_command_with_its_files(
     step: list[str], earlier: str, tmp_path: Path
@@ -165,8 +172,9 @@ def test_a_signal_while_the_program_is_compiled_ends_the_command_with_its_files(
     program, _ = with_sets(tmp_path)
     os.mkfifo(unwritten := tmp_path / "spec.mlir")  # the compiler waits forever for its text
     output, report, database = (tmp_path / name for name in ("tuned.mlir", "report", "trials.db"))
+    former = output.with_suffix(".flags") if step == ["--only-flags"] else output
     if earlier:
-        output.write_text(earlier)
+        former.write_text(earlier)
     files = f"-o {output} --report {report} --database {database}".split()
     waiting = f"--iree-preprocessing-transform-spec-filename={unwritten}"
     words = [program, "--device=local-sync", "--budget=600s", *files, *step, waiting, *GENERIC]
@@ -185,14 +193,40 @@ def test_a_signal_while_the_program_is_compiled_ends_the_command_with_its_files(
     assert "interrupted; ending with what is known so far" in messages
     assert "nothing wins: tuning was interrupted" in shown
     if earlier:
-        assert f"{output} is left as it was" in shown
-        assert output.read_text() == earlier
+        assert f"{former} is left as it was" in shown
+        assert former.read_text() == earlier
     else:
         assert f"wrote {output} (0 problems)" in shown
         assert load_spec(output.read_bytes()).entries == ()
         assert output.with_suffix(".flags").read_text() == ""
     assert "tuning was interrupted" in (report / "index.html").read_text()
     assert database.exists()
+
+
+def test_a_second_signal_lets_the_results_be_written(tmp_path: Path) -> None:
+    program, _ = with_sets(tmp_path)
+    (report := tmp_path / "report").mkdir()
+    os.mkfifo(unwritten := tmp_path / "spec.mlir")  # the compiler waits forever for its text
+    os.mkfifo(page := report / "index.html")  # which is written last
+    output = tmp_path / "tuned.mlir"
+    words = [program, "--device=local-sync", "-o", output, "--report", report, *GENERIC]
+    waiting = f"--iree-preprocessing-transform-spec-filename={unwritten}"
+    with subprocess.Popen(
+        [sys.executable, "-m", "tuninglink", "tune", *words, waiting],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        with unwritten.open("w"):
+            process.send_signal(signal.SIGTERM)
+            assert eventually(output.exists)
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        interrupts = (line for line in process.stderr if "interrupted; ending with" in line)
+        assert [next(interrupts), next(interrupts)]
+        assert "tuning was interrupted" in page.read_text()
+        process.communicate()
+    assert process.returncode == 0
 
 
 class Remarks(Listener):

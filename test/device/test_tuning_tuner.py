@@ -358,6 +358,19 @@ def test_a_best_candidate_stands_before_its_race(
     assert (counts[0], counts[-1]) == (1, 2)
 
 
+class FastDefault(RecordedDevices):
+    def us(self, benchmark: Benchmark) -> float:
+        return 100.0 if benchmark.image in self._defaults else 400.0
+
+
+def test_a_spec_without_winners_is_not_kept(program: Path, compiler: RememberingCompiler) -> None:
+    """A run that is killed would leave it in place of an earlier one."""
+    kept: list[str] = []
+    result = tune(program, None, FastDefault(), compiler, settings=SETTINGS, keep=kept.append)
+    assert [each.verdict for each in result.tasks] == [TaskOutcome.DEFAULT] * 2
+    assert not kept
+
+
 class WrongWhereFast(RecordedDevices):
     """A device that computes wrong results for the fastest candidates."""
 

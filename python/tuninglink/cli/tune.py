@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 from typing import TYPE_CHECKING, Final, TextIO
@@ -48,6 +49,7 @@ from tuninglink.errors import (
     TuninglinkError,
     counted,
     did_you_mean,
+    printable,
 )
 from tuninglink.files import (
     STANDARD_STREAM,
@@ -55,6 +57,7 @@ from tuninglink.files import (
     check_input,
     check_output,
     check_output_directory,
+    is_stream,
     temporary_directory,
     write_file,
     write_output,
@@ -72,23 +75,31 @@ from tuninglink.tuning import (
     DispatchTuning,
     Staged,
     Tuned,
+    TuningReport,
     measured_candidates,
     prepared_tasks,
     space_sizes,
     staged_candidates,
     tune_program,
+    with_flag_sets,
     with_replaced_ops,
     write_report,
 )
-from tuninglink.tuning.deciding import LastStage, Ledger, Numerics, TaskOutcome, TuneOptions
+from tuninglink.tuning.deciding import (
+    Budget,
+    Interruption,
+    LastStage,
+    Ledger,
+    Numerics,
+    TaskOutcome,
+    TuneOptions,
+)
 from tuninglink.tuning.flag_sets import NONE, choose_flags
 from tuninglink.tuning.problems import program_of, read_problem_file
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from tuninglink.tuning import TuningReport
 
 
 PROGRAM: Final = "tuninglink tune"
@@ -193,7 +204,7 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
         needs = {
             "a file for the program, not standard input": reader.input == STANDARD_STREAM,
             "a file, not standard output": script == STANDARD_STREAM,
-            "a file for the spec, with '-o'": values.get("output", "-") == STANDARD_STREAM,
+            "a file for the spec, with '-o'": is_stream(values.get("output", STANDARD_STREAM)),
             "a spec that is decided: not with '--dry-run' or '--stop-after'": is_partial,
         }
         if need := next((need for need, is_missing in needs.items() if is_missing), ""):
@@ -277,17 +288,23 @@ def tune_command(arguments: Sequence[str]) -> int:
             path.write_text(program_of(options.problems))
             options = replace(options, input=str(path))
         with with_replaced_ops(options, listener) as replacing:
-            _run(options, replacing, listener, arguments)
+            if options.is_partial:
+                _run_part(replacing, DispatchTuning(replacing, listener))
+            else:
+                interruption = Interruption()
+                with listener.interrupts(interruption):
+                    _run(options, replacing, listener, arguments, interruption)
     return process.SUCCESS
 
 
 def _run(
-    given: TuneOptions, options: TuneOptions, listener: ProgressLines, arguments: Sequence[str]
+    given: TuneOptions,
+    options: TuneOptions,
+    listener: ProgressLines,
+    arguments: Sequence[str],
+    interruption: Interruption,
 ) -> None:
     """Tune a program with options from `with_replaced_ops`; write and show the result for those that were given."""
-    if options.is_partial:
-        _run_part(options, DispatchTuning(options, listener))
-        return
     # Results that cannot be written are reported before anything is measured.
     check_outputs(options)
     files = _Files(given, arguments)
@@ -297,39 +314,46 @@ def _run(
         files.script((), "").check([Path(path) for path in taken if path])
     if options.report:
         check_directory(options.report)
-    stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
     if options.only_flags:
-        with choose_flags(options, listener, time.monotonic() + options.settings.seconds) as choice:
+        deadline = time.monotonic() + options.settings.seconds
+        with choose_flags(options, listener, deadline, interruption) as choice:
             sets = choice.result
-        failures = [save_result(files.flags, lambda path: files.write_flags(path, sets.flags))]
-        if sets.whole is not None:
-            stream.write(f"\n{_TIMES.format(sets.whole)}\n")
-        if options.output != STANDARD_STREAM and not any(failures):
-            count = counted(len(sets.flags), "flag")
-            written = [f"{files.flags} ({count})", *files.write_script(sets.flags, "")]
-            stream.write(_use(files, written))
+        is_interrupted = interruption.is_stopped
+        notes = ("tuning was interrupted",) if is_interrupted else ()
+        report = with_flag_sets(TuningReport(options.title, notes=notes), sets)
+        tuned = Tuned("", 0, report, sets, is_interrupted=is_interrupted)
     else:
-        # Standard output has the final spec only.
-        keep = (lambda _: None) if options.output == STANDARD_STREAM else files.write
-        tuned = tune_program(options, listener, keep)
-        failures = files.write(tuned)
-        process.show(*busy_warnings(tuned.report))
-        table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
-        parts = (gain_line(tuned), kernels_summary(tuned.spec, options.settings.devices), table)
-        stream.write("".join(f"\n{part.rstrip()}\n" for part in parts if part))
-        if files.are_kept:
-            stream.write(f"\n{options.output} is left as it was\n")
-        elif options.output != STANDARD_STREAM and not any(failures):
-            page = str(Path(options.report) / "index.html") if options.report else ""
-            forms = [tuned.sets.best.flag_set.name] if tuned.sets.best and tuned.sets.forms else []
-            written = [
-                f"{options.output} ({'; '.join([counted(tuned.entries, 'problem'), *forms])})",
-                f"{files.flags} ({counted(len(tuned.flags), 'flag')})",
-                *filter(None, (page, options.database)),
-                *files.write_script(tuned.flags, options.output),
-            ]
-            stream.write(_use(files, written, ["--spec", options.output]))
-        failures.append(tuned.failure)
+        # A stream has the final spec only.
+        keep = (lambda _: None) if files.is_stream else files.write
+        tuned = tune_program(options, listener, keep, interruption)
+    with listener.interrupts(Budget()):  # another signal lets the results be written
+        _write(files, tuned)
+
+
+def _write(files: _Files, tuned: Tuned) -> None:
+    """Write the results of tuning, and show them."""
+    options, failures = files.options, files.write(tuned)
+    stream = sys.stderr if files.is_stream else sys.stdout
+    process.show(*busy_warnings(tuned.report))
+    table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
+    parts = [gain_line(tuned), kernels_summary(tuned.spec, options.settings.devices), table]
+    if files.are_kept:
+        parts += [f"{path} is left as it was" for path in files.earlier]
+    elif files.is_stream and tuned.flags and not options.only_flags:
+        parts.append(f"flags to compile with: {shlex.join(tuned.flags)}")
+    stream.write("".join(f"\n{part.rstrip()}\n" for part in parts if part))
+    if not (files.are_kept or files.is_stream or any(failures)):
+        page = str(Path(options.report) / "index.html") if options.report else ""
+        forms = [tuned.sets.best.flag_set.name] if tuned.sets.best and tuned.sets.forms else []
+        spec = "" if options.only_flags else options.output
+        written = [
+            f"{spec} ({'; '.join([counted(tuned.entries, 'problem'), *forms])})" if spec else "",
+            f"{files.flags} ({counted(len(tuned.flags), 'flag')})",
+            *(page, options.database),
+            *files.write_script(tuned.flags, spec),
+        ]
+        stream.write(_use(files, filter(None, written), ["--spec", spec] if spec else []))
+    failures.append(tuned.failure)
     diagnostics = [line for failure in failures if failure for line in failure.diagnostics]
     if diagnostics:
         raise TuninglinkError(*diagnostics)
@@ -419,49 +443,50 @@ _GROUPING: Final = re.compile(r"[\s'\"\\]")
 class _Files:
     """The files of a result: the spec and the report of the options, and the response file `flags`.
 
-    `kept` are the flags that the response file had and that were read from it; `are_earlier` is whether there are files
-    of an earlier run, and `are_kept` whether they stay.
+    `kept` are the flags that the response file had and that were read from it; `earlier` are the files of an earlier run,
+    and `are_kept` is whether they stay. A spec that goes to a stream has no response file.
     """
 
     def __init__(self, options: TuneOptions, arguments: Sequence[str]) -> None:
-        path = options.output
-        if path != STANDARD_STREAM:
+        path, self.is_stream = options.output, is_stream(options.output)
+        if not self.is_stream:
             path = str(Path(path).with_suffix(".flags"))
-        self.options, self.flags = options, path
-        self.earlier, self.are_kept = None, False
-        if options.output != STANDARD_STREAM:
+        self.options, self.flags, self.are_kept = options, path, False
+        self.earlier: dict[str, bytes] = {}
+        outputs = (path,) if options.only_flags else (options.output, path)
+        for output in () if self.is_stream else outputs:
             with suppress(OSError):
-                self.earlier = Path(options.output).read_bytes()
+                self.earlier[output] = Path(output).read_bytes()
         # The arguments of the user, without the response file.
         rest = [word for word in arguments if word[:1] != "@" or Path(word[1:]) != Path(path)]
         self.user_flags = user_flags(rest)
         try:
-            flags = tuple(shlex.split(Path(path).read_text()))
-        except (OSError, ValueError):
+            flags = tuple(shlex.split(self.earlier.get(path, b"").decode()))
+        except ValueError:
             flags = ()
         self.kept = flags if set(flags) <= set(options.flags) - set(self.user_flags) else ()
         self.is_in_project = bool(self.kept) and len(rest) == len(arguments)
 
     def write(self, tuned: Tuned) -> list[TuninglinkError | None]:
         """Write the spec, the flags and the report, and return the failures."""
-        output, spec, report = self.options.output, tuned.spec, tuned.report
-        # An interrupt before anything wins leaves the files of an earlier run.
-        is_idle = tuned.is_interrupted and not (tuned.entries or tuned.flags or tuned.sets.forms)
-        self.are_kept = is_idle and self.earlier is not None
-        text = spec if self.earlier is None or not is_idle else self.earlier
-        failures = [save_result(output, lambda path: write_output(path, text))]
-        if output != STANDARD_STREAM and not self.are_kept:
-            failures += [save_result(self.flags, lambda path: self.write_flags(path, tuned.flags))]
-        if folder := self.options.report:
-            failures += [save_result(folder, lambda path: write_report(report, Path(path)))]
-        return failures
-
-    def write_flags(self, path: str, flags: Sequence[str]) -> None:
-        lines = (
+        flags = (
             shlex.quote(flag) if _GROUPING.search(flag) else flag
-            for flag in dict.fromkeys((*self.kept, *flags))
+            for flag in dict.fromkeys((*self.kept, *tuned.flags))
         )
-        write_output(path, "".join(f"{line}\n" for line in lines).encode())
+        contents = {self.flags: "".join(f"{flag}\n" for flag in flags).encode()}
+        if not self.options.only_flags:
+            # On a stream, the spec takes the place of the flags.
+            contents |= {self.options.output: printable(tuned.spec).encode()}
+        # An interrupt before anything wins leaves the files of an earlier run.
+        self.are_kept = tuned.is_interrupted and not tuned.has_winners and bool(self.earlier)
+        contents = self.earlier if self.are_kept else contents
+        failures = [
+            save_result(output, partial(write_output, content=content))
+            for output, content in contents.items()
+        ]
+        if folder := self.options.report:
+            failures += [save_result(folder, lambda path: write_report(tuned.report, Path(path)))]
+        return failures
 
     def script(self, flags: Sequence[str], spec: str) -> BoardScript:
         """Return the script for a device, with the flags and the spec that were found."""
@@ -509,7 +534,7 @@ def save_result(path: str, write: Callable[[str], object]) -> TuninglinkError | 
     return TuninglinkError(cause)
 
 
-def _use(files: _Files, written: Sequence[str], spec: Sequence[str] = ()) -> str:
+def _use(files: _Files, written: Iterable[str], spec: Sequence[str] = ()) -> str:
     """Return the files that were written, and the command that compiles the program with them."""
     path, text = files.options.input, f"\nwrote {', '.join(written)}\n"
     if files.options.problems:
@@ -540,7 +565,7 @@ def gain_line(tuned: Tuned) -> str:
     if measured := report.whole or (None if tuned.entries else alone):
         text = _TIMES.format(measured)
         return text.replace("by default", REPAIRED) if measured.default_fails else text
-    if not (tuned.entries or tuned.flags or tuned.sets.forms):
+    if not tuned.has_winners:
         nothing = "no configuration and no set of flags is faster beyond doubt"
         if tuned.sets.reason and not report.dispatches:
             nothing = "no configuration and no set of flags was compared with the default"

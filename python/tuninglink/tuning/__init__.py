@@ -33,6 +33,7 @@ with lazy_imports(globals()):
         TuningReport as TuningReport,
         report_of as report_of,
         to_html as to_html,
+        with_flag_sets as with_flag_sets,
         write_report as write_report,
     )
     from tuninglink.tuning.retuning import (

@@ -26,7 +26,7 @@ from tuninglink.devices import (
 )
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.explaining import read_profile
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import is_stream, write_output
 from tuninglink.iree import TYPICAL
 from tuninglink.mlir import DiagnosticSink, error, note, thread_context
 from tuninglink.preprocessing import replacing_flags, with_entries
@@ -164,7 +164,7 @@ class DispatchTuning:
     def keep(self, spec: str) -> None:
         """Write the spec with all winners so far, which are left if the processes of the run are killed."""
         # The output of a run that ends earlier is a directory of candidates.
-        if self.options.output != STANDARD_STREAM and not self.options.is_partial:
+        if not (is_stream(self.options.output) or self.options.is_partial):
             with suppress(TuninglinkError):  # the end of the run reports it
                 write_output(
                     self.options.output, with_entries(spec, self.forms, self.options.specs)

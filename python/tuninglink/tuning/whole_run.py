@@ -84,6 +84,11 @@ class Tuned:
     image: bytes | None = field(default=None, repr=False)
 
     @property
+    def has_winners(self) -> bool:
+        """Whether a configuration, a set of flags or a form wins."""
+        return bool(self.entries or self.flags or self.sets.forms)
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """The flags that win in addition to the given ones. Some apply to a whole process, as with `tuninglink compile`."""
         return self.sets.flags
@@ -149,14 +154,20 @@ def tune(
             kernels=kernels,
             database=os.fspath(database),
         )
-        with with_replaced_ops(options, listener or Listener()) as replacing:
-            return tune_program(replacing, listener or Listener())
+        own, stop = listener or Listener(), Interruption()
+        with with_replaced_ops(options, own) as replacing, own.interrupts(stop):
+            return tune_program(replacing, own, interruption=stop)
 
 
 def tune_program(
-    options: TuneOptions, listener: Listener, keep: Callable[[Tuned], object] = lambda _: None
+    options: TuneOptions,
+    listener: Listener,
+    keep: Callable[[Tuned], object] = lambda _: None,
+    interruption: Interruption | None = None,
 ) -> Tuned:
-    """Tune a program with options from `with_replaced_ops`; `keep` gets the best result before the final comparison.
+    """Tune a program with options from `with_replaced_ops`, until the end of the time or an interruption.
+
+    `keep` gets the best result before the final comparison, if there are winners.
 
     Raises:
         TuninglinkError: the program cannot be tuned.
@@ -169,11 +180,10 @@ def tune_program(
         check_devices(options.settings.devices, options.flags)
     # Check the selection of dispatches and search spaces before sets of flags are compared.
     settings = options.settings
-    interruption = Interruption()
+    interruption = interruption or Interruption()
     if (settings.patterns or settings.pipelines or settings.fixed) and not obstacle(options):
         with (
             listener.during(f"reading the dispatches of {options.title}"),
-            listener.interrupts(interruption),
             suppress(JobTimeoutError, WorkerCrashedError, Interrupted),  # tuning reports them
             interruption.ending(),
             Pool(1, prepare_worker, (options.flags, True)) as pool,
@@ -227,7 +237,9 @@ def _tune_bases(
     best = max(gains, key=gains.__getitem__)
     result = replace(choice.result, best=choice.set_result(best))
     spec = with_entries(tuned[best].spec, result.forms, choice.options.specs)
-    keep(replace(tuned[best], spec=spec, sets=result, is_interrupted=interruption.is_stopped))
+    whole = replace(tuned[best], spec=spec, sets=result, is_interrupted=interruption.is_stopped)
+    if whole.has_winners:
+        keep(whole)
     # Compare the tuned programs, and the best sets without a spec.
     pairs = [TunedSet(base, own.spec, own.entries, own.image) for base, own in tuned.items()]
     contestants = choice.contestants(pairs)

@@ -369,13 +369,13 @@ def choose_flags(
     """Compare sets of flags. On a GPU, those that are not compiled in time compile on while the block runs.
 
     Compilations and runs use separate processes, so the flags of this process can still be set. The deadline is the end of
-    the run, in seconds of `time.monotonic()`; an interruption, the given one or by a signal, ends the comparison.
+    the run, in seconds of `time.monotonic()`; an interruption ends the comparison.
 
     Raises:
         TuninglinkError: the file with sets cannot be read, or the compiler does not accept the value of a flag.
     """
     left, stop = min(_UNLIMITED, max(0.0, deadline - time.monotonic())), stop or Interruption()
-    with ExitStack() as opened, listener.interrupts(stop):
+    with ExitStack() as opened:
         if reason := obstacle(options):
             choice = FlagChoice(options, listener, FlagsResult(reason=reason))
         else:

@@ -53,7 +53,7 @@ class Scheduler:
         context: what the tasks of the run share.
         prepare: prepares a task; raises an exception if it cannot be tuned.
         omit: receives the omitted tasks.
-        keep: receives the results with all winners so far whenever there is a new one.
+        keep: receives the results of all winners so far whenever there is a new one.
 
     Attributes:
         open: the tasks that may get another turn.
@@ -101,7 +101,7 @@ class Scheduler:
         Args:
             tasks: the tasks.
             reserve: reserves time in the ledger once the first defaults are measured.
-            deciding: receives the results with all winners so far before the last races.
+            deciding: receives the results of all winners so far before the last races.
             between_turns: updates reservations in the ledger.
 
         Raises:
@@ -124,7 +124,7 @@ class Scheduler:
         while len(self.results) > decided:  # unused time may suffice for other tasks
             decided = len(self.results)
             self._give_turns(defaults, between_turns)
-            if standing := self._standing:
+            if (standing := self._standing) or self._keep_due:
                 self._keep(standing)
             deciding(standing)
             self._decide_all()
@@ -219,19 +219,19 @@ class Scheduler:
         """Make sure that the best candidate of a task is right and fast, and keep it then."""
         standing = task.standing
         task.check_best(self._ledger.budget())
-        if task.standing is not standing and time.monotonic() >= self._keep_due:
+        winners = self._standing if task.standing is not standing else []
+        if winners and time.monotonic() >= self._keep_due:
             start = time.monotonic()
-            self._keep(self._standing)
+            self._keep(winners)
             self._keep_due = (end := time.monotonic()) + (end - start) / _KEEPING
 
     @property
     def _standing(self) -> list[TaskResult]:
-        """The results with all winners so far."""
-        tasks = (*self.open, *self.racing)
-        standing = (
-            task.standing for task in tasks if task.is_repaired or not task.default_is_wrong
-        )
-        return [*self.results, *filter(None, standing)]
+        """The results of all winners so far."""
+        tasks = [*self.open, *self.racing]
+        tasks = [task for task in tasks if task.is_repaired or not task.default_is_wrong]
+        results = [*self.results, *filter(None, (task.standing for task in tasks))]
+        return [result for result in results if result.verdict is TaskOutcome.WON]
 
     def _begin(self, task: TaskRun) -> None:
         """Prepare a task for its first turn, or add its weight to the task that the same entry configures."""
