@@ -16,7 +16,7 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (2343, 114),
+    "": (2347, 115),
     "mlir.dialects": (7, 0),
     "pages": (31, 1),
     "workers": (673, 37),
@@ -60,7 +60,6 @@ LIMITS: Final = {
     "predicting": (1604, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
-    "tuninglink": (0, 0),
     "cli": (5550, 200),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
