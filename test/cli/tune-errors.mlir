@@ -14,6 +14,10 @@
 // NO-DRIVER-NOT: comparing sets of flags
 // NO-DRIVER: error: there is no driver 'cuad'; did you mean 'cuda'?
 // NO-DRIVER: note: the runtime knows: {{.*}}local-task
+// RUN: not tuninglink tune %s --iree-hal-target-backends=vmvx --device local-task://9 2>&1 | filecheck %s --check-prefix=NUMBER
+// NUMBER-NOT: comparing sets of flags
+// NUMBER: error: there is no device 'local-task://9'
+// NUMBER: note: available: local-task://
 
 // Clusters.
 // RUN: not tuninglink tune %s --iree-hal-target-backends=vmvx --cluster tcp://127.0.0.1:1 2>&1 | filecheck %s --check-prefix=CLUSTER
@@ -24,6 +28,11 @@
 // RUN: not tuninglink tune %t/missing.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=MISSING
 // MISSING-NOT: comparing sets of flags
 // MISSING: error: cannot read '{{.*}}missing.mlir': no such file or directory
+// RUN: echo "module {}" > %t/empty.mlir
+// RUN: not tuninglink tune %t/empty.mlir --iree-hal-target-backends=vmvx --device local-sync 2>&1 | filecheck %s --check-prefix=EMPTY
+// EMPTY-NOT: no sets were compared
+// EMPTY: error: there is no dispatch in '{{.*}}empty.mlir'
+// EMPTY-NEXT: note: no public function computes anything on a device
 
 // Specs.
 // RUN: not tuninglink tune %s --spec %t/missing.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=SPEC

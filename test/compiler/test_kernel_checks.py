@@ -10,6 +10,7 @@ from programs import TARGETS
 
 import tuninglink
 from tuninglink.checking import Checker
+from tuninglink.errors import Severity
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.programs import read_program
@@ -160,6 +161,16 @@ def test_sizes_must_be_multiples_that_a_kernel_declares() -> None:
     (finding,) = findings(kernel_spec().replace("}) : (", declared))
     assert finding.rule is Rule.KERNEL_SIZES
     assert "a multiple of 16 in dimension 0 of operand 1, which has 8" in finding.message
+
+
+def test_kernels_that_do_not_run_on_the_target_are_named() -> None:
+    checker, spec = Checker(target=Target.parse("gfx942")), kernel_spec()
+    (finding,) = checker.check(spec.encode(), "spec.mlir").diagnostics()
+    assert (finding.rule, finding.severity) == (Rule.OTHER_TARGET, Severity.WARNING)
+    assert finding.message.startswith("spec 'spec.mlir' replaces nothing: kernel 'add' is for cuda")
+    assert finding.message.partition(": ")[2] in replaced(spec, "gfx942")[1]
+    same = Checker(target=Target.parse("sm_80")).check(spec.encode(), "spec.mlir")
+    assert same.diagnostics() == []
 
 
 @pytest.mark.parametrize("declared", ["16 : i64", "[16]", '[["x"]]'])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tuninglink.arguments import Content, described, several
@@ -38,6 +39,7 @@ from tuninglink.matching import MatcherConditions, MatcherReader, check_ranges, 
 from tuninglink.mlir import DiagnosticSink, collect, names, once, thread_context
 from tuninglink.payloads import spec_of
 from tuninglink.pinning import check_replace_entries
+from tuninglink.preprocessing import applicable_entries
 from tuninglink.rules import Rule
 from tuninglink.solver import DEFAULT_LIMITS, Limits, Verdict
 from tuninglink.spaces import ProviderRegistry
@@ -164,6 +166,13 @@ class Checker:
                 sink.warning(f"replace entry {finding}", finding.entry.place, rule=Rule.UNREACHABLE)
             reachable = [finding.verdict for finding in findings]
             report = replace(report, replacing={"sound": sound, "reachable": reachable})
+            # The entries that a compilation for the target would not apply.
+            warn = partial(sink.warning, rule=Rule.OTHER_TARGET)
+            if self.target is not None:
+                specs = [spec], [self.target]
+                *_, foreign = applicable_entries(*specs, lambda one: warn(one.message, one.place))
+                for why in foreign.values():
+                    warn(f"spec '{spec.source}' replaces nothing: {why}")
         if is_unsound or spec.only_replaces:
             return replace(report, structure=tuple(diagnostics))
         target = self.target

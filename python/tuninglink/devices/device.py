@@ -140,7 +140,8 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
     is_kept = driver in LOCAL_DRIVERS | _NUMBERING_DRIVERS
     devices = devices_of(driver, cores)
     for index, device in enumerate(devices):
-        if driver in LOCAL_DRIVERS or path in {"", str(index), device.uri.partition("://")[2]}:
+        own = {device.uri.partition("://")[2], *([] if driver in LOCAL_DRIVERS else [str(index)])}
+        if path.partition("?")[0] in {"", *own}:
             return replace(device, uri=uri) if is_kept else device
     available = ", ".join(device.uri for device in devices) or "none"
     raise DeviceError(error(f"there is no device '{uri}'", notes=[note(f"available: {available}")]))

@@ -142,7 +142,7 @@ def replace_ops(
         distinct = [
             machine if target and target.backend == "cuda" else target for target in distinct
         ]
-    lists, origins, foreign = _selected(specs, distinct, report)
+    lists, origins, foreign = applicable_entries(specs, distinct, report)
     if not lists:
         return Replacement(foreign=foreign)
     # A function of the program with the name of one of a spec would be called in its place.
@@ -214,10 +214,13 @@ def _failure(failing: Sequence[Replaced]) -> Diagnostic:
     return error(message, op.place, (note("the replace entry", op.entry.place), note(remedy)))
 
 
-def _selected(
+def applicable_entries(
     specs: Sequence[Spec], targets: Sequence[Target | None], report: Callable[[Diagnostic], None]
 ) -> tuple[list[ReplaceList], list[tuple[int, ReplaceEntry]], dict[int, str]]:
-    """Return the entries for targets, each with the position of its spec, and why other specs do not apply."""
+    """Return the replace entries for targets, each with the position of its spec, and why other specs do not apply.
+
+    `report` receives a warning for an entry that does not apply beside others of its spec that do.
+    """
     lists: list[ReplaceList] = []
     origins: list[tuple[int, ReplaceEntry]] = []
     foreign: dict[int, str] = {}
@@ -299,7 +302,7 @@ def replacing_flags(
     if specs:
         with suppress(TuninglinkError):
             targets = [target_of(flags)]
-    lists, _, _ = _selected(specs, targets, report)
+    lists, _, _ = applicable_entries(specs, targets, report)
     if not lists:
         yield ()
         return

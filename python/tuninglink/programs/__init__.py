@@ -52,6 +52,7 @@ with lazy_imports(globals()):
         box_above as box_above,
         boxes_around as boxes_around,
         dynamic_loops as dynamic_loops,
+        no_dispatch as no_dispatch,
         read_program as read_program,
         select_exports as select_exports,
         specialize as specialize,

@@ -63,6 +63,12 @@ class NothingToTuneError(CompileError):
     """An error for a program none of whose dispatches can be tuned."""
 
 
+def no_dispatch(path: str) -> NothingToTuneError:
+    """Return the error for a program without dispatches."""
+    reason = "no public function computes anything on a device; the compiler folds constants"
+    return NothingToTuneError(error(f"there is no dispatch in '{path}'", notes=[note(reason)]))
+
+
 @dataclass(frozen=True)
 class TuningTask:
     """A problem to tune: equal dispatches of a program, for one target.
@@ -285,7 +291,7 @@ def read_program(
     if missing := tuple(name for name in counts if name not in seen):
         omissions.append(Omission(missing, _NOT_GIVEN if sizes else _DYNAMIC))
     if not tasks and not omissions:
-        raise NothingToTuneError(error(f"there is no dispatch in '{path}'"))
+        raise no_dispatch(path)
     in_caches = tuple(_with_program_sets(tasks.values()))
     return DispatchedProgram(saved, calls, in_caches, tuple(omissions), original)
 

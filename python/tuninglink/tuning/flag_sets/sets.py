@@ -25,7 +25,7 @@ from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
 from tuninglink.kernels import DecomposedAttention, ProductProblem, ScaledAttention, problems_of
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN
-from tuninglink.programs import ProgramCalls, advance_to_abi, form_replaced
+from tuninglink.programs import ProgramCalls, advance_to_abi, form_replaced, no_dispatch
 from tuninglink.replacing import Contraction, spec as spec_of
 from tuninglink.spaces.model import read_configuration, read_workload
 from tuninglink.specs import PREPROCESSING_FLAG, link_specs, load_spec, plug_ins
@@ -358,8 +358,13 @@ class SetCompiler(ExitStack):
         """Return the backends of the first program once its dispatches are formed, or none if they cannot be formed.
 
         The result is None after some seconds.
+
+        Raises:
+            NothingToTuneError: it has no dispatches.
         """
         formed = _formed_in(self._formed[0][1], seconds)
+        if formed is not None and formed.code and not formed.backends:
+            raise no_dispatch(self._options.title)
         return None if formed is None else formed.backends
 
     def _replaceable(self) -> FormedSource | None:
