@@ -24,6 +24,17 @@
 // STRIPPED: failing.mlir:9:3: note: entry 'match_model_dispatch_0_matmul_32x256x128_f32' of 'failing.mlir' configured linalg.matmul in @model_dispatch_0::@embedded_elf_x86_64
 // STRIPPED: note: 'tuninglink check SPEC --target znver4 --compile' checks the configuration; '--skip-failing-entries' compiles the dispatch without specs
 
+// Where dispatches share a place, an entry is named only if its own dispatch fails.
+// RUN: tuninglink init %S/Inputs/shared_place.mlir --target gfx942 --dispatch f_dispatch_0 -o first.mlir
+// RUN: not tuninglink compile %S/Inputs/shared_place.mlir --spec first.mlir --target gfx942 -o none 2>&1 | filecheck %s --check-prefix=SHARED
+// SHARED: model.py:10:5: error: 'func.func' op failed to distribute
+// SHARED-NOT: configured {{.*}} in @f_dispatch_0
+// SHARED: note: no spec configured it; another configuration may compile
+// RUN: tuninglink init %S/Inputs/shared_place.mlir --target gfx942 --dispatch f_dispatch_1 -o second.mlir
+// RUN: not tuninglink compile %S/Inputs/shared_place.mlir --spec second.mlir --target gfx942 -o none 2>&1 | filecheck %s --check-prefix=SECOND
+// SECOND: model.py:10:5: error: 'func.func' op failed to distribute
+// SECOND: note: entry {{.*}} configured {{.*}} in @f_dispatch_1
+
 // Only one of the two entries fails: the other one stays.
 // RUN: sed '10,18s/vector_reduction = .0, 0, 16./vector_reduction = [0, 0, -16]/' %S/../../examples/spec_mlp_cpu.mlir > one.mlir
 // RUN: tuninglink compile %S/../../examples/model_mlp.mlir --spec one.mlir --skip-failing-entries --explain --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=znver4 -o one.vmfb 2>&1 | filecheck %s --check-prefix=ONE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from iree.compiler import ir as mlir
 from tuninglink.compiler.prepared_dispatches import DispatchSources
 from tuninglink.compiler.targets import program_targets
 from tuninglink.compiler.tracing import Applied, TaggedSpec, configures, take_tags
-from tuninglink.errors import Diagnostic, Severity, counted
+from tuninglink.errors import CompileError, Diagnostic, Place, Severity, counted
 from tuninglink.files import write_standard_output
 from tuninglink.iree import RANGES, Target, containers, find_dispatches
 from tuninglink.matching import (
@@ -29,8 +30,10 @@ from tuninglink.mlir import (
     names,
     note,
     once,
+    place_of,
     thread_context,
     to_bytecode,
+    visit,
 )
 from tuninglink.pinning import check_replace_entries
 from tuninglink.preprocessing import Replaced, replace_ops, with_made_entries
@@ -56,6 +59,7 @@ from tuninglink.specs import (
 from tuninglink.specs.verification import check_configurations
 
 if TYPE_CHECKING:
+    from tuninglink.compiler.session import Invocation
     from tuninglink.specs import ReplaceList, SpecFile
 
 _TRACED: Final = 32
@@ -119,6 +123,7 @@ class Application:
         self._targets: set[Target | None] = set()
         self._skipped: set[str] = set()
         self._skipped_specs: set[int] = set()
+        self._at_errors: dict[Place | None, set[str]] = {}
         self.applied: list[Applied] = []
         self.replaced: list[Replaced] = []
         self._replace_entries: ReplaceList | None = None
@@ -290,16 +295,43 @@ class Application:
 
     # The outcomes of the specs so far, as diagnostics.
 
+    @contextmanager
+    def locating(self, invocation: Invocation) -> Iterator[None]:
+        """Note the dispatches with ops at the places of the errors that end a block, if specs configured such ops."""
+        try:
+            yield
+        except CompileError as failure:
+            for place in {one.place for one in failure.diagnostics if one.place}:
+                if configured := {item.dispatch for item in self.applied if item.place == place}:
+                    self._at_errors[place] = configured
+
+            def note_dispatch(operation: mlir.Operation) -> None:
+                self._at_errors.get(place_of(operation.location), set()).add(dispatch.name)
+
+            for dispatch in find_dispatches(invocation.module) if self._at_errors else ():
+                visit(dispatch.module, note_dispatch)
+            raise
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether several dispatches have ops at the place of an error, such as those of one op of a model."""
+        return any(len(dispatches) > 1 for dispatches in self._at_errors.values())
+
     def explain(
         self, errors: Sequence[Diagnostic], failing: Collection[str] | None = None
     ) -> tuple[Diagnostic, ...]:
-        """Return errors with notes on the entries that configured the failing dispatches; None is for unknown ones."""
+        """Return errors with notes on the entries that configured the failing dispatches; None is for unknown ones.
+
+        Where several dispatches have ops at the place of an error, those that fail count.
+        """
         # Two entries may be incompatible in one dispatch, or the backend may reject a configuration. The compiler
         # reports only the location in the program.
         causes: list[list[Applied]] = []
         named: set[str] = set()
         for failure in errors:
             at = {a.dispatch for a in self.applied if failure.place and a.place == failure.place}
+            if failing is not None and len(self._at_errors.get(failure.place, at)) > 1:
+                at &= set(failing)
             causes.append([a for a in self.applied if a.dispatch in at - named])
             named |= at
         if not named and causes:

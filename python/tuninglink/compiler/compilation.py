@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -407,14 +407,14 @@ class Compiler:
             errors = failure.diagnostics
             explained = application.explain(errors)
             may_skip = self._options.skip_failing or self._makes_specs
-            if explained != errors and not may_skip:
+            if explained != errors and not (may_skip or application.is_ambiguous):
                 raise CompileError(*explained) from None
-            failing = self._failing_dispatches(session, source)
+            failing, mendable = self._failing_dispatches(session, source)
             # The user did not write the entries of specs that were made.
-            skips = self._options.skip_failing or application.only_made(failing)
-            if not failing or not skips:
+            skips = self._options.skip_failing or application.only_made(mendable)
+            if not mendable or not skips:
                 raise CompileError(*application.explain(errors, failing)) from None
-            for warning in application.skip(failing, before):
+            for warning in application.skip(mendable, before):
                 self._report(warning)
             application.replaced[:] = replaced_before
             if self._observer:
@@ -427,13 +427,16 @@ class Compiler:
         """Run the phases up to the last one. Stop where specs are embedded, and again where they have taken effect."""
         options, application = self._options, self._application
         here, last = options.compile_from, options.compile_to
-        with Invocation(
-            session,
-            self._report,
-            verify=options.verify,
-            phase_dumps=options.phase_dumps,
-            remarks=(options.remarks_filter, options.remarks_file),
-        ) as invocation:
+        with (
+            Invocation(
+                session,
+                self._report,
+                verify=options.verify,
+                phase_dumps=options.phase_dumps,
+                remarks=(options.remarks_filter, options.remarks_file),
+            ) as invocation,
+            application.locating(invocation),
+        ):
             invocation.parse(source)
             refuse_spec(invocation.module)
             here = self._replace(invocation, application, here)
@@ -501,11 +504,13 @@ class Compiler:
         application.replace(invocation.module)
         return Phase.PREPROCESSING
 
-    def _failing_dispatches(self, session: Session, source: NativeHandle) -> dict[str, Diagnostic]:
-        """Return the dispatches that compile alone without specs but not with them, with their first errors."""
+    def _failing_dispatches(
+        self, session: Session, source: NativeHandle
+    ) -> tuple[Collection[str], dict[str, Diagnostic]]:
+        """Return the dispatches that fail alone with specs, and those of them that compile without, with first errors."""
         here, there = self._options.compile_from, Phase.EXECUTABLE_SOURCES
         if not self._reaches_dispatches or self._options.mode is not Mode.STANDARD:
-            return {}
+            return (), {}
         # 1. Embed the specs again, unless the compilation fails earlier.
         with Invocation(session) as invocation:
             try:
@@ -515,7 +520,7 @@ class Compiler:
                 if here < there:
                     invocation.advance(here, there)
             except CompileError:
-                return {}
+                return (), {}
             materialize_encodings(invocation.module)
             quiet.embed(invocation.module, tagged=True)
             executables = [
@@ -528,19 +533,20 @@ class Compiler:
                 )
             ]
         # 2. Compile each executable with its specs, and without them if that fails.
-        failing: dict[str, Diagnostic] = {}
+        failing, mendable = list[str](), dict[str, Diagnostic]()
         for content in executables:
             module = mlir.Module.parse(content, thread_context()).operation
             errors = compile_executables(session, Phase.EXECUTABLE_TARGETS, to_bytecode(module))
             if not errors:
                 continue
             dispatches = find_dispatches(module)
+            failing += [dispatch.name for dispatch in dispatches]
             for dispatch in dispatches:
                 if names.EMBEDDED_SPEC in dispatch.module.attributes:
                     del dispatch.module.attributes[names.EMBEDDED_SPEC]
             if not compile_executables(session, Phase.EXECUTABLE_TARGETS, to_bytecode(module)):
-                failing |= {dispatch.name: errors[0] for dispatch in dispatches}
-        return failing
+                mendable |= {dispatch.name: errors[0] for dispatch in dispatches}
+        return failing, mendable
 
 
 _OUTPUTS: Final = {OutputFormat.BYTECODE: "VMBytecode", OutputFormat.C_SOURCE: "VMCSource"}
