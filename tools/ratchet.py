@@ -32,7 +32,7 @@ LIMITS: Final = {
     "spaces.spirv": (841, 35),
     "specs.verification": (1793, 49),
     "comparing": (586, 19),
-    "compiler": (3162, 125),
+    "compiler": (3200, 128),
     "payloads": (2079, 90),
     "spaces": (1949, 87),
     "checking": (1635, 56),
