@@ -18,6 +18,12 @@
 // JSON: "name": "main",
 // JSON: "result": "agrees"
 
+// Data tiling changes the operands of a dispatch.
+// RUN: tuninglink verify %examples/model_mlp.mlir --jobs 1 --trace --iree-opt-data-tiling --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync | filecheck %s --check-prefix=TILED
+// TILED: 0 model_dispatch_1_matmul_{{.+}} agrees
+// TILED-NEXT: not compared: 1 of 2 dispatches: data tiling changes their operands
+// TILED: all compared dispatches and the outputs agree
+
 // The whole program is the last row.
 // RUN: not tuninglink verify %s --jobs 1 --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --input 32x64xf32=0.5 --input 64x16xf32=2 --expected 32x16xf32=126 2>/dev/null | filecheck %s --check-prefix=WRONG
 // WRONG: main_dispatch_1_matmul_{{.+}} right

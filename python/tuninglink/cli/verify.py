@@ -300,6 +300,7 @@ def _verify_traces(
     if options.report_format is ReportFormat.JSON:
         reports = [
             {"name": each.call.label, "dispatches": each.dispatches, "outputs": each.errors}
+            | ({"not_compared": each.uncompared} if each.uncompared else {})
             for each in functions
         ]
         write_output(STANDARD_STREAM, to_json({"functions": reports}))
@@ -318,6 +319,10 @@ def _verify_traces(
                     for number, dispatch in enumerate(function.dispatches)
                 ],
             )
+            if count := function.uncompared:
+                total = counted(count + len(function.dispatches), "dispatch", "dispatches")
+                why = "data tiling changes their operands"
+                sys.stdout.write(f"not compared: {count} of {total}: {why}\n")
             for label, value in function.errors.items():
                 sys.stdout.write(f"outputs {escaped(label)}: {error_text(value)}\n")
             sys.stdout.write(f"\n{function.finding}\n")

@@ -371,6 +371,7 @@ class TracedFunction:
     Attributes:
         dispatches: its dispatches in the order in which they run.
         untraced: its results on the device without traces.
+        uncompared: the number of further dispatches of the reference, whose operands data tiling changes on the device.
         overflow: the dispatch that infinities and NaNs among the results come from; empty without any.
         narrow_sums: see `narrow_sums`.
     """
@@ -380,6 +381,7 @@ class TracedFunction:
     outputs: tuple[NDArray[Any], ...]
     expected: tuple[NDArray[Any], ...]
     untraced: tuple[NDArray[Any], ...]
+    uncompared: int = 0
     overflow: str = ""
     narrow_sums: str = ""
 
@@ -413,21 +415,23 @@ class TracedFunction:
             most = max(differing, key=lambda each: each.output_error)
             growth = f"from {error_text(most.input_error)} to {error_text(most.output_error)}"
             return f"first dispatch that differs: {differing[0].name}; most: {most.name}, {growth}"
-        largest = max((each.tolerance for each in self.dispatches), default=0.0)
+        tolerance = tolerance_of(values.dtype for values in self.expected)
+        largest = max((each.tolerance for each in self.dispatches), default=tolerance)
+        all_ = "all compared" if self.uncompared else "all"
         if self.errors[_UNTRACED] <= largest:
             if self.errors.get(_REFERENCE, 0.0) <= largest:
-                return "all dispatches and the outputs agree"
+                return f"{all_} dispatches and the outputs agree"
             reason = self.narrow_sums or (
                 "the import or a pass before dispatches are formed is wrong, or --expected is of other inputs or "
                 "weights, or the program amplifies rounding"
             )
             return (
-                "all dispatches and the outputs agree with the reference, which is made of the same program, and differ "
+                f"{all_} dispatches and the outputs agree with the reference, which is made of the same program, and differ "
                 f"from --expected: {reason}"
             )
         if all(each.agreement is Agreement.AGREES for each in self.dispatches):
             return (
-                "all dispatches agree, and the outputs without traces do not: look at what traces change, "
+                f"{all_} dispatches agree, and the outputs without traces do not: look at what traces change, "
                 "buffers that are used again and dispatches that run at once"
             )
         return "errors grow from dispatch to dispatch; none of them adds much"
@@ -518,7 +522,7 @@ def trace_program(
             if overflows(untraced, call.expected):
                 mine, theirs = zip(*pairs, strict=True) if pairs else ((), ())
                 overflow = overflow_finding(mine, program.tasks, target.name, theirs)
-            results = outputs, expected, untraced
+            results = outputs, expected, untraced, len(expected_traces) - len(dispatches)
             notes = overflow, narrow_sums(program.tasks)
             functions.append(TracedFunction(call, tuple(dispatches), *results, *notes))
     return functions
