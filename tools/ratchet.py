@@ -49,7 +49,7 @@ LIMITS: Final = {
     "tuning.database": (1958, 84),
     "tuning.flag_sets": (2250, 101),
     "tuning.scheduling": (2142, 149),
-    "tuning": (4011, 155),
+    "tuning": (4015, 155),
     "forms": (1354, 68),
     "replacing": (738, 45),
     "preprocessing": (461, 14),
@@ -60,7 +60,7 @@ LIMITS: Final = {
     "predicting": (1604, 53),
     "emission": (1039, 37),
     "doctor": (244, 9),
-    "cli": (5550, 200),
+    "cli": (5555, 200),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
