@@ -20,9 +20,9 @@ from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_te
 from places import ROOT, TOOLS
 from programs import EXAMPLES, HOST_CPU, TARGETS
 
+from tuninglink.devices import BoardScript
 from tuninglink.errors import TuninglinkError
 from tuninglink.programs import CallOptions, GivenInput
-from tuninglink.tuning import BoardScript
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -286,7 +286,7 @@ def test_the_whole_program_runs_at_each_size(tmp_path: Path) -> None:
     with without_pauses(), brief_comparisons():
         result, _ = DispatchTuning(options, Listener()).run(Ledger(trials=1))
     (task,) = result.tasks
-    if not result.won:  # on a busy machine
+    if not result.entries:  # on a busy machine
         assert result.model is None
         return
     assert [each.sizes for each in task.sizes] == ["0.0=1", "0.0=8"]

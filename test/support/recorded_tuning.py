@@ -133,14 +133,15 @@ def tune(
     listener: Listener | None = None,
     keep: Callable[[str], object] = lambda _: None,
     ledger: Ledger | None = None,
+    flags: Sequence[str] = FLAGS,
 ) -> TuningResult:
     """Tune a program as the command does."""
-    journal = Journal(database, DESCRIPTION, settings, FLAGS) if database else None
+    journal = Journal(database, DESCRIPTION, settings, flags) if database else None
     tasks = TuningContext(settings, compiler, devices, listener or Listener(), journal)
     ledger = ledger or Ledger(trials=settings.trials)
     with without_pauses(), whole_samples():
-        read = read_program(str(program), FLAGS)
-        return Tuner(read, FLAGS, tasks, ledger, keep=keep).run()
+        read = read_program(str(program), flags)
+        return Tuner(read, flags, tasks, ledger, keep=keep).run()
 
 
 class _Keys(Listener):

@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 import time
+from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -36,6 +37,7 @@ from tuninglink.compiler import (
 from tuninglink.devices import (
     THREADED_DRIVER,
     BoardOptions,
+    BoardScript,
     BoardUri,
     backend_of,
     board_driver,
@@ -71,7 +73,6 @@ from tuninglink.spaces import pipeline_name, value_text
 from tuninglink.spaces.model import FixedKnob
 from tuninglink.specs import DefaultLibrary, read_specs
 from tuninglink.tuning import (
-    BoardScript,
     DispatchTuning,
     Staged,
     Tuned,
@@ -346,8 +347,12 @@ def _write(files: _Files, tuned: Tuned) -> None:
         page = str(Path(options.report) / "index.html") if options.report else ""
         forms = [tuned.sets.best.flag_set.name] if tuned.sets.best and tuned.sets.forms else []
         spec = "" if options.only_flags else options.output
+        outcomes = Counter(problem.outcome for problem in tuned.report.dispatches)
+        predicted, count = outcomes[TaskOutcome.PREDICTED], counted(tuned.entries, "problem")
+        if tuned.entries and predicted:
+            count += f": {tuned.entries - predicted} won, {predicted} predicted"
         written = [
-            f"{spec} ({'; '.join([counted(tuned.entries, 'problem'), *forms])})" if spec else "",
+            f"{spec} ({'; '.join([count, *forms])})" if spec else "",
             f"{files.flags} ({counted(len(tuned.flags), 'flag')})",
             *(page, options.database),
             *files.write_script(tuned.flags, spec),
@@ -603,4 +608,5 @@ _OUTCOMES: Final = {
     TaskOutcome.DEFAULT: "nothing is faster",
     TaskOutcome.UNDECIDED: "undecided",
     TaskOutcome.LEFT_OUT: "left out: it makes the program no faster",
+    TaskOutcome.PREDICTED: "predicted, not measured alone",
 }

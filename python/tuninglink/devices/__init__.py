@@ -10,6 +10,7 @@ with lazy_imports(globals()):
         BoardCheck as BoardCheck,
         board_checks as board_checks,
     )
+    from tuninglink.devices.board_script import BoardScript as BoardScript
     from tuninglink.devices.board_uri import (
         BOARD as BOARD,
         BoardOptions as BoardOptions,

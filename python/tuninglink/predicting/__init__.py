@@ -16,6 +16,7 @@ with lazy_imports(globals()):
         predicted_forms as predicted_forms,
         predicted_spec as predicted_spec,
     )
+    from tuninglink.predicting.task_predictions import TaskPredictions as TaskPredictions
     from tuninglink.predicting.training import (
         Fold as Fold,
         MeasuredGains as MeasuredGains,

@@ -62,7 +62,7 @@ from tuninglink.specs import (
     load_spec,
     provenance_attribute,
 )
-from tuninglink.tuning.candidates import Candidate, CandidateSpaces
+from tuninglink.tuning.candidates import Candidate, CandidateSpaces, configure
 from tuninglink.workers import Pool, processor_count
 
 if TYPE_CHECKING:
@@ -108,6 +108,23 @@ class Prediction:
     fault: str = ""
     reason: str = ""
     is_final: bool = True
+
+    @property
+    def configuration(self) -> Configuration:
+        """The configuration of the root op."""
+        return _configuration(self.attributes)
+
+    def provenance(self, version: str, model: GainModel | None) -> dict[str, object]:
+        """Return the provenance of an entry that a model, or another of this version, predicts."""
+        threads = model.provenance.cores if model else 0
+        return {
+            "source": PREDICTED,
+            "model": version,
+            EXPECTED_SPEEDUP: round(self.expected, 3),
+            LEAST_SPEEDUP: round(self.least, 3),
+            **({THREADS: threads} if threads else {}),
+            **({WRONG_DEFAULT: self.fault} if self.fault else {}),
+        }
 
 
 @dataclass(frozen=True)
@@ -194,17 +211,11 @@ def predicted_spec(
         point, questions = group[0]
         together = [name for each, _ in group for name in each.dispatches]
         label, target = fresh.take(point.label), Target.parse(point.target)
-        threads = model.provenance.cores if (model := model_for(target)) else 0
-        provenance: dict[str, object] = {
-            "source": PREDICTED,
-            "model": asked[questions[0]],
-            EXPECTED_SPEEDUP: round(min(one.expected for one in found), 3),
-            LEAST_SPEEDUP: round(min(one.least for one in found), 3),
-            **({THREADS: threads} if threads else {}),
-            **reader.record(together, point.words),
-            **({WRONG_DEFAULT: found[0].fault} if found[0].fault else {}),
-        }
-        entry = SpecEntry(label, point.workload, key[0], found[0].attributes, provenance, target)
+        least = min(one.least for one in found)
+        shared = replace(found[0], expected=min(one.expected for one in found), least=least)
+        provenance = shared.provenance(asked[questions[0]], model_for(target))
+        provenance |= reader.record(together, point.words)
+        entry = SpecEntry(label, point.workload, key[0], shared.attributes, provenance, target)
         entries.append(entry)
     module = mlir.Module.parse(write_spec(PREDICTED, entries), thread_context()).operation
     with module.context, mlir.Location.unknown():
@@ -216,16 +227,18 @@ def predicted_spec(
 
 def _questions(point: StartingPoint) -> dict[Question, str]:
     """Return the distinct functions around a root op, each with the version of its model; empty if there is none."""
-    questions = {}
-    for workload in point.workloads:
-        function, model = workload.function.clone().operation, None
-        function.attributes["sym_name"] = mlir.StringAttr.get(PREDICTED, function.context)
-        if workload.target is not None:
-            function.attributes[names.EXECUTABLE_TARGET] = workload.target
-            model = model_for(Target.from_attribute(workload.target))
-        text = str(function.get_asm(use_local_scope=True))
-        questions[Question(text, tuple(point.attributes.items()))] = model.key if model else ""
-    return questions
+    return dict(_question(workload, point.attributes) for workload in point.workloads)
+
+
+def _question(workload: Workload, attributes: Mapping[str, str]) -> tuple[Question, str]:
+    """Return the question for a root op that the compiler configures with attributes, and the version of its model."""
+    function, model = workload.function.clone().operation, None
+    function.attributes["sym_name"] = mlir.StringAttr.get(PREDICTED, function.context)
+    if workload.target is not None:
+        function.attributes[names.EXECUTABLE_TARGET] = workload.target
+        model = model_for(Target.from_attribute(workload.target))
+    text = str(function.get_asm(use_local_scope=True))
+    return Question(text, tuple(attributes.items())), model.key if model else ""
 
 
 def _beside(reader: ProgramReader) -> Iterator[tuple[str, str, str]]:
@@ -344,6 +357,18 @@ def _decided(asked: Sequence[Question]) -> Iterator[Prediction]:
                 yield call()
             except Exception as failure:  # noqa: BLE001 - the compiler's choice stays
                 yield Prediction({}, reason=f"it cannot be predicted: {failure}", is_final=False)
+
+
+def predict(source: bytes, flags: Sequence[str]) -> Prediction:
+    """Return the prediction for a benchmark of one dispatch, in a process whose command line holds the flags."""
+    configured = configure(source, flags)
+    workload, choice = configured.dispatch, configured.configuration
+    if workload is None or choice is None or choice.pipeline is None:
+        return Prediction({}, reason="the compiler does not configure it")
+    if not can_be_predicted(workload):
+        return Prediction({}, reason="it computes element by element or moves data")
+    question, version = _question(workload, choice.attributes)
+    return predictions({question: version})[question]
 
 
 @lru_cache(1)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import iree_codegen
 
 from tuninglink.compiler import DispatchSources, materialize_encodings, prepare_dispatches
 from tuninglink.emission import (
@@ -32,7 +31,7 @@ from tuninglink.iree import (
     find_root_ops,
 )
 from tuninglink.matching import OpInfo
-from tuninglink.mlir import names, symbol_name, thread_context
+from tuninglink.mlir import symbol_name, thread_context
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
 
@@ -219,11 +218,7 @@ class ProgramReader:
         words = describe(op)
         if configuration is None or configuration.translation_info is None:
             raise _NoStartError("the compiler does not configure its root op", words)
-        lowering, translation = configuration.lowering_config, configuration.translation_info
-        info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
-        attributes = {names.COMPILATION_INFO: str(info)}
-        if configuration.decomposition_config is not None:
-            attributes[names.DECOMPOSITION_CONFIG] = str(configuration.decomposition_config)
+        attributes = configuration.attributes
         workload = read_workload(root, function, self._after)
         point = StartingPoint(
             dispatches=(dispatch.name,),

@@ -3,7 +3,6 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.tuning.board_script import BoardScript as BoardScript
     from tuninglink.tuning.dispatch_tuning import (
         DispatchTuning as DispatchTuning,
         Staged as Staged,

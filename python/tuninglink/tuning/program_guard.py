@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import Final, Self
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.predicting import TaskPredictions
 from tuninglink.programs import DispatchedProgram, Failure
 from tuninglink.tuning.candidates import Compiled
 from tuninglink.tuning.deciding import (
@@ -27,6 +28,7 @@ from tuninglink.tuning.deciding import (
     judge_default,
     judge_entries,
     program_compile_seconds,
+    with_predicted,
 )
 from tuninglink.tuning.references import ProgramReference
 from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
@@ -54,6 +56,7 @@ class ProgramGuard:
     Args:
         context: provides the compiler and the devices.
         compiled: the program without a spec, if it is already compiled.
+        predictions: the predictions that the run makes; None for none.
 
     Attributes:
         least_price: the seconds of a comparison with the fewest rounds; 0 until it is known.
@@ -65,16 +68,18 @@ class ProgramGuard:
         context: TuningContext,
         ledger: Ledger,
         compiled: Compiled | None = None,
+        predictions: TaskPredictions | None = None,
     ) -> None:
         self._program = program
         self._compiled = compiled
+        self._predictions = predictions
         self._context = context
         self._ledger = ledger
         self._price = 0.0
         self.least_price = 0.0
         self._compile_seconds = 0.0
         self._defaults: DefaultQueue | None = None
-        self._has_repairs = False
+        self._further = 0
         self._default_job: Future[Compiled | Failure] | None = None
         self._opened = ExitStack()
         self._reference: ProgramReference | None = None
@@ -123,7 +128,7 @@ class ProgramGuard:
             self.begin()
 
     def update(self) -> None:
-        """Reserve the time of the compilation without a spec once it is known, and that of comparing repairs alone."""
+        """Reserve the time of the compilation without a spec once it is known, and that of further comparisons."""
         job = self._default_job
         is_known = job is not None and job.done()
         if is_known:
@@ -132,12 +137,14 @@ class ProgramGuard:
                 # A program that was provided was compiled from its source, beside others.
                 least = self._compile_seconds if self._compiled is not None else math.inf
                 self._compile_seconds = min(compiled.seconds, least)
-        if is_known or self._has_repairs != self._has_wrong_defaults:
+        # Without a winner, the scheduler has released the time, which predicted entries need.
+        changes = is_known or self._further != self._comparisons or self._has_predictions
+        if changes and self._defaults is not None:
             self._reserve()
 
     def _reserve(self) -> None:
         assert self._defaults is not None
-        self._has_repairs = self._has_wrong_defaults
+        self._further = self._comparisons
         # Calls without a time count with the mean of the others.
         measured, seconds = self._defaults.running, self._compile_seconds
         called = sum(bool(task.calls) for task in self._defaults.waiting)
@@ -146,9 +153,7 @@ class ProgramGuard:
         dispatches = len(self._defaults.measured) + len(self._defaults.waiting)
         price = partial(guard_seconds, is_local=self._context.is_local)
         self._price = price(seconds, dispatches, program_us)
-        if self._has_repairs:
-            # The other entries are compared with the repairs alone, too.
-            self._price += price(_REPAIRED_SECONDS, dispatches, program_us)
+        self._price += self._further * price(_REPAIRED_SECONDS, dispatches, program_us)
         self.least_price = price(seconds, dispatches, program_us, FEWEST_MODEL_ROUNDS)
         if self._reference is not None:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds_left)
@@ -156,11 +161,16 @@ class ProgramGuard:
             self._ledger.reserve(Account.GUARD, self.least_price)
 
     @property
-    def _has_wrong_defaults(self) -> bool:
+    def _has_predictions(self) -> bool:
+        return self._predictions is not None and self._predictions.are_useful
+
+    @property
+    def _comparisons(self) -> int:
+        """The further comparisons: with the repairs alone, and of predicted entries with the winners and the default."""
         judgements, defaults = self._context.judgements, self._defaults
-        if judgements is None or defaults is None:
-            return False
-        return any(judgements.is_wrong(default.task) for default in defaults.measured)
+        measured = defaults.measured if judgements and defaults else ()
+        has_repairs = any(judgements and judgements.is_wrong(own.task) for own in measured)
+        return has_repairs + 2 * self._has_predictions
 
     def begin(self, *specs: str) -> None:
         """Start to compile the program without a spec and with the given ones, unless this would disturb measurements."""
@@ -174,19 +184,24 @@ class ProgramGuard:
         results: Sequence[TaskResult],
         write: Callable[[Sequence[TaskResult]], str],
         failure: TuninglinkError | None,
+        predicted: Sequence[TaskResult] = (),
     ) -> ModelVerdict:
-        """Run the whole program with and without the entries, unless an obstacle, such as an early failure, prevents it."""
+        """Run the whole program with and without the entries, unless an obstacle, such as an early failure, prevents it.
+
+        Predicted entries stay only if they make it no worse.
+        """
         listener = self._context.listener
         won = [result for result in results if result.verdict is TaskOutcome.WON]
         reason, calls = self._obstacle(failure), self._program.calls
         is_given = calls is not None and any(call.expected for call in calls.functions)
-        if reason or not (won or is_given or self._reference is not None):
+        if reason or not (won or predicted or is_given or self._reference is not None):
             verdict = ModelVerdict(tuple(won), reason="there is no entry" if not won else reason)
             if won and self._context.settings.runs_model:
                 listener.compared(verdict)
             return verdict
-        listener.comparing(len(won))
+        listener.comparing(len(won) + len(predicted))
         runs = self._runs
+        runs.begin(*(write(entries) for entries in (won, [*won, *predicted]) if entries))
         # The fewest rounds are run in any case: they tell users whether the spec helps. The reference leaves time for them.
         comparisons = 1 + any(result.default_is_wrong for result in won)
         least = time.monotonic() + comparisons * self.least_price
@@ -197,6 +212,8 @@ class ProgramGuard:
         try:
             with self._ledger.whole.ending():
                 verdict = judge_entries(won, runs, write) if won else judge_default(runs)
+                if predicted:
+                    verdict = with_predicted(verdict, predicted, runs, write)
         except Interrupted:
             verdict = ModelVerdict(tuple(won), reason=self._obstacle(None))
         except TuninglinkError as gone:

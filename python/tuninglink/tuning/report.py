@@ -152,7 +152,7 @@ def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
             taken = candidate
     sets = tuple(replace(candidate, is_taken=candidate is taken) for candidate in compared)
     if flags.pairs and not (flags.best and flags.best.entries):  # the flags alone won
-        left_out = {TaskOutcome.WON: TaskOutcome.LEFT_OUT}
+        left_out = dict.fromkeys((TaskOutcome.WON, TaskOutcome.PREDICTED), TaskOutcome.LEFT_OUT)
         outcomes = [left_out.get(one.outcome, one.outcome) for one in report.dispatches]
         pairs = zip(report.dispatches, outcomes, strict=True)
         dispatches = tuple(replace(problem, outcome=outcome) for problem, outcome in pairs)
@@ -206,7 +206,8 @@ class ProblemReport:
         names: the dispatches with this problem.
         problem: the problem in words: kind, sizes and element types.
         outcome: won: the spec has an entry for it; default: nothing is faster than the compiler's choice; undecided:
-            measurements were inconclusive; left-out: the dispatch became faster, and the whole program did not.
+            measurements were inconclusive; left-out: the dispatch became faster, and the whole program did not;
+            predicted: undecided, with an entry that a model expects to be faster or right.
         share: its share of the time of all dispatches, from 0 to 1.
         default_us: the median time of the compiler's choice, in microseconds; an estimate if it fails.
         tuned_us: the median time of the winner; None without one.

@@ -6,7 +6,7 @@ import math
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property, partial
 from typing import Final
@@ -15,6 +15,7 @@ from tuninglink.devices import Stage, weighted_mean
 from tuninglink.emission import write_spec
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.mlir import error, note
+from tuninglink.predicting import TaskPredictions
 from tuninglink.programs import (
     Benchmark,
     DispatchedProgram,
@@ -33,6 +34,7 @@ from tuninglink.programs import (
 from tuninglink.spaces import ProviderRegistry, SpaceSelection, check_selection
 from tuninglink.specs import FLAGS, Spec, load_spec
 from tuninglink.tuning.candidates import (
+    CandidateOrigin,
     Compiled,
     DrawingProcesses,
     NotTunableError,
@@ -45,6 +47,7 @@ from tuninglink.tuning.deciding import (
     ConfidenceInterval,
     Decision,
     Ledger,
+    MeasuredTask,
     Outcome,
     SizeChecks,
     SizeComparison,
@@ -68,6 +71,9 @@ _RANGES: Final = 0.4
 
 _REPAIRS: Final = 1.5
 """The time of further repairs in multiples of those so far: tasks without a turn may be slower."""
+
+_PREDICTING: Final = 0.1
+"""The largest fraction of the time for predictions where the CPU is the device: they end before anything is measured."""
 
 _REFERENCE_SECONDS: Final = 2.0
 """The time reserved for comparing finalists with references where the CPU is the device."""
@@ -110,7 +116,8 @@ class Tuner:
             if not self.context.is_local:  # the CPU may draw while another device is measured
                 first = FIRST_CANDIDATES, self.context.settings.seed
                 self._drawing = opened.enter_context(DrawingProcesses(self.flags, first))
-            guard = ProgramGuard(self.program, self.context, self.ledger, self.compiled)
+            how = self.program, self.context, self.ledger, self.compiled, self._predictions
+            guard = ProgramGuard(*how)
             return self._run(opened.enter_context(guard))
 
     def _run(self, guard: ProgramGuard) -> TuningResult:
@@ -128,8 +135,12 @@ class Tuner:
             scheduler.run(
                 self._selected(),
                 partial(self._reserve, guard),
-                lambda results: guard.begin(configurations(results)),
+                lambda results: guard.begin(
+                    configurations(results),
+                    configurations([*results, *self._predicted(scheduler.untried, results)]),
+                ),
                 guard.update,
+                self._predict,
             )
         except FatalError as fatal:
             failure = fatal  # the results so far are kept
@@ -140,13 +151,17 @@ class Tuner:
             results = self._with_ranges(results, self.ledger.spend(Account.RANGES))
         # Compare the whole program, and drop the winners that make it slower.
         with timeline.stage(Stage.MODEL):
-            model = guard.run(results, configurations, failure)
+            predicted = self._predicted(scheduler.untried, results)
+            model = guard.run(results, configurations, failure, predicted)
+        added = [result for result in predicted if result in model.kept]
+        replaced = {dispatch for result in added for dispatch in result.task.dispatches}
         results = [
             replace(result, verdict=TaskOutcome.LEFT_OUT)
             if result.verdict is TaskOutcome.WON and result not in model.kept
             else result
             for result in results
-        ]
+            if result.task.name not in replaced
+        ] + added
         # Write the spec.
         spec = self._spec(results, {"guarded": False} if model.comparison is None else {})
         wrong = self._wrong_defaults(results, scheduler.repair_seconds, model.outputs)
@@ -155,8 +170,12 @@ class Tuner:
         self.context.listener.finished(timeline)
         return TuningResult(
             spec=spec,
-            tasks=results,
-            omissions=self._omissions,
+            tasks=sorted(results, key=lambda result: -result.share),
+            omissions=[
+                replace(omission, dispatches=rest)
+                for omission in self._omissions
+                if (rest := tuple(one for one in omission.dispatches if one not in replaced))
+            ],
             model=model.comparison,
             model_note=model.reason,
             outputs=model.outputs,
@@ -183,7 +202,7 @@ class Tuner:
             result = by_matcher.get(prepared.matcher) if prepared else None
             if result is None:
                 untried += count
-            elif result.verdict is TaskOutcome.WON:
+            elif result.has_entry:
                 repaired += count
             else:
                 tried += count
@@ -230,7 +249,7 @@ class Tuner:
         if provenance is not None and self.set_flags:
             provenance = {**provenance, FLAGS: list(self.set_flags)}
         for result in results:
-            if result.verdict is not TaskOutcome.WON:
+            if not result.has_entry:
                 continue
             for part in (*result.ranges, result):
                 # The tasks of the tuner are always prepared, and a task that won has a winner.
@@ -240,6 +259,53 @@ class Tuner:
                     boxes = tuple(inner.task.bounds for inner in part.ranges)
                     entries.append(replace(entry, specializations=boxes))
         return write_spec("tuned", entries)
+
+    @cached_property
+    def _predictions(self) -> TaskPredictions:
+        return TaskPredictions(self.context.compiler, self.flags)
+
+    def _predict(self, tasks: Sequence[TuningTask]) -> None:
+        """Begin predictions, unless the user has selected candidates, or the whole program does not guard entries."""
+        settings = self.context.settings
+        if settings.runs_model and self.program.calls is not None and not self._selection:
+            self._predictions.begin(tasks)
+            if self.context.is_local:
+                self._predictions.end(_PREDICTING * self.ledger.seconds)
+
+    def _predicted(
+        self, untried: Sequence[MeasuredTask], results: Sequence[TaskResult]
+    ) -> list[TaskResult]:
+        """Return results with the predicted entries of tasks for which trials decided nothing."""
+        prediction_of, predicted = self._predictions.prediction, list[TaskResult]()
+        undecided, judgements = TaskOutcome.UNDECIDED, self.context.judgements
+        begun = [own for own in results if own.default_is_wrong or own.verdict is undecided]
+        begun = [own for own in begun if own.winner is None]
+        taken = {self._prepare(own.task).matcher for own in results if own not in begun}
+        for one in untried:
+            if prediction_of(one.task) is not None:
+                with suppress(Exception):  # what cannot be prepared keeps its default
+                    about = self._prepare(one.task), one.share, one.default_us, (), undecided
+                    verdict = judgements.verdict(one.task) if judgements else None
+                    begun.append(TaskResult(*about, judgement=verdict, default_failure=one.failure))
+        for result in begun:
+            prediction, prepared = prediction_of(result.task), self._prepare(result.task)
+            if prediction is None or prepared.matcher in taken:
+                continue
+            # A prediction is no remedy for a fault that is not known, and a trial knows better.
+            is_blind = not (prediction.fault or result.default_failure)
+            candidate = prepared.spaces.in_space(prediction.configuration, CandidateOrigin.SPACE)
+            if (is_blind and result.default_is_wrong) or any(
+                (trial.microseconds or math.inf) >= result.default_us
+                for trial in result.trials
+                if trial.candidate.key == candidate.key
+            ):
+                continue
+            taken.add(prepared.matcher)
+            winner = TrialResult(candidate, None, None, 0.0)
+            record = self._predictions.provenance(result.task, prediction)
+            own = replace(result, winner=winner, prediction=record, reason="")
+            predicted.append(replace(own, verdict=TaskOutcome.PREDICTED))
+        return predicted
 
     @property
     def _is_dynamic(self) -> bool:

@@ -319,7 +319,7 @@ def _tune_dispatches(tuning: DispatchTuning, deadline: float, least: float) -> T
     result, report = tuning.run(ledger, watch)
     return Tuned(
         result.spec,
-        len(result.won),
+        len(result.entries),
         report,
         failure=result.failure,
         is_interrupted=ledger.whole.is_stopped,

@@ -19,11 +19,13 @@ from tuninglink.tuning.deciding import (
     Decision,
     ModelComparison,
     ModelRunError,
+    ModelVerdict,
     Outcome,
     TrialResult,
     TuningSettings,
     harmless,
     judge_entries,
+    with_predicted,
 )
 from tuninglink.tuning.scheduling import Exploration, TuningContext
 
@@ -343,3 +345,40 @@ def test_without_time_to_find_harmful_entries_all_are_left_out(
     assert "".join(entry.name for entry in verdict.kept) == kept
     is_unfinished = kept != "abcdef"
     assert ("the entries at fault were not found: no time" in verdict.reason) == is_unfinished
+
+
+class PredictedRuns(Runs):
+    """Runs of a program with predicted entries, of which c replaces a wrong default."""
+
+    def compare(self, spec: str, *, base: str = "", is_repair: bool) -> ModelComparison:
+        assert is_repair == bool({"a", "c"} & ({*spec} - {*base}))
+        is_right = super().compare(spec, base=base, is_repair=not base and "a" in spec)
+        return replace(is_right, failure="it fails") if self.failing in [*spec] else is_right
+
+
+@pytest.mark.parametrize(
+    ("won", "slow", "failing", "left", "kept"),
+    [
+        ("ab", "", "", 2, "abcd"),
+        ("ab", "d", "", 3, "abc"),
+        ("ab", "c", "", 3, "abc"),  # what replaces a wrong default does so at any speed
+        ("ab", "", "d", 3, "abc"),
+        ("ab", "", "c", 2, "ab"),
+        ("ab", "", "", 1, "ab"),
+        ("", "", "", 1, "cd"),
+        ("", "d", "", 2, "c"),
+        ("", "", "c", 2, ""),
+    ],
+)
+def test_predicted_entries_are_added_unless_the_program_is_worse_with_them(
+    won: str, slow: str, failing: str, left: int, kept: str
+) -> None:
+    winners = tuple(Entry(name, name == "a") for name in won)
+    predicted = [Entry("c", default_is_wrong=True), Entry("d", default_is_wrong=False)]
+    runs = PredictedRuns(dict.fromkeys(slow, 0.5), failing, left)
+    verdict = ModelVerdict(winners, reason="of the winners")
+    verdict = with_predicted(
+        verdict, predicted, runs, lambda some: "".join(each.name for each in some)
+    )
+    assert "".join(entry.name for entry in verdict.kept) == kept
+    assert (verdict.comparison is not None) == (kept != won) == (not verdict.reason)

@@ -55,6 +55,17 @@ class Configuration:
         """The pipeline that compiles the dispatch."""
         return self.translation_info.pass_pipeline if self.translation_info else None
 
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The attributes by which a spec sets this configuration, by name, as MLIR prints them."""
+        lowering, translation = self.lowering_config, self.translation_info
+        assert translation is not None
+        info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
+        attributes = {names.COMPILATION_INFO: str(info)}
+        if self.decomposition_config is not None:
+            attributes[names.DECOMPOSITION_CONFIG] = str(self.decomposition_config)
+        return attributes
+
     @cached_property
     def complete(self) -> Configuration:
         """This configuration with the entries that code generation adds, without those that it does not read.

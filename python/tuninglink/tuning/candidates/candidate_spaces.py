@@ -316,7 +316,7 @@ class CandidateSpaces:
         ] = {}
         self._space_reasons: dict[int, str] = {}
         self._begin_elsewhere: Callable[[int, int], Future[list[Candidate]]] | None = None
-        self.default = self._in_space(default, CandidateOrigin.DEFAULT)
+        self.default = self.in_space(default, CandidateOrigin.DEFAULT)
         self.default_flaw = self.default_fault
         if self.default.space >= 0 and not self.default_flaw:
             knobs, _ = self._split(self.default.pipeline, self.default.knobs)
@@ -326,7 +326,7 @@ class CandidateSpaces:
             )
         unlike = {self.default.key: self.default}
         for configuration in given:
-            candidate = self._in_space(configuration, CandidateOrigin.SPEC)
+            candidate = self.in_space(configuration, CandidateOrigin.SPEC)
             if not selection or candidate.space >= 0:
                 unlike.setdefault(candidate.key, candidate)
         self.given = tuple(unlike.values())[1:]
@@ -549,13 +549,14 @@ class CandidateSpaces:
         text, origin = str(decomposition or ""), CandidateOrigin.SPACE
         return Candidate(pipeline, dict(assignment), str(info), text, origin, number)
 
-    def _in_space(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
+    def in_space(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
         """Return a configuration as a candidate of the first space in which it is valid."""
         lowering, translation = configuration.lowering_config, configuration.translation_info
         assert translation is not None
-        info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
-        pipeline, decomposition = str(configuration.pipeline), configuration.decomposition_config
-        candidate = Candidate(pipeline, {}, str(info), str(decomposition or ""), origin)
+        pipeline, attributes = str(configuration.pipeline), configuration.attributes
+        decomposition = attributes.get(names.DECOMPOSITION_CONFIG, "")
+        info = attributes[names.COMPILATION_INFO]
+        candidate = Candidate(pipeline, {}, info, decomposition, origin)
         for number, space in enumerate(self.spaces):
             if space.constraints.pipeline != pipeline:
                 continue

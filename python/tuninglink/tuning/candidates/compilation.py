@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, TypeVarTuple
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 R = TypeVar("R")
 
 Outcome: TypeAlias = Benchmark | Failure
@@ -115,6 +116,10 @@ class CandidateCompiler(ExitStack):
         job = self._pool.submit(compile_candidate, content, candidate, seconds=seconds)
         fixed = template.function, template.layout, template.sized
         return _then(job, lambda image: Benchmark(image, *fixed, find_amd_spills(image)))
+
+    def call(self, function: Callable[[*Ts], T], *arguments: *Ts) -> Future[T]:
+        """Call a function in a process, whose command line holds the flags."""
+        return self._pool.submit(function, *arguments)
 
     def submit_program(
         self, source: bytes, spec: str, seconds: float

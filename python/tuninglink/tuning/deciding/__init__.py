@@ -55,6 +55,7 @@ with lazy_imports(globals()):
         overflows as overflows,
         relative_error as relative_error,
         tolerance_of as tolerance_of,
+        with_predicted as with_predicted,
     )
     from tuninglink.tuning.deciding.race import (
         BLOCKS as BLOCKS,

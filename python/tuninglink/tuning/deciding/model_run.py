@@ -740,6 +740,39 @@ def _with_note(comparison: ModelComparison, repairs: Sequence[TaskResult]) -> Mo
     return replace(comparison, notes=(*comparison.notes, note))
 
 
+def with_predicted(
+    verdict: ModelVerdict,
+    predicted: Sequence[TaskResult],
+    runs: ModelRuns,
+    write: Callable[[Sequence[TaskResult]], str],
+) -> ModelVerdict:
+    """Add predicted entries to a verdict if the program is right with them, and not slower than without them.
+
+    Where it is slower, those that replace wrong defaults are added alone, at any speed.
+    """
+    kept, repairs = verdict.kept, [entry for entry in predicted if entry.default_is_wrong]
+    choices = [predicted, repairs] if 0 < len(repairs) < len(predicted) else [predicted]
+    try:
+        failing = [own for own in (*kept, *predicted) if own.default_failure is not None]
+        if failing:
+            runs.rebase(write(failing))
+        for chosen in choices:
+            entries, is_repair = [*kept, *chosen], any(own in repairs for own in chosen)
+            base = [own for own in entries if own in kept or own in failing]
+            specs = write(entries), write(base) if base else ""
+            added = runs.compare(specs[0], base=specs[1], is_repair=is_repair)
+            if added.failure or (added.is_slower and len(chosen) > len(repairs)):
+                continue
+            is_repair = any(own.default_is_wrong for own in entries)
+            whole = runs.compare(specs[0], is_repair=is_repair) if base else added
+            if not whole.failure:
+                shown = _with_note(whole, [own for own in entries if own.default_is_wrong])
+                return replace(verdict, kept=tuple(entries), comparison=shown, reason="")
+    except ModelRunError:
+        pass  # the winners alone were compared
+    return verdict
+
+
 def judge_default(runs: ModelRuns) -> ModelVerdict:
     """Return the verdict on the outputs of the whole program without entries."""
     reason = "there is no entry"

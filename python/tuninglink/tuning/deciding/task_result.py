@@ -84,6 +84,9 @@ class TaskOutcome(Enum):
     LEFT_OUT = "left-out"
     """A candidate is faster, but the whole program is not."""
 
+    PREDICTED = "predicted"
+    """Trials decided nothing; the configuration that a model expects to be faster or right gets an entry."""
+
 
 class Ending(Enum):
     """The reason for trying no more candidates of a task."""
@@ -128,6 +131,7 @@ class TaskResult:
         sizes: the times of a dynamic dispatch with a winner at each of the sizes.
         ranges: of a dynamic dispatch, the ranges of sizes with a separate configuration; their decisions are against the
             compiler's choice for the dynamic dispatch.
+        prediction: the provenance of a predicted winner; empty for others.
     """
 
     prepared: TunableTask
@@ -145,10 +149,16 @@ class TaskResult:
     default_failure: Failure | None = None
     sizes: tuple[SizeComparison, ...] = ()
     ranges: tuple[TaskResult, ...] = ()
+    prediction: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def task(self) -> TuningTask:
         return self.prepared.task
+
+    @property
+    def has_entry(self) -> bool:
+        """Whether the spec has an entry for it."""
+        return self.verdict in (TaskOutcome.WON, TaskOutcome.PREDICTED)
 
     @property
     def default_is_wrong(self) -> bool:
@@ -161,7 +171,9 @@ class TaskResult:
         return [failure for failure in self.failures if failure[1].kind in WRONG_RESULTS]
 
     def provenance(self, device: DeviceDescription) -> dict[str, object]:
-        """Return the provenance of the winner's configuration for the device that measured it."""
+        """Return the provenance of the winner's configuration: the device that measured it, or the model."""
+        if self.prediction:
+            return {**self.prediction, "compiler": metadata.version("iree-base-compiler")}
         times: dict[str, object] = {}
         if self.decision is not None:
             speedup = self.decision.speedup
@@ -273,11 +285,12 @@ class TuningResult:
     @property
     def is_guarded(self) -> bool:
         """Whether the whole program was run with the entries of the spec, if there are any."""
-        return self.model is not None or not self.won
+        return self.model is not None or not self.entries
 
     @property
-    def won(self) -> list[TaskResult]:
-        return [task for task in self.tasks if task.verdict is TaskOutcome.WON]
+    def entries(self) -> list[TaskResult]:
+        """The results with an entry in the spec."""
+        return [task for task in self.tasks if task.has_entry]
 
 
 # --- Checks of winners: times at each size of a dynamic dispatch, and the binary that a spec produces ---

@@ -269,6 +269,16 @@ class DefaultQueue:
                 times[task.key] = estimate if task.profiled_us is None else task.profiled_us
         return times
 
+    def estimated(self) -> list[MeasuredTask]:
+        """Return the waiting tasks, with estimates for the times of their defaults."""
+        times = self._times()
+        total = sum(times.values()) or 1.0
+        waiting = [(task, times[task.key]) for task in self.waiting]
+        return [
+            MeasuredTask(task, task.benchmark(b""), us / max(1, task.calls), 0.0, us / total)
+            for task, us in waiting
+        ]
+
     def weighed(self) -> list[MeasuredTask]:
         """Return the measured tasks with their shares and potentials, heaviest first."""
         times, shares, parts = self._times(), self.shares(), potentials(self.measured)

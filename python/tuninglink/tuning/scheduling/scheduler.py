@@ -21,6 +21,7 @@ from tuninglink.tuning.deciding import (
     Budget,
     Interrupted,
     Ledger,
+    MeasuredTask,
     TaskOutcome,
     TaskResult,
 )
@@ -59,6 +60,7 @@ class Scheduler:
         open: the tasks that may get another turn.
         racing: the tasks whose races are not finished.
         results: the results of the decided tasks.
+        untried: the tasks without a turn.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Scheduler:
         self.open: list[TaskRun] = []
         self.racing: list[TaskRun] = []
         self.results: list[TaskResult] = []
+        self.untried: list[MeasuredTask] = []
 
     @property
     def repair_seconds(self) -> float:
@@ -95,6 +98,7 @@ class Scheduler:
         reserve: Callable[[DefaultQueue], None],
         deciding: Callable[[Sequence[TaskResult]], None] = lambda _: None,
         between_turns: Callable[[], None] = lambda: None,
+        begun: Callable[[Sequence[TuningTask]], object] = lambda _: None,
     ) -> None:
         """Tune tasks.
 
@@ -103,6 +107,7 @@ class Scheduler:
             reserve: reserves time in the ledger once the first defaults are measured.
             deciding: receives the results of all winners so far before the last races.
             between_turns: updates reservations in the ledger.
+            begun: receives the tasks, heaviest first, before the first defaults are measured.
 
         Raises:
             DeviceError: the device is lost.
@@ -118,6 +123,7 @@ class Scheduler:
                 if defaults.is_ready or self._budget().is_over:
                     break
                 self._draw(task)
+            begun(list(defaults.waiting))
         defaults.measure(self._budget(), only_called=True)
         reserve(defaults)
         decided = -1
@@ -126,6 +132,8 @@ class Scheduler:
             self._give_turns(defaults, between_turns)
             if (standing := self._standing) or self._keep_due:
                 self._keep(standing)
+            self.untried = [task.measured for task in self.open if not task.trials]
+            self.untried += [] if self._is_complete else defaults.estimated()
             deciding(standing)
             self._decide_all()
         self._omit_rest(defaults.waiting)

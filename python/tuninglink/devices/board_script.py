@@ -16,7 +16,8 @@ from typing import Final
 import numpy as np
 
 from tuninglink.compiler import Phase, import_onnx
-from tuninglink.devices import backend_of, input_bytes
+from tuninglink.devices.device import backend_of
+from tuninglink.devices.running import input_bytes
 from tuninglink.errors import TuninglinkError, escaped
 from tuninglink.files import check_output, write_file
 from tuninglink.iree import RANGES, GivenSizes
