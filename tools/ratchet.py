@@ -23,7 +23,7 @@ LIMITS: Final = {
     "mlir": (1504, 82),
     "solver": (2459, 121),
     "iree": (3001, 135),
-    "spaces.model": (1345, 91),
+    "spaces.model": (1356, 92),
     "upgrading": (3660, 137),
     "spaces.cpu": (1454, 45),
     "spaces.gpu": (3436, 140),
@@ -41,31 +41,31 @@ LIMITS: Final = {
     "opt": (2091, 87),
     "programs": (2293, 86),
     "explaining": (1804, 75),
-    "tuning.candidates": (1295, 62),
-    "devices": (4201, 206),
+    "tuning.candidates": (1301, 63),
+    "devices": (4438, 215),
     "tuning.references": (1674, 89),
     "tuning.search": (660, 43),
-    "tuning.deciding": (3190, 162),
+    "tuning.deciding": (3237, 164),
     "tuning.database": (1958, 84),
     "tuning.flag_sets": (2250, 101),
-    "tuning.scheduling": (2142, 149),
-    "tuning": (4015, 155),
+    "tuning.scheduling": (2160, 150),
+    "tuning": (3863, 150),
     "forms": (1354, 68),
     "replacing": (738, 45),
     "preprocessing": (461, 14),
     "pinning": (527, 28),
-    "scaffolding": (972, 32),
+    "scaffolding": (967, 32),
     "runner": (724, 28),
     "kernels": (4175, 201),
-    "predicting": (1604, 53),
+    "predicting": (1694, 64),
     "emission": (1039, 37),
     "doctor": (244, 9),
-    "cli": (5555, 200),
+    "cli": (5561, 200),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 290
+MOST_FILES: Final = 291
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
