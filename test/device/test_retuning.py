@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
 from places import ROOT
+from processes import eventually
 from programs import HOST_CPU
 from recorded_tuning import DESCRIPTION, RecordedDevices, without_pauses
 from tuning_programs import CONVOLUTION, depthwise, dispatched, matmul, prepared
@@ -34,6 +39,7 @@ from tuninglink.tuning.scheduling import TuningContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from tuninglink.programs import Benchmark
     from tuninglink.specs import Spec
@@ -288,3 +294,23 @@ def test_replace_entries_are_kept_without_any_other_entry() -> None:
     assert not left.entries
     assert [entry.matcher for entry in left.replace_entries] == ["match_rows"]
     assert left.name == both.name
+
+
+def test_a_signal_lets_the_new_specs_be_written(tmp_path: Path) -> None:
+    (directory := tmp_path / "new").mkdir()
+    specs, outputs = (
+        [folder / name for name in ("a.mlir", "b.mlir")] for folder in (tmp_path, directory)
+    )
+    for spec in specs:
+        spec.write_text(write_spec("empty", []))
+    os.mkfifo(outputs[1])
+    words = [*specs, "-o", directory, "--device=local-sync", *HOST_CPU]
+    command = [sys.executable, "-m", "tuninglink", "retune", *map(str, words)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert eventually(outputs[0].exists)
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        assert any("interrupted; ending with" in line for line in process.stderr)
+        assert load_spec(outputs[1].read_bytes()).entries == ()
+        process.communicate()
+    assert process.returncode == 0

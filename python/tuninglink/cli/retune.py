@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -144,9 +145,11 @@ def retune_command(arguments: Sequence[str]) -> int:
     for output in outputs:
         check_outputs(replace(options, output=output))
     # Write the new specs and the report.
-    result = _retuned(specs, options)
-    for spec, output in zip(specs, outputs, strict=True):
-        write_output(output, retuned_spec(spec, result.of(spec)))
+    with ExitStack() as opened:
+        result = _retuned(specs, options, opened)
+        opened.enter_context(stopping(Budget(), PROGRAM))  # another signal lets them be written
+        for spec, output in zip(specs, outputs, strict=True):
+            write_output(output, retuned_spec(spec, result.of(spec)))
     if options.report_format is ReportFormat.JSON:
         report = to_json(result)
     else:
@@ -180,7 +183,7 @@ def _row(result: EntryResult) -> tuple[str, ...]:
     )
 
 
-def _retuned(specs: Sequence[Spec], options: RetuneOptions) -> RetuningResult:
+def _retuned(specs: Sequence[Spec], options: RetuneOptions, opened: ExitStack) -> RetuningResult:
     budget = Budget(time_left(options.settings.seconds), options.settings.trials)
     target = target_of(options.flags)
     uris = options.settings.devices or (default_device(target.backend),)
@@ -197,6 +200,7 @@ def _retuned(specs: Sequence[Spec], options: RetuneOptions) -> RetuningResult:
             message = f"entry '{result.entry.matcher}' stays as it is: {result.reason}"
             process.show(Diagnostic(Severity.REMARK, message, result.entry.place))
 
-    with open_context(options, uris, Timeline(), listener) as tuner, stopping(budget, PROGRAM):
+    with open_context(options, uris, Timeline(), listener) as tuner:
+        opened.enter_context(stopping(budget, PROGRAM))
         given = specs, options.flags, tuner, budget, target, model
         return Retuner(*given, improves=options.improves, tell=tell).run()
