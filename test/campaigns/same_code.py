@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import random
 import statistics
 import sys
 import tempfile
@@ -45,11 +46,16 @@ MOST_WINNERS: Final = 0.02
 
 
 class ProgramDevice(Device):
-    """A device on which all but the first benchmark of a round may be faster than measured."""
+    """A device on which all but the first benchmark of a round may be faster than measured.
 
-    def __init__(self, process: DeviceProcess, gain: float) -> None:
+    In some measurements, other work makes the default or all others 1.5 to 2 times as slow.
+    """
+
+    def __init__(self, process: DeviceProcess, gain: float, bursts: float) -> None:
         self._process = process
         self._gain = gain
+        self._bursts = bursts
+        self._chance = random.Random(0)
 
     @property
     def description(self) -> DeviceDescription:
@@ -62,10 +68,12 @@ class ProgramDevice(Device):
         return self._sped_up(answer) if isinstance(answer, Rounds) else answer
 
     def _sped_up(self, rounds: Rounds) -> Rounds:
-        """Return rounds as they would be if all but the default were faster."""
+        """Return rounds as they would be if all but the default were faster, or beside a burst of other work."""
+        speedup = 1 + self._gain
+        if self._chance.random() < self._bursts:
+            speedup *= self._chance.uniform(1.5, 2.0) ** self._chance.choice((-1, 1))
         samples = (
-            (default, *(us / (1 + self._gain) for us in finalists))
-            for default, *finalists in rounds.samples
+            (default, *(us / speedup for us in finalists)) for default, *finalists in rounds.samples
         )
         return replace(rounds, samples=tuple(samples))
 
@@ -99,16 +107,16 @@ def run(arguments: argparse.Namespace) -> list[RaceResult]:
     rules, end = RaceRules(gap_seconds=arguments.gap), time.monotonic() + arguments.seconds
     rules = rules.within(arguments.budget)
     with DeviceProcess(arguments.device) as process:
-        device = ProgramDevice(process, arguments.gain)
+        device = ProgramDevice(process, arguments.gain, arguments.bursts)
         for seed, (sizes, program) in zip(
             range(arguments.pairs), itertools.cycle(programs.items())
         ):
             started = time.monotonic()
             if started >= end:
                 break
-            contestant = Contestant(program, microseconds=0.0)
-            finalists = [contestant] * arguments.finalists
-            race = Race(device, contestant, finalists, lambda _: None, replace(rules, seed=seed))
+            default = Contestant(program, microseconds=1.0 + arguments.gain)
+            finalists = [Contestant(program, microseconds=1.0)] * arguments.finalists
+            race = Race(device, default, finalists, lambda _: None, replace(rules, seed=seed))
             result = race.run()
             results.append(result)
             decision = result.decision
@@ -131,6 +139,12 @@ def main() -> None:
         type=float,
         default=0.0,
         help="divide the times of the finalists by so much more than 1, to see which gains are found",
+    )
+    parser.add_argument(
+        "--bursts",
+        type=float,
+        default=0.0,
+        help="the probability that other work makes one side of a measurement 1.5 to 2 times as slow",
     )
     parser.add_argument("--gap", type=float, default=2.0, help="seconds between blocks")
     parser.add_argument(

@@ -7,16 +7,18 @@ import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
+import recorded_tuning
 from processes import eventually
 from programs import endless_linker
 from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, tune
 from tuning_programs import dispatched, matmul
 
-from tuninglink.devices import DeviceDescription
+from tuninglink.devices import DeviceDescription, Rounds
 from tuninglink.programs import Failure, FailureKind
 from tuninglink.tuning import ProgramGuard, Tuner
 from tuninglink.tuning.candidates import CandidateCompiler
@@ -25,6 +27,7 @@ from tuninglink.tuning.deciding import (
     Account,
     Budget,
     Ledger,
+    RaceRules,
     TaskOutcome,
     TuningSettings,
 )
@@ -33,13 +36,14 @@ from tuninglink.tuning.references import References
 from tuninglink.tuning.scheduling import (
     DefaultQueue,
     TuningContext,
+    context,
     default_queue,
     scheduler,
     task_run as open_tasks,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tuninglink.errors import Diagnostic
@@ -156,6 +160,45 @@ def test_without_a_reference_a_default_that_reads_beyond_an_operand_is_named(
         f"{task.task.name}: the compiler's own choice is wrong: binding 2: nan"
         for task in result.tasks
     )
+
+
+@dataclass
+class DisturbedDevices(RecordedDevices, Listener):
+    """A device on which other work disturbs all comparisons with a default, up to the first block of the race."""
+
+    is_racing: bool = False
+
+    def racing(self, prepared: PreparedTask, finalists: int) -> None:  # noqa: ARG002
+        self.is_racing = True
+
+    def rounds(self, programs: Sequence[Benchmark], count: int, *_: object) -> Rounds:
+        rounds = super().rounds(programs, count)
+        if len(programs) > 2:
+            return rounds  # a heat
+        if self.is_racing:
+            self.is_racing = False
+            self.rounds = super().rounds  # type: ignore[method-assign]
+        return replace(rounds, samples=((1.0, 2.0),) * count)
+
+
+def test_a_disturbed_race_gets_the_time_that_is_left(
+    tmp_path: Path, compiler: CandidateCompiler
+) -> None:
+    program, devices = tmp_path / "program.mlir", DisturbedDevices()
+    program.write_text(matmul(4, 64, 64))
+    settings = TuningSettings(trials=6, search="random", runs_model=False, checks_defaults=False)
+
+    def late(*arguments: Any, **rules: Any) -> RaceRules:
+        return RaceRules(*arguments, **{**rules, "deadline": 0.0}, gap_seconds=0.0)
+
+    with patch.object(
+        recorded_tuning, "without_pauses", partial(patch.object, context, "RaceRules", late)
+    ):
+        result = tune(program, None, devices, compiler, settings=settings, listener=devices)
+    (task,) = result.tasks
+    assert task.verdict is TaskOutcome.WON
+    assert task.decision is not None
+    assert [block.median > 1.0 for block in task.decision.blocks] == [False, True, True, True]
 
 
 @pytest.mark.parametrize(("seconds", "most"), [(math.inf, DEFAULT_SECONDS), (600.0, 0.04)])

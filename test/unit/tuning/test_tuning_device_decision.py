@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from dataclasses import dataclass, field, replace
@@ -98,12 +99,19 @@ def test_one_block_that_differs_is_not_believed() -> None:
 
 
 def test_a_block_that_contradicts_a_clear_gain_is_shown() -> None:
-    rounds = [*blocks(2.0, 0.02, 0), blocks(1.0, 0.3, 1)[0]]
+    rounds = [*blocks(2.0, 0.02, 0)[:2], blocks(1.0, 0.3, 1)[0]]
     decision = decide(rounds)
     assert decision.outcome is Outcome.UNDECIDED
     assert decision.speedup.low > 1.5
-    assert decision.contrary == decision.blocks[3]
-    assert str(decision) == f"{decision.speedup}, but {decision.contrary} in block 4 of 4"
+    assert decision.contrary == decision.blocks[2]
+    assert str(decision) == f"{decision.speedup}, but {decision.contrary} in block 3 of 3"
+
+
+def test_three_of_four_blocks_outvote_the_other_one() -> None:
+    disturbed = blocks(0.6, 0.02, 1)
+    outvoted = decide([disturbed[0], *blocks(1.3, 0.02, 0)])
+    assert (outvoted.outcome, outvoted.contrary) == (Outcome.FASTER, None)
+    assert decide([*disturbed[:2], *blocks(1.3, 0.02, 0)]).outcome is not Outcome.FASTER
 
 
 def test_one_noisy_block_does_not_hide_a_clear_gain() -> None:
@@ -369,6 +377,75 @@ def test_two_races_advance_in_turns_while_each_has_its_pauses() -> None:
             race.advance()
         assert race.result.decision is not None
         assert race.result.decision.outcome is Outcome.FASTER
+
+
+@dataclass
+class Disturbed(Simulated):
+    """A device on which other work makes all finalists slow in some measurements.
+
+    Attributes:
+        slow: the numbers of the measurements, from 0.
+    """
+
+    slow: frozenset[int] = frozenset()
+
+    def rounds(
+        self, benchmarks: Sequence[Benchmark], count: int, seed: int, *_: object
+    ) -> Rounds | Failure:
+        rounds = super().rounds(benchmarks, count, seed)
+        if isinstance(rounds, Failure) or len(self.asked) - 1 not in self.slow:
+            return rounds
+        samples = ((first, *(2.2 * us for us in others)) for first, *others in rounds.samples)
+        return replace(rounds, samples=tuple(samples))
+
+
+LEADING = {b"default": 100.0, b"a": 85.0, b"b": 80.0}
+
+
+@pytest.mark.parametrize(("slow", "blocks"), [((0,), 4), ((2,), 4), ((4,), 4), ((0, 1), 8)])
+def test_other_work_in_few_blocks_does_not_hide_a_large_lead(
+    slow: tuple[int, ...], blocks: int
+) -> None:
+    """Of three blocks one read 0.61, and a candidate 1.32 times as fast for a third of the time was undecided."""
+    result = begun(Disturbed(LEADING, slow=frozenset(slow)), b"b").run()
+    assert result.decision is not None
+    assert result.decision.outcome is Outcome.FASTER
+    assert result.decision.speedup.low > 1.2
+    assert len(result.decision.blocks) == blocks
+
+
+def test_other_work_in_the_heats_does_not_hide_a_large_lead() -> None:
+    device = Disturbed(LEADING, slow=frozenset({0, 1}))
+    assert raced(device, b"a", b"b") == (b"b", Outcome.FASTER, {})
+    assert raced(Disturbed(TIMES, slow=frozenset({0, 1})), b"same", b"same")[:2] == (None, None)
+
+
+def test_a_large_lead_in_the_first_samples_alone_is_refuted() -> None:
+    same = Contestant(Benchmark(b"same", "f", LAYOUT), 70.0)
+    default = Contestant(Benchmark(b"default", "f", LAYOUT), 100.0)
+    device = Simulated(TIMES)
+    result = Race(device, default, [same], device.check, IMMEDIATE).run()
+    assert result.decision is not None
+    assert result.decision.outcome is Outcome.NOT_FASTER
+    assert len(result.decision.blocks) == 6
+
+
+def test_a_late_race_with_a_large_lead_waits_for_time() -> None:
+    late, device = replace(IMMEDIATE, deadline=0.0), Disturbed(LEADING, slow=frozenset({4}))
+    race = begun(device, b"b", rules=late)
+    while race.due < math.inf:
+        race.advance()
+    assert race.result is None
+    race.resume(math.inf)
+    while race.result is None:
+        race.advance()
+    assert race.result.decision is not None
+    assert race.result.decision.outcome is Outcome.FASTER
+    # Without time, it ends.
+    result = begun(replace(device, asked=[]), b"b", rules=late).run()
+    assert result.decision is not None
+    assert result.decision.outcome is Outcome.UNDECIDED
+    assert result.decision.contrary == result.decision.blocks[2]
 
 
 def binding(name: str, shape: tuple[int, ...], width: int) -> Binding:

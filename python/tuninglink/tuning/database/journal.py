@@ -46,7 +46,7 @@ from tuninglink.tuning.database.database import (
     Trial,
 )
 from tuninglink.tuning.database.exchange import problem_of_program, recorded_candidate
-from tuninglink.tuning.deciding import BLOCKS, RaceResult, TrialResult, TuningSettings
+from tuninglink.tuning.deciding import BLOCK_ROUNDS, BLOCKS, RaceResult, TrialResult, TuningSettings
 from tuninglink.tuning.search import MeasuredProblem
 
 Times = Mapping[tuple[str, str, str], float]
@@ -107,8 +107,9 @@ class Journal:
             return None
         default, best = races[-1]
         rounds = tuple(zip(default.samples, best.samples, strict=False))
-        # Rounds are recorded by block, and the blocks of a confirmation have equal lengths.
-        bounds = [len(rounds) * position // BLOCKS for position in range(BLOCKS + 1)]
+        # Rounds are recorded by block, and most blocks of a confirmation have equal lengths.
+        count = max(BLOCKS, len(rounds) // BLOCK_ROUNDS)
+        bounds = [len(rounds) * position // count for position in range(count + 1)]
         blocks = (rounds[first:end] for first, end in pairwise(bounds))
         return RecordedRace(best.configuration.key, tuple(filter(None, blocks)))
 

@@ -58,6 +58,7 @@ with lazy_imports(globals()):
         with_predicted as with_predicted,
     )
     from tuninglink.tuning.deciding.race import (
+        BLOCK_ROUNDS as BLOCK_ROUNDS,
         BLOCKS as BLOCKS,
         FINALISTS as FINALISTS,
         Contestant as Contestant,

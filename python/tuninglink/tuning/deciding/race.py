@@ -6,6 +6,8 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -22,6 +24,7 @@ from tuninglink.devices import (
 )
 from tuninglink.programs import Benchmark, Failure
 from tuninglink.tuning.deciding.decisions import (
+    QUORUM,
     ConfidenceInterval,
     Decision,
     Outcome,
@@ -115,10 +118,9 @@ class Standings:
         A rival leaves if the upper bound of its speedup in the median round is below the lower bound of the leader's or
         below the least speedup, or if `keep` others are faster.
         """
-        speedups = {}
-        for rival, rounds in self._rounds.items():
-            times = self._sum(rounds)
-            speedups[rival] = interval(times[:, 0] / times[:, -1], self._seed)
+        sums = {rival: self._sum(rounds) for rival, rounds in self._rounds.items()}
+        ratios = {rival: times[:, 0] / times[:, -1] for rival, times in sums.items()}
+        speedups = {rival: interval(ratio, self._seed) for rival, ratio in ratios.items()}
         order = sorted(speedups, key=lambda rival: -speedups[rival].median)
         bar = max(least, *(speedups[rival].low for rival in order[:1]), 0.0)
         return [rival for rival in order if speedups[rival].high >= bar][:keep]
@@ -242,8 +244,10 @@ class Race:
         check: returns the failure of a candidate's outputs; None if they are right.
         timeline: records the time of the stages.
 
+    A race with a large lead that is late before its blocks agree waits for time: `resume` ends it or lets it go on.
+
     Attributes:
-        due: the earliest time of the next step, in seconds of `time.monotonic()`.
+        due: the earliest time of the next step, in seconds of `time.monotonic()`; infinity while the race waits.
         result: the result; None before the end.
     """
 
@@ -270,75 +274,81 @@ class Race:
         self._timings: dict[int, Timing] = {}
         self._default_timing: Timing | None = None
         self._blocks: list[list[Rounds]] = []
+        self._waiting: RaceResult | None = None
         self.due = 0.0
         self.result: RaceResult | None = None
 
     def run(self) -> RaceResult:
         """Advance until the race is over, waiting during the pauses."""
         while self.result is None:
+            if math.isinf(self.due):
+                self.resume(0.0)
             time.sleep(max(0.0, self.due - time.monotonic()))
             self.advance()
         return self.result
+
+    def resume(self, deadline: float) -> None:
+        """Let a race that waits for time go on until a deadline; its next step ends it if that has passed."""
+        self._rules = replace(self._rules, deadline=deadline)
+        self.due = 0.0
 
     def advance(self) -> None:
         """Run the heats, or the next block of the confirmation of the fastest remaining finalist."""
         if self._running is None:
             with self._timeline.stage(Stage.RACE):
                 self._running = self._run_heats()
+        elif self._waiting is not None and self._is_late:
+            self.result = self._waiting
         else:
             with self._timeline.stage(Stage.CONFIRMATION):
                 self._run_block(self._running)
         if self.result is None and not self._running:
             # The reason for a missing decision; there is none if all finalists are slower than the default.
             reason, failures = "", [failure.message for failure in self._failures.values()]
-            if self._unmeasured:
-                failure = next(iter(self._unmeasured.values()))
-                reason = f"the race could not be measured: {failure.message}"
+            if unmeasured := [failure.message for failure in self._unmeasured.values()]:
+                reason = f"the race could not be measured: {unmeasured[0]}"
             elif failures and len(failures) == len(self._drawn):
-                reason = f"all {len(failures)} finalists failed, the first one: {failures[0]}"
-                if len(failures) == 1:
-                    reason = f"the only finalist failed: {failures[0]}"
+                many = f"all {len(failures)} finalists failed, the first one"
+                reason = f"{many if failures[1:] else 'the only finalist failed'}: {failures[0]}"
             times = self._timings, self._default_timing
             self.result = RaceResult(None, None, self._failures, *times, reason=reason)
 
     def _run_heats(self) -> list[int]:
         """Run the heats, and return the remaining finalists, fastest first."""
-        running, (first, _) = self._draw([]), HEATS[0]
+        running, (first, _), rules = self._draw([]), HEATS[0], self._rules
         for number, (rounds, keep) in enumerate(HEATS):
             members = [self._drawn[position] for position in running]
             if len(members) < 2:  # noqa: PLR2004 - a race of two
                 break
-            count = round_count(
-                lineup(self._default, members), first + 1, self._rules.block_seconds
-            )
+            count = round_count(lineup(self._default, members), first + 1, rules.block_seconds)
             if number and count <= first:
                 break  # it would have no more rounds than the first heat
-            standings = Standings(seed=self._rules.seed)
+            standings = Standings(seed=rules.seed)
             while running:
                 for group in groups(self._default, [self._drawn[position] for position in running]):
                     self._run_group([running[index] for index in group], rounds, standings)
                 # Failed finalists are replaced in the first heat.
                 running = [] if number else self._draw(standings.rivals)
-            running = standings.survivors(keep, self._rules.least_speedup)
+            # Blocks decide on a large lead that other work on the machine may have hidden in the heats.
+            promises = max(map(self._promise, standings.rivals), default=0.0) >= _LARGE_LEAD
+            running = standings.survivors(keep, 0.0 if promises else rules.least_speedup)
         return running
+
+    def _promise(self, position: int) -> float:
+        """Return the speedup of a finalist in earlier measurements."""
+        return self._default.microseconds / self._drawn[position].microseconds
 
     def _draw(self, running: Sequence[int]) -> list[int]:
         """Return the finalists, filled up with correct candidates."""
         drawn: list[int] = []
-        deadline = math.inf if self._rules.deadline is None else self._rules.deadline
         while len(running) + len(drawn) < self._rules.places:
-            candidate = None
-            if not self._drawn or time.monotonic() <= deadline:
-                candidate = next(self._candidates, None)
-            if candidate is None:
+            is_over = bool(self._drawn) and self._is_late
+            if is_over or (candidate := next(self._candidates, None)) is None:
                 break
             # A slow candidate is not worth the time of a race unless it is near the best one.
-            best = min(
-                (self._drawn[position].microseconds for position in (*running, *drawn)),
-                default=math.inf,
-            )
+            times = [self._drawn[position].microseconds for position in (*running, *drawn)]
             is_slow = candidate.sample_seconds >= _SLOW_SECONDS and not candidate.always_races
-            if is_slow and candidate.microseconds > _NEAR_FINALIST * best:
+            if is_slow and candidate.microseconds > _NEAR_FINALIST * min(times, default=math.inf):
                 break
             position = len(self._drawn)
             self._drawn.append(candidate)
@@ -374,45 +384,62 @@ class Race:
         """Run a block of fresh rounds of the default and the fastest finalist; decide after all blocks of a pass."""
         rules, began, number = self._rules, time.monotonic(), len(self._blocks)
         pair = (self._default, self._drawn[running[0]])
-        # A few rounds suffice if they are far from the threshold.
+        # A few rounds suffice if they are far from the threshold. Later blocks decide what was not clear.
         count = round_count(pair, BLOCK_ROUNDS, rules.block_seconds)
         threshold = 1 + rules.min_gain
         block: list[Rounds] = []
-        for most in (CLEAR_ROUNDS, count):
+        for most in (CLEAR_ROUNDS, count) if number < rules.blocks else (count,):
             ratios = [default / winner for default, winner in _pairs(block)]
-            is_clear = bool(ratios) and (
-                min(ratios) > threshold * _FAR_RATIO or max(ratios) < threshold / _FAR_RATIO
-            )
+            slow, fast = threshold / _FAR_RATIO, threshold * _FAR_RATIO
+            is_clear = bool(ratios) and (min(ratios) > fast or max(ratios) < slow)
             left = min(most, count) - len(ratios)
             if left <= 0 or is_clear:
                 break
             measured = self._rounds(pair, left, rules.seed + 1000 + number)
             if isinstance(measured, Failure):
                 self._attribute(running.pop(0), measured)
-                self._blocks, self.due = [], 0.0  # the next finalist is confirmed
+                self._blocks, self._waiting, self.due = (
+                    [],
+                    None,
+                    0.0,
+                )  # the next finalist is confirmed
                 return
             block.append(measured)
-        # Decide after all blocks of a pass, unless the candidate is not faster. Blocks of later passes extend the first.
         self._blocks.append(block)
-        blocks = [
-            [rounds for later in self._blocks[first :: rules.blocks] for rounds in later]
-            for first in range(rules.blocks)
-        ]
-        decision = decide([_pairs(block) for block in blocks if block], rules.min_gain, rules.seed)
-        passes, begun = divmod(number + 1, rules.blocks)
-        is_late = rules.deadline is not None and time.monotonic() > rules.deadline
-        is_last = decision.outcome is Outcome.FASTER or is_late or passes >= rules.passes
-        if decision.outcome is Outcome.NOT_FASTER or (not begun and is_last):
-            rounds = tuple(rounds for block in blocks for rounds in block)
-            times = self._timings, self._default_timing
-            self.result = RaceResult(running[0], decision, self._failures, *times, rounds)
+        blocks = [_pairs(block) for block in self._blocks]
+        decision = decide(blocks, rules.min_gain, rules.seed)
+        # Decide after all blocks of a pass, unless the candidate is not faster. One with a large lead before goes on: other
+        # work may have disturbed the blocks against it, which outvote the others only after two passes.
+        number, begun = number + 1, (number + 1) % rules.blocks
+        promises = self._promise(running[0]) >= _LARGE_LEAD
+        may_go_on = promises and rules.passes > 1 and number < _MOST_BLOCKS
+        slower = sum(block.median <= threshold for block in decision.blocks)
+        if decision.outcome is Outcome.NOT_FASTER:
+            is_last = not may_go_on or (number >= 2 * BLOCKS and slower >= QUORUM * number)
+        elif decision.outcome is Outcome.FASTER:
+            is_last = number >= rules.blocks and (may_go_on or not begun)
+        else:
+            is_over = self._is_late or number >= rules.passes * rules.blocks
+            is_last = not may_go_on and not begun and is_over
+        times, rounds = (self._timings, self._default_timing), chain.from_iterable(self._blocks)
+        result = RaceResult(running[0], decision, self._failures, *times, tuple(rounds))
         self.due = max(began + rules.gap_seconds, time.monotonic())
+        if is_last:
+            self.result = result
+        elif may_go_on and number >= rules.blocks and self._is_late:
+            if decision.outcome is Outcome.NOT_FASTER and slower < number:
+                fastest = max(decision.blocks, key=lambda block: block.median)
+                decision = replace(decision, outcome=Outcome.UNDECIDED, contrary=fastest)
+            self._waiting, self.due = replace(result, decision=decision), math.inf
+
+    @property
+    def _is_late(self) -> bool:
+        return self._rules.deadline is not None and time.monotonic() > self._rules.deadline
 
     def _rounds(self, contestants: Sequence[Contestant], count: int, seed: int) -> Rounds | Failure:
         benchmarks = [contestant.benchmark for contestant in contestants]
-        return self._device.rounds(
-            benchmarks, count, seed, _SLACK * count * round_seconds(contestants)
-        )
+        seconds = _SLACK * count * round_seconds(contestants)
+        return self._device.rounds(benchmarks, count, seed, seconds)
 
     def _attribute(self, position: int, failure: Failure) -> None:
         """Record the failure of a finalist if it also fails alone."""
@@ -581,13 +608,10 @@ def best_trials(
 ) -> list[TrialResult]:
     """Return the candidates that may win, at any speed if so: those that always race, then the others, best first."""
     near, far = (math.inf, math.inf) if at_any_speed else (_NEAR, _FAR)
-    timed = sorted(
-        (trial.microseconds, position, trial)
-        for position, trial in enumerate(trials)
-        if trial.microseconds is not None
-    )
-    always = [trial for us, _, trial in timed if trial.always_races and us < default_us * far]
-    others = [trial for us, _, trial in timed if not trial.always_races and us < default_us * near]
+    timed = [(trial.microseconds, trial) for trial in trials if trial.microseconds is not None]
+    timed.sort(key=itemgetter(0))
+    always = [trial for us, trial in timed if trial.always_races and us < default_us * far]
+    others = [trial for us, trial in timed if not trial.always_races and us < default_us * near]
     return always + others
 
 
@@ -596,6 +620,12 @@ def contestant(trial: TrialResult, default: Contestant) -> Contestant:
     benchmark, us = trial.benchmark or default.benchmark, trial.microseconds or default.microseconds
     return Contestant(benchmark, us, trial.always_races, default.stretch)
 
+
+_LARGE_LEAD: Final = 1.1
+"""The speedup in earlier measurements from which a race goes on until blocks outvote the others."""
+
+_MOST_BLOCKS: Final = 24
+"""The limit on the blocks of such a race."""
 
 _FAR_RATIO: Final = 1.25
 """The factor above or below the threshold by which each ratio of the first rounds must lie."""

@@ -179,7 +179,7 @@ class Scheduler:
                 self._give_turn(chosen)
             elif defaults.waiting and not self._is_complete:
                 defaults.measure(self._budget())
-            elif self.racing:
+            elif any(math.isfinite(task.due) for task in self.racing):
                 self._await_race()
             elif judgements and judgements.is_busy:
                 judgements.wait(self._budget().remaining)
@@ -354,10 +354,8 @@ class Scheduler:
             others = [other for other in waiting[position + 1 :] if other.gain > 0]
             reserved = self._racing_seconds(others)
             surplus = left - reserved - task.race_seconds
-            if surplus < 0:
-                reserved = self._racing_seconds(())
-            else:
-                reserved += surplus * len(others) / (len(others) + 1)
+            reserved += surplus * len(others) / (len(others) + 1)
+            reserved = self._racing_seconds(()) if surplus < 0 else reserved
             self._decide(task, reserved, is_last=False)
             self._advance_races()
         self._end_races()
@@ -410,6 +408,11 @@ class Scheduler:
     def _end_races(self) -> None:
         with suppress(Interrupted), self._ledger.whole.ending():
             while self.racing:
+                if all(math.isinf(task.due) for task in self.racing):
+                    # Races that other work has disturbed get the time that is left, largest gain first.
+                    self.racing.sort(key=lambda task: -task.gain)
+                    for task in self.racing:
+                        task.resume_race(self._ledger.budget())
                 self._await_race()
                 self._advance_races()
         while self.racing:  # after an interrupt

@@ -85,6 +85,8 @@ _STANDING_PART: Final = 0.02
 
 NOT_RACED: Final = "tuning ended before the race"
 
+_DISTURBED: Final = "other work may have disturbed it; tune again on an idle device, or for longer"
+
 _LOST: Final = Failure(FailureKind.COMPILE, "it does not compile again")
 
 _VERDICTS: Final = {
@@ -459,7 +461,7 @@ class TaskRun:
         """Return the rules of a race: one block of rounds is enough if the standing winner leads clearly."""
         is_wrong = self.default_is_wrong
         rules = self._context.rules(budget or Budget(), places, default_is_wrong=is_wrong)
-        return replace(rules, blocks=1, passes=1) if self._leads_clearly else rules
+        return replace(rules, blocks=1) if self._leads_clearly else rules
 
     @property
     def pause_seconds(self) -> float:
@@ -578,6 +580,16 @@ class TaskRun:
         self.race_taken += time.monotonic() - began
         return None if self._race.result is None else self._finish(self._race.result)
 
+    def end_race(self) -> TaskResult:
+        """Run the race to its end, and return the result of the task."""
+        assert self._race is not None
+        return self._finish(self._race.run())
+
+    def resume_race(self, budget: Budget) -> None:
+        """Let a race that waits for time go on in a budget, or end with its next step."""
+        assert self._race is not None
+        self._race.resume(budget.deadline)
+
     def _repaired(self, result: TaskResult, best: TrialResult) -> TaskResult:
         """Return the result with a right candidate, by the samples of its trial if there is a default to compare with."""
         result = replace(result, verdict=TaskOutcome.WON, winner=best)
@@ -598,6 +610,8 @@ class TaskRun:
             return None
         winner = next((x for x in result.trials if x.candidate.key == recorded.winner), None)
         decision = decide(recorded.blocks, settings.min_gain, settings.seed)
+        if decision.outcome is Outcome.UNDECIDED:
+            return None
         return self._verify(decided(result, winner, decision))
 
     def _verify(self, result: TaskResult) -> TaskResult:
@@ -669,8 +683,9 @@ def raced(
         context.keep_failure(result.prepared, candidate, failure)
     result = replace(result, failures=(*result.failures, *failures), reason=race.reason)
     if race.winner is None or race.decision is None:
-        verdict = TaskOutcome.UNDECIDED if race.reason else TaskOutcome.DEFAULT
-        return replace(result, verdict=verdict)
+        return replace(
+            result, verdict=TaskOutcome.UNDECIDED if race.reason else TaskOutcome.DEFAULT
+        )
     return decided(result, finalists[race.winner], race.decision)
 
 
@@ -678,7 +693,9 @@ def decided(result: TaskResult, best: TrialResult | None, decision: Decision) ->
     """Return the result with a decision. Against a wrong default, a right candidate wins at any speed."""
     verdict = TaskOutcome.WON if result.default_is_wrong else _VERDICTS[decision.outcome]
     winner = best if verdict is TaskOutcome.WON else None
-    return replace(result, decision=decision, verdict=verdict, winner=winner)
+    result = replace(result, decision=decision, verdict=verdict, winner=winner)
+    is_disturbed = verdict is TaskOutcome.UNDECIDED and decision.contrary is not None
+    return replace(result, reason=_DISTURBED) if is_disturbed else result
 
 
 def tune_task(
@@ -694,11 +711,7 @@ def tune_task(
     run = TaskRun(context, measured)
     run.begin(prepared)
     run.exploration.run(budget.part(1 - _RACING))
-    result = run.decide(budget)
-    while result is None:  # its race goes on
-        time.sleep(max(0.0, run.due - time.monotonic()))
-        result = run.advance_race()
-    return result
+    return run.decide(budget) or run.end_race()
 
 
 def compare_candidate(
