@@ -166,11 +166,11 @@ class ProgramGuard:
 
     @property
     def _comparisons(self) -> int:
-        """The further comparisons: with the repairs alone, and of predicted entries with the winners and the default."""
+        """The further comparisons: with the repairs alone, and of predicted entries."""
         judgements, defaults = self._context.judgements, self._defaults
         measured = defaults.measured if judgements and defaults else ()
         has_repairs = any(judgements and judgements.is_wrong(own.task) for own in measured)
-        return has_repairs + 2 * self._has_predictions
+        return has_repairs + self._has_predictions
 
     def begin(self, *specs: str) -> None:
         """Start to compile the program without a spec and with the given ones, unless this would disturb measurements."""
@@ -201,7 +201,6 @@ class ProgramGuard:
             return verdict
         listener.comparing(len(won) + len(predicted))
         runs = self._runs
-        runs.begin(*(write(entries) for entries in (won, [*won, *predicted]) if entries))
         # The fewest rounds are run in any case: they tell users whether the spec helps. The reference leaves time for them.
         comparisons = 1 + any(result.default_is_wrong for result in won)
         least = time.monotonic() + comparisons * self.least_price
@@ -211,6 +210,7 @@ class ProgramGuard:
             self._reference.seconds -= max(0.0, self._reference.seconds_left - left)
         try:
             with self._ledger.whole.ending():
+                runs.compile(*(write(own) for own in (won, [*won, *predicted]) if own))
                 verdict = judge_entries(won, runs, write) if won else judge_default(runs)
                 if predicted:
                     verdict = with_predicted(verdict, predicted, runs, write)

@@ -276,6 +276,8 @@ class Tuner:
         self, untried: Sequence[MeasuredTask], results: Sequence[TaskResult]
     ) -> list[TaskResult]:
         """Return results with the predicted entries of tasks for which trials decided nothing."""
+        if self.ledger.whole.is_stopped:
+            return []
         prediction_of, predicted = self._predictions.prediction, list[TaskResult]()
         undecided, judgements = TaskOutcome.UNDECIDED, self.context.judgements
         begun = [own for own in results if own.default_is_wrong or own.verdict is undecided]

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import TIMEOUT_MAX
@@ -560,6 +561,13 @@ class ModelRuns:
         """Return the program with a spec if it is compiled; None otherwise."""
         job = self._images.get(spec)
         return None if job is None or not job.done() else _result(job)
+
+    def compile(self, *specs: str) -> None:
+        """Compile the program with specs and without one, and wait for all where another compilation disturbs measurements."""
+        self.begin(*specs)
+        if self.device.description.is_local:
+            with suppress(ModelRunError):
+                self._await(self.base, *specs)
 
     def _await(self, *specs: str) -> None:
         """Wait until the program is compiled with each of some specs, or the time is over, which says nothing on them."""
