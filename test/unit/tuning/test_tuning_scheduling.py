@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -22,7 +24,7 @@ from tuninglink.tuning.deciding import (
     race_seconds,
     task_race_seconds,
 )
-from tuninglink.tuning.scheduling import Pace, Progress
+from tuninglink.tuning.scheduling import Pace, Progress, scheduler
 
 
 def progress(times: list[float], default_us: float = 100.0, trial_seconds: float = 0.1) -> Progress:
@@ -138,6 +140,29 @@ def test_slow_first_trials_are_no_reason_to_leave_a_task() -> None:
     pace = Pace(trial_seconds=(quick.seconds + slow.seconds) / 450)
     assert pace.expected_gain(1, slow) > pace.expected_gain(1, quick)
     assert pace.turn_seconds(slow) < 2.0
+
+
+def test_all_wrong_defaults_get_a_turn_before_one_gets_a_second() -> None:
+    choice = scheduler.TaskChoice()
+    choice.seconds = 60.0
+
+    def task(share: float, turns: int, *, is_ready: bool = False, is_wrong: bool = True) -> Any:
+        measured = SimpleNamespace(share=share, weight=share, potential=1.0, is_small=share < 0.03)
+        return SimpleNamespace(
+            measured=measured,
+            progress=progress([100.0] * 16 * turns),
+            promise=share,
+            is_new=not turns,
+            is_begun=bool(turns),
+            is_repaired=False,
+            needs_repair=is_wrong,
+            is_first_repair=is_wrong and not turns,
+            is_ready=is_ready,
+        )
+
+    heavy, repaired, light = task(0.5, 0, is_wrong=False), task(0.3, 1), task(0.001, 0)
+    ready = task(0.0001, 0, is_ready=True)
+    assert choice.ranked([heavy, repaired, light, ready]) == [ready, light, repaired, heavy]
 
 
 def test_a_task_without_gains_makes_room_for_another() -> None:

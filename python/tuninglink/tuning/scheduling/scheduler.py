@@ -268,8 +268,11 @@ class Scheduler:
         if task.is_new:
             new = sum(map(self._choice.is_first, self.open))
             seconds = _LATEST * min(seconds, self._budget().remaining / (new + 1))
-        # A race may be due before.
+        # A race may be due before. Wrong defaults come first, and leave one another time.
         end = min([time.monotonic() + seconds, *(task.due for task in self.racing)])
+        if task.needs_repair:
+            part = budget.remaining / sum(other.needs_repair for other in self.open)
+            end = time.monotonic() + max(START_SECONDS, part)
 
         def is_over() -> bool:
             return time.monotonic() > end or progress.trials >= trials
@@ -593,18 +596,18 @@ class TaskChoice:
         pace = self.pace
         has_repaired_enough = sum(self.repairs) > _REPAIR_SHARE * self.turn_seconds
 
-        def promise(task: TaskRun) -> tuple[bool, bool, bool, bool, float]:
+        def promise(task: TaskRun) -> tuple[bool, bool, bool, bool, bool, float]:
             measured, progress = task.measured, task.progress
             is_new = self.is_first(task)
-            is_first = not task.is_begun or task.is_first_repair
-            may_wait = has_repaired_enough and measured.is_small and not is_first
-            is_urgent = task.needs_repair and not may_wait
-            is_ready = is_urgent and task.is_first_repair and task.is_ready
+            may_wait = has_repaired_enough and measured.is_small and task.is_begun
+            is_urgent = task.needs_repair and (task.is_first_repair or not may_wait)
+            is_first = is_urgent and task.is_first_repair
+            is_ready = is_first and task.is_ready
             potential = measured.potential
             if task.is_repaired and progress.best_us > measured.default_us:
                 # The wrong default shows what the device can do.
                 potential = max(potential, (1 - measured.default_us / progress.best_us) / _PROMISE)
             gain = pace.expected_gain(measured.weight, progress, potential)
-            return is_urgent, is_ready, is_new, is_new and task.is_begun, gain
+            return is_urgent, is_first, is_ready, is_new, is_new and task.is_begun, gain
 
         return sorted(tasks, key=promise, reverse=True)

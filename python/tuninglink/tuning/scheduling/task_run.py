@@ -260,19 +260,18 @@ class TaskRun:
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
         """Try candidates for a turn, a number of them in a first one; see `Exploration.run`."""
-        count, is_repair = self._turn_trials(count), self.needs_repair
+        count = self._turn_trials(count)
         if self.is_first_repair and self.measured.failure is None:
             # The search takes a default for right until then.
             self.exploration.search.reject(self.prepared.spaces.default)
-        self._repair_turns += is_repair
+        self._repair_turns += self.needs_repair
         if count is None:
             self.exploration.run(budget, is_over, meanwhile)
             return
         trials, before = self.exploration.trials, len(self.trials)
 
         def is_enough() -> bool:
-            is_tried = len(trials) >= before + _AWAITED_PART * count
-            return is_tried or (not is_repair and is_over())
+            return len(trials) >= before + _AWAITED_PART * count or is_over()
 
         self.exploration.run(budget.limited(before + count), is_enough, meanwhile)
 
