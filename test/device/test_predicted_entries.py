@@ -189,11 +189,15 @@ def test_a_run_without_a_winner_has_predicted_entries(
     assert (result.model.default_ms, result.model.tuned_ms) == (1.0, 0.8)
 
 
-@pytest.mark.parametrize("why", ["interrupted", "another pattern", "no model run"])
+@pytest.mark.parametrize(
+    "why", ["interrupted", "another pattern", "the heaviest only", "no model run"]
+)
 def test_no_entry_is_predicted(tmp_path: Path, compiler: RememberingCompiler, why: str) -> None:
     devices, settings = Devices(by_spec(compiler, 0.9, 0.8)), SETTINGS
     if why == "another pattern":
         settings = replace(settings, patterns=("heavy",))
+    elif why == "the heaviest only":
+        settings = replace(settings, top=1)
     elif why == "no model run":
         settings = replace(settings, runs_model=False)
     result = run(tmp_path, compiler, devices, settings, interrupts=why == "interrupted")

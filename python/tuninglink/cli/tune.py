@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 import time
-from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -347,12 +346,8 @@ def _write(files: _Files, tuned: Tuned) -> None:
         page = str(Path(options.report) / "index.html") if options.report else ""
         forms = [tuned.sets.best.flag_set.name] if tuned.sets.best and tuned.sets.forms else []
         spec = "" if options.only_flags else options.output
-        outcomes = Counter(problem.outcome for problem in tuned.report.dispatches)
-        predicted, count = outcomes[TaskOutcome.PREDICTED], counted(tuned.entries, "problem")
-        if tuned.entries and predicted:
-            count += f": {tuned.entries - predicted} won, {predicted} predicted"
         written = [
-            f"{spec} ({'; '.join([count, *forms])})" if spec else "",
+            f"{spec} ({'; '.join([entry_count(tuned), *forms])})" if spec else "",
             f"{files.flags} ({counted(len(tuned.flags), 'flag')})",
             *(page, options.database),
             *files.write_script(tuned.flags, spec),
@@ -548,6 +543,13 @@ def _use(files: _Files, written: Iterable[str], spec: Sequence[str] = ()) -> str
     words = ["tuninglink", "compile", path, "-o", f"{stem}.vmfb", *spec]
     words += [] if files.is_in_project else [f"@{files.flags}"]
     return f"{text}\n{shlex.join((*words, *files.user_flags))}\n"
+
+
+def entry_count(tuned: Tuned) -> str:
+    """Return the number of problems with an entry, and how many of these are predicted."""
+    outcomes = [problem.outcome for problem in tuned.report.dispatches]
+    text, predicted = counted(tuned.entries, "problem"), outcomes.count(TaskOutcome.PREDICTED)
+    return f"{text}: {tuned.entries - predicted} won, {predicted} predicted" if predicted else text
 
 
 def busy_warnings(report: TuningReport) -> Iterator[Diagnostic]:

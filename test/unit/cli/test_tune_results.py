@@ -12,7 +12,7 @@ import pytest
 
 from tuninglink.cli.measuring import ProgressLines, summary
 from tuninglink.cli.terminal import Verbosity
-from tuninglink.cli.tune import busy_warnings, gain_line, save_result, user_flags
+from tuninglink.cli.tune import busy_warnings, entry_count, gain_line, save_result, user_flags
 from tuninglink.files import write_output
 from tuninglink.tuning import Tuned, TuningReport
 from tuninglink.tuning.deciding import (
@@ -83,6 +83,17 @@ def test_a_machine_that_is_too_busy_is_a_warning_with_the_evidence(driver: str, 
     assert len(warning.notes) == notes
     for noise in (None, ConfidenceInterval(0.98, 1.0, 1.02)):
         assert not list(busy_warnings(SimpleNamespace(noise=noise, driver=driver)))
+
+
+def test_predicted_entries_are_counted() -> None:
+    def tuned(*outcomes: TaskOutcome) -> SimpleNamespace:
+        dispatches = [SimpleNamespace(outcome=outcome) for outcome in outcomes]
+        entries = sum(outcome in (TaskOutcome.WON, TaskOutcome.PREDICTED) for outcome in outcomes)
+        return SimpleNamespace(entries=entries, report=SimpleNamespace(dispatches=dispatches))
+
+    won, predicted = TaskOutcome.WON, TaskOutcome.PREDICTED
+    assert entry_count(tuned(won, TaskOutcome.DEFAULT)) == "1 problem"
+    assert entry_count(tuned(won, predicted, predicted)) == "3 problems: 1 won, 2 predicted"
 
 
 def test_the_gain_of_flags_is_shown_where_that_of_the_spec_is_unknown() -> None:
