@@ -79,8 +79,8 @@ $(installed_dev): $(BIN)/python pyproject.toml
 demo: $(installed)
 	$(BIN)/tuninglink demo --output $(BUILD)/demo
 
-# mypy runs beside the linter and the collection of tests, which rewrites their assertions: each process of pytest would
-# do it otherwise. The lit tests run beside pytest, and what they say is shown at the end. Every step is run.
+# Tests are collected once, which rewrites their assertions: each process of pytest would do it otherwise. mypy and the
+# lit tests run beside pytest, and what they say is shown at the end. Every step is run.
 LIT_LOG := $(BUILD)/lit.log
 TYPES_LOG := $(BUILD)/types.log
 check: $(installed_dev) suite
@@ -89,9 +89,9 @@ check: $(installed_dev) suite
 	$(MAKE) --no-print-directory types >$(TYPES_LOG) 2>&1 & types=$$!; \
 	$(MAKE) --no-print-directory lint; linted=$$?; \
 	(cd $(SUITE) && $(abspath $(BIN))/pytest --collect-only --quiet --numprocesses=0) >/dev/null; \
-	wait $$types; typed=$$?; cat $(TYPES_LOG); \
 	$(MAKE) --no-print-directory lit SPELT='$(releases)' JOBS=$(FEW_JOBS) >$(LIT_LOG) 2>&1 & lit=$$!; \
 	$(MAKE) --no-print-directory pytest SPELT='$(releases)'; tested=$$?; \
+	wait $$types; typed=$$?; cat $(TYPES_LOG); \
 	wait $$lit; filechecked=$$?; cat $(LIT_LOG); failed=; \
 	for step in lint:$$linted types:$$typed lit:$$filechecked pytest:$$tested; do \
 		[ "$${step#*:}" = 0 ] || failed="$$failed $${step%:*}"; \

@@ -6,7 +6,10 @@ import gc
 import os
 from typing import TYPE_CHECKING
 
+from forked_workers import FORKING
 from hypothesis import HealthCheck, settings
+
+from tuninglink.workers import pool
 
 if TYPE_CHECKING:
     import pytest
@@ -21,6 +24,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.load_profile("tuninglink")
+
+pool.subprocess = FORKING
 
 gc.disable()  # until all tests are imported
 

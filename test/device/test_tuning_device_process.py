@@ -31,6 +31,7 @@ from device_benchmarks import (
     make_inputs,
     straight,
 )
+from forked_workers import started_workers
 from processes import PATIENCE, eventually, marked, processor_seconds
 from programs import HOST_CPU
 from stack_programs import OVERFLOWING_FLAGS, overflowing
@@ -211,7 +212,7 @@ def test_a_hang_costs_itself() -> None:
 def test_a_crash_costs_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     marker = f"TEST_OF_DEVICES_{os.getpid()}"
     monkeypatch.setenv(marker, "1")
-    with DeviceProcess("local-sync", timeout=PATIENCE) as device:
+    with started_workers(), DeviceProcess("local-sync", timeout=PATIENCE) as device:
         (process,) = marked(marker)
 
         def crash() -> None:

@@ -347,7 +347,7 @@ def test_a_best_candidate_stands_before_its_race(
 ) -> None:
     """The device is gone before any race, yet what was far faster until then wins, and is written as it is found."""
     kept: list[str] = []
-    devices = RecordedDevices(measurements=100)
+    devices = RecordedDevices(measurements=48)
     result = tune(program, None, devices, compiler, settings=ENDLESS, keep=kept.append)
     assert isinstance(result.failure, DeviceError)
     assert [each.verdict for each in result.tasks] == [TaskOutcome.WON, TaskOutcome.WON]
@@ -380,7 +380,7 @@ class WrongWhereFast(RecordedDevices):
 
 
 def test_a_wrong_candidate_does_not_stand(program: Path, compiler: RememberingCompiler) -> None:
-    devices = WrongWhereFast(measurements=100)
+    devices = WrongWhereFast(measurements=48)
     result = tune(program, None, devices, compiler, settings=ENDLESS)
     assert [each.verdict for each in result.tasks] == [TaskOutcome.WON, TaskOutcome.WON]
     for each in result.tasks:

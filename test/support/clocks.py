@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
+from forked_workers import started_workers
 from processes import marked, processor_seconds
 
 from tuninglink.workers import pool as worker_process
@@ -28,5 +29,9 @@ def limits_in_processor_time() -> Iterator[None]:
         return sum(map(processor_seconds, marked(marker)))
 
     clock = SimpleNamespace(monotonic=seconds)
-    with patch.dict(os.environ, {marker: ""}), patch.object(worker_process, "time", clock):
+    with (
+        started_workers(),  # whose environment shows the marker
+        patch.dict(os.environ, {marker: ""}),
+        patch.object(worker_process, "time", clock),
+    ):
         yield

@@ -45,9 +45,15 @@ _programs: Final[dict[str, Callable[[], None]]] = {"filecheck": _run_filecheck}
 
 
 def fork_commands() -> None:
-    """Load what Tuninglink's commands load, and have them run in forks of this process."""
+    """Load what Tuninglink's commands load, and have them and their workers run in forks."""
+    from forked_workers import FORKING, start_server  # noqa: PLC0415 - loads the package
+
+    from tuninglink.workers import pool  # noqa: PLC0415
+
     load_commands()
     _programs.update(_OWN)
+    start_server()
+    pool.subprocess = FORKING
 
 
 class Process(subprocess.Popen[str]):

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
-from numpy.typing import NDArray
 
 from tuninglink.compiler import (
     Invocation,
@@ -41,6 +40,9 @@ from tuninglink.programs.compiled_program import (
     read_parameters,
 )
 from tuninglink.specs import Spec
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray  # loads NumPy, which workers that compile do without
 
 
 class FailureKind(Enum):

@@ -10,16 +10,18 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from iree.compiler import ir as mlir
-from numpy.typing import NDArray
 
 from tuninglink.errors import CompileError
 from tuninglink.iree import SizeCombination, Sizes, shape
 from tuninglink.llvm_flags import option
 from tuninglink.mlir import body, collect, error, names, symbol_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _PARAMETER: Final = re.compile(r'#\w+\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
 """The syntax of a parameter, for which the bindings have no class."""
