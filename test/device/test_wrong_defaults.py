@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, without_pauses
 from tuning_programs import whole_samples
 
@@ -213,8 +214,16 @@ def tuned(
     return result, listener
 
 
-def test_wrong_defaults_of_small_dispatches_are_repaired_beside_a_heavy_one(tmp_path: Path) -> None:
-    result, listener = tuned(tmp_path, is_right=lambda number: number % 4 == 3)
+@pytest.fixture(scope="module")
+def repaired(tmp_path_factory: pytest.TempPathFactory) -> tuple[TuningResult, Stopping]:
+    """Return a run with two wrong defaults, for which one candidate in four is right."""
+    return tuned(tmp_path_factory.mktemp("repaired"), is_right=lambda number: number % 4 == 3)
+
+
+def test_wrong_defaults_of_small_dispatches_are_repaired_beside_a_heavy_one(
+    repaired: tuple[TuningResult, Stopping],
+) -> None:
+    result, listener = repaired
     assert sorted(listener.wrong) == ["@main_dispatch_1", "@main_dispatch_2"]
     outcomes = {each.task.name.partition("::")[0]: each for each in result.tasks}
     for name in listener.wrong:
@@ -277,8 +286,10 @@ class SlowerDevices(WrongDevices):
         return 200.0 if benchmark.image in self._defaults else 400.0
 
 
-def test_retuning_keeps_slower_entries_that_replace_wrong_defaults(tmp_path: Path) -> None:
-    result, _ = tuned(tmp_path, lambda _: True)
+def test_retuning_keeps_slower_entries_that_replace_wrong_defaults(
+    repaired: tuple[TuningResult, Stopping],
+) -> None:
+    result, _ = repaired
     spec = tuninglink.load_spec(result.spec.encode())
     entries = [
         position
