@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+import numpy as np
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import (
@@ -40,9 +41,6 @@ from tuninglink.programs.compiled_program import (
     read_parameters,
 )
 from tuninglink.specs import Spec
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray  # loads NumPy, which workers that compile do without
 
 
 class FailureKind(Enum):
@@ -246,7 +244,7 @@ class FunctionCall:
     has_fences: bool = False
     obstacle: str = ""
     sizes: str = ""
-    expected: tuple[NDArray[Any], ...] = field(default=(), repr=False, compare=False)
+    expected: tuple[np.typing.NDArray[Any], ...] = field(default=(), repr=False, compare=False)
 
     @property
     def label(self) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from iree.compiler import ir as mlir
@@ -19,9 +19,6 @@ from tuninglink.errors import CompileError
 from tuninglink.iree import SizeCombination, Sizes, shape
 from tuninglink.llvm_flags import option
 from tuninglink.mlir import body, collect, error, names, symbol_name
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _PARAMETER: Final = re.compile(r'#\w+\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
 """The syntax of a parameter, for which the bindings have no class."""
@@ -197,7 +194,7 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
     return ProgramInput(value.shape, kind, content, is_scalar, is_updated)
 
 
-def read_expected(given: GivenInput, result: Argument | None, place: str) -> NDArray[Any]:
+def read_expected(given: GivenInput, result: Argument | None, place: str) -> np.typing.NDArray[Any]:
     """Return a value that a function is expected to return."""
     is_file = given.text.startswith("@")
     value, _ = _read(given)
