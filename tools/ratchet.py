@@ -39,7 +39,7 @@ LIMITS: Final = {
     "passes": (1193, 24),
     "tuning.problems": (1762, 93),
     "opt": (2091, 87),
-    "programs": (2293, 86),
+    "programs": (2292, 86),
     "explaining": (1804, 75),
     "tuning.candidates": (1301, 63),
     "devices": (4438, 215),
