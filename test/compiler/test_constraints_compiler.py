@@ -12,6 +12,7 @@ import pytest
 import worker_jobs
 import z3
 from configured_programs import EMIT_CONSTRAINTS, configured, constraints_ops, only_dispatch
+from forked_workers import started_workers
 from hypothesis import given, settings, strategies as st
 from iree.compiler.dialects import iree_codegen
 from processes import PATIENCE
@@ -365,7 +366,11 @@ def test_a_worker_that_does_not_answer(job: Callable[..., object], message: str)
 
 def test_a_worker_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/there/is/no/such/program")
-    with Pool(1) as pool, pytest.raises(UndecidedError, match="does not start: No such file"):
+    with (
+        started_workers(),
+        Pool(1) as pool,
+        pytest.raises(UndecidedError, match="does not start: No such file"),
+    ):
         IsolatedPassManager(pool).call(worker_jobs.pid)
 
 
