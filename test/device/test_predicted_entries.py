@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import time
+from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from programs import TARGETS
-from recorded_tuning import RecordedDevices, tune
+from recorded_tuning import DESCRIPTION, REMOTE, RecordedDevices, tune
 
 import tuninglink
-from tuninglink.devices import CallOutputs
+from tuninglink.devices import CallOutputs, DeviceDescription
 from tuninglink.specs import CACHE_VARIABLE, provenance_of
 from tuninglink.tuning.candidates import CandidateCompiler, Compiled
 from tuninglink.tuning.deciding import Ledger, TaskOutcome, TuningSettings
@@ -55,11 +56,16 @@ HEAVY, LIGHT = "@match_heavy", "@match_light"
 
 
 class RememberingCompiler(CandidateCompiler):
-    """Remembers with which spec a program was compiled."""
+    """Remembers with which spec a program was compiled, and what else its processes do."""
 
     def __init__(self) -> None:
         super().__init__(FLAGS, 2)
         self.specs: dict[bytes, str] = {}
+        self.calls: list[Future] = []
+
+    def call(self, function: Callable, *arguments: object) -> Future:
+        self.calls.append(super().call(function, *arguments))
+        return self.calls[-1]
 
     def submit_whole(self, program: SavedProgram, spec: str, seconds: float) -> Future:
         job = super().submit_whole(program, spec, seconds)
@@ -98,9 +104,11 @@ class Ending(Listener):
     """Ends the time of a run, or interrupts it, when the first dispatch is decided, so that the other one gets no turn."""
 
     ledger: Ledger
+    compiler: RememberingCompiler
     interrupts: bool = False
 
     def ended(self, result: TaskResult) -> None:  # noqa: ARG002
+        wait(self.compiler.calls)
         if self.interrupts:
             self.ledger.whole.stop()
         self.ledger.whole.deadline = time.monotonic()
@@ -120,7 +128,7 @@ def run(
     program = path / "program.mlir"
     program.write_text(PROGRAM)
     ledger = Ledger(trials=1)
-    listener = Ending(ledger, interrupts)
+    listener = Ending(ledger, compiler, interrupts)
     how = {"settings": settings, "listener": listener, "ledger": ledger, "flags": FLAGS}
     return tune(program, None, devices, compiler, **how)
 
@@ -144,10 +152,12 @@ def by_spec(
     return value
 
 
+@pytest.mark.parametrize("description", [DESCRIPTION, REMOTE])
 def test_a_dispatch_without_a_turn_gets_its_predicted_entry(
-    tmp_path: Path, compiler: RememberingCompiler
+    tmp_path: Path, compiler: RememberingCompiler, description: DeviceDescription
 ) -> None:
-    result = run(tmp_path, compiler, Devices(by_spec(compiler, 0.9, 0.8)))
+    devices = Devices(by_spec(compiler, 0.9, 0.8), description=description)
+    result = run(tmp_path, compiler, devices)
     assert outcomes(result) == {"heavy": "won", "light": "predicted"}
     assert not [one for one in result.omissions if "budget" in one.reason]
     spec = tuninglink.load_spec(result.spec.encode())

@@ -15,10 +15,9 @@ import pytest
 import recorded_tuning
 from processes import eventually
 from programs import endless_linker
-from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, tune
+from recorded_tuning import DESCRIPTION, FLAGS, REMOTE, RecordedDevices, tune
 from tuning_programs import dispatched, matmul
 
-from tuninglink.devices import DeviceDescription, Rounds
 from tuninglink.programs import Failure, FailureKind
 from tuninglink.tuning import ProgramGuard, Tuner
 from tuninglink.tuning.candidates import CandidateCompiler
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from tuninglink.devices import DeviceDescription, Rounds
     from tuninglink.errors import Diagnostic
     from tuninglink.programs import Benchmark
     from tuninglink.tuning.candidates import PreparedTask
@@ -70,17 +70,6 @@ func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32x
 
 FIRST = 4
 """The candidates of a first turn in these tests."""
-
-
-class RemoteDescription(DeviceDescription):
-    """The description of a device that is not the CPU that compiles."""
-
-    @property
-    def is_local(self) -> bool:
-        return False
-
-
-REMOTE = RemoteDescription(**vars(DESCRIPTION))
 
 
 @dataclass

@@ -9,12 +9,12 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, without_pauses
+from recorded_tuning import DESCRIPTION, FLAGS, REMOTE, RecordedDevices, without_pauses
 from tuning_programs import whole_samples
 
 import tuninglink
 from tuninglink.cli.measuring import summary
-from tuninglink.devices import DeviceDescription, DeviceProcess
+from tuninglink.devices import DeviceProcess
 from tuninglink.programs import Failure, read_program
 from tuninglink.specs import provenance_of
 from tuninglink.tuning import EntryVerdict, Retuner, Tuner, target_of
@@ -95,14 +95,6 @@ func.func @main({", ".join(arguments)}) -> tensor<32x{inner}xf32> {{
 
 TRIALS = 32
 """The maximum number of trials of a run: the heavy dispatch alone would use all of them."""
-
-
-class RemoteDescription(DeviceDescription):
-    """The description of a device whose processors do not compile."""
-
-    @property
-    def is_local(self) -> bool:
-        return False
 
 
 @dataclass
@@ -200,7 +192,6 @@ def tuned(
     settings = TuningSettings(search="random", runs_model=False, trials=trials)
     ledger = Ledger(trials=trials)
     listener = Stopping(ledger, count)
-    remote = RemoteDescription(**vars(DESCRIPTION))
     with (
         DeviceProcess("local-sync") as device,
         CandidateCompiler(FLAGS, 2) as compiler,
@@ -208,7 +199,7 @@ def tuned(
         without_pauses(),
         whole_samples(),
     ):
-        devices = WrongDevices(description=remote, device=device, is_right=is_right)
+        devices = WrongDevices(description=REMOTE, device=device, is_right=is_right)
         tuner = TuningContext(settings, compiler, devices, listener, references=references)
         result = Tuner(read_program(str(path), FLAGS), FLAGS, tuner, ledger).run()
     return result, listener

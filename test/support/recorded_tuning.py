@@ -54,6 +54,17 @@ FLAGS: Final = HOST_CPU
 DESCRIPTION: Final = DeviceDescription("recorded", "a record", "local-sync", "", "1", 1)
 
 
+class RemoteDescription(DeviceDescription):
+    """The description of a device whose processors do not compile."""
+
+    @property
+    def is_local(self) -> bool:
+        return False
+
+
+REMOTE: Final = RemoteDescription(**vars(DESCRIPTION))
+
+
 @dataclass
 class RecordedDevices:
     """Stands for `Devices` and for the process of the only one.
