@@ -190,6 +190,20 @@ def test_a_disturbed_race_gets_the_time_that_is_left(
     assert [block.median > 1.0 for block in task.decision.blocks] == [False, True, True, True]
 
 
+def test_a_disturbed_comparison_is_repeated_where_there_is_no_time_for_a_race(
+    tmp_path: Path, compiler: CandidateCompiler
+) -> None:
+    program, devices = tmp_path / "program.mlir", DisturbedDevices(is_racing=True)
+    program.write_text(matmul(4, 64, 64))
+    settings = TuningSettings(trials=6, search="random", runs_model=False, checks_defaults=False)
+    with patch.object(open_tasks, "_LEAST_PRICE", math.inf):
+        result = tune(program, None, devices, compiler, settings=settings, ledger=Ledger(6000.0, 6))
+    (task,) = result.tasks
+    assert task.verdict is TaskOutcome.WON
+    assert task.decision is not None
+    assert len(task.decision.blocks) == 1
+
+
 @pytest.mark.parametrize(("seconds", "most"), [(math.inf, DEFAULT_SECONDS), (600.0, 0.04)])
 def test_defaults_of_short_runs_are_sampled_briefly(
     compiler: CandidateCompiler, seconds: float, most: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -124,7 +125,7 @@ class TaskRun:
         self._related: list[Candidate] = []
         self._repair_turns = 0
         self._rejected: list[tuple[Candidate, Failure]] = []
-        self._undecided: set[str] = set()
+        self._undecided = Counter[str]()
         self._check: tuple[TrialResult, Future[Failure | None]] | None = None
         self._race: Race | None = None
         self._finish: Callable[[RaceResult], TaskResult]
@@ -334,7 +335,7 @@ class TaskRun:
             if result.verdict is TaskOutcome.WON:
                 self._stand(best, result)
             else:
-                self._undecided.add(best.candidate.key)
+                self._undecided[best.candidate.key] += 1
 
     def _find_right(self, budget: Budget) -> None:
         """Check the best candidates against the reference until one is right, which replaces a wrong default."""
@@ -417,8 +418,9 @@ class TaskRun:
         best = next(iter(best_trials(self.trials, best_us)), None)
         if best is None or best.microseconds is None or best.microseconds > best_us:
             return None
-        # Results of earlier runs have their race in the database, if there was one.
-        if not best.seconds or best.candidate.key in self._undecided:
+        # Results of earlier runs have their race in the database, if there was one. Other work may have disturbed the
+        # comparison of one that gets no race: it is compared once more.
+        if not best.seconds or self._undecided[best.candidate.key] > is_last:
             return None
         price = task_race_seconds(self._default, [contestant(best, self._default)], rules)
         limit = max(_STANDING_SECONDS, _STANDING_PART * budget.remaining)
