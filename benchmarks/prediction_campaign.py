@@ -711,12 +711,13 @@ class Campaign:
                 return TrialResult(candidate, None, measured, now)
             # A prediction takes no slow candidate, whose outputs do not matter.
             checks = checks and measured.microseconds < _COMPARED * default_us
-            if checks:
-                failure = self.device.ask(Request(keep_outputs, (outcome, default)))
-        if checks and failure is None:
+        if checks:
+            # One call disturbs at most a sample of another process; copying and reading its operands takes long.
             with self._turn_on_cpu():
-                request = Request(compare_kept, (outcome, default, reduction))
-                failure = self.device.ask(request)
+                failure = self.device.ask(Request(keep_outputs, (outcome, default)))
+                if failure is None:
+                    request = Request(compare_kept, (outcome, default, reduction))
+                    failure = self.device.ask(request)
         if failure is not None:
             return TrialResult(candidate, None, failure, now)
         us, timing = measured.microseconds, measured.timing
