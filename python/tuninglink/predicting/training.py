@@ -53,21 +53,20 @@ MOST_GAIN: Final = 4.0
 """Gains and losses beyond this one count as this one: what is 16 times slower need not be told from what is worse."""
 
 _TREES: Final = 48
-_LEAST_LEAF: Final = 10
+_LEAST_LEAF: Final = 4
 _SEED: Final = 0
 
 
 @dataclass(frozen=True)
 class Table:
-    """The features of pairs of measured candidates, a row each: the gain of one over the other.
+    """The features of measured candidates, a row each.
 
     Attributes:
         names: the features.
         rows: their values.
-        gains: the gains.
+        gains: the gains over the compiler's choice.
         weights: the weights of the rows: problems count alike.
         problems: the number of the problem of each row.
-        are_over_default: whether the other candidate is the compiler's choice.
     """
 
     names: tuple[str, ...]
@@ -75,51 +74,30 @@ class Table:
     gains: Floats
     weights: Floats
     problems: NDArray[np.int64]
-    are_over_default: NDArray[np.bool_]
 
     @classmethod
     def of(cls, measured: Sequence[MeasuredGains]) -> Table:
-        """Describe all candidates beside the default of their problem, which is the first, and some beside others.
-
-        Fast candidates stand in for defaults, of which each problem has only one.
-        """
-        chance = np.random.default_rng(_SEED)
+        """Describe all candidates beside the default of their problem, which is the first."""
         described: list[Mapping[str, float]] = []
-        gains, weights = list[float](), list[float]()
-        problems, are_over_default = list[int](), list[bool]()
+        gains, weights, problems = list[float](), list[float](), list[int]()
         for number, one in enumerate(measured):
             candidates = (one.default, *one.candidates)
             own = np.clip([0.0, *one.gains], -MOST_GAIN, MOST_GAIN)
+            described += prediction_features(one.problem, one.default, candidates)
+            gains += own.tolist()
             # Candidates near the fastest of a problem matter most.
-            near = (0.25 + np.exp2(own - own.max())) / len(own)
-            fast = np.argsort(-own)[: max(2, int(_FAST * len(own)))]
-            others = chance.choice(fast, min(_OTHERS, len(fast)), replace=False)
-            for other in (0, *(int(other) for other in others if other)):
-                count = min(_PAIRED, len(own)) if other else len(own)
-                chosen = sorted(chance.choice(len(own), count, replace=False).tolist())
-                pair = [candidates[position] for position in chosen]
-                described += prediction_features(one.problem, candidates[other], pair)
-                gains += [float(own[position] - own[other]) for position in chosen]
-                weights += [float(near[position]) * (0.5 if other else 1.0) for position in chosen]
-                problems += [number] * len(pair)
-                are_over_default += [not other] * len(pair)
+            weights += ((0.25 + np.exp2(own - own.max())) / len(own)).tolist()
+            problems += [number] * len(own)
         names = sorted({name for row in described for name in row})
         rows = feature_table(described, names)
         varied = (rows != rows[:1]).any(axis=0)  # what never differs tells nothing
         return cls(
             tuple(name for name, is_varied in zip(names, varied, strict=True) if is_varied),
             rows[:, varied],
-            np.clip(np.array(gains), -MOST_GAIN, MOST_GAIN),
+            np.array(gains),
             np.array(weights),
             np.array(problems),
-            np.array(are_over_default),
         )
-
-
-_FAST: Final = 2 / 3
-_OTHERS: Final = 3
-_PAIRED: Final = 30
-"""The part of the candidates that stand in for the default, how many do, and the candidates beside each of them."""
 
 
 def fit(table: Table, chosen: NDArray[np.bool_]) -> Any:
@@ -203,7 +181,7 @@ def folds_of(measured: Sequence[MeasuredGains], table: Table) -> Iterator[Fold]:
         model = GainModel(table.names, exported(fit(table, kept)), 0.0, forms_of(inside))
         selected = []
         for number in out:
-            rows = (table.problems == number) & table.are_over_default
+            rows = table.problems == number
             _, low = model.guesses(table.rows[rows])
             gains, problem = table.gains[rows], measured[number].problem
             best = 1 + int(np.argmax(low[1:]))  # the first is the default
