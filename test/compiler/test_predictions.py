@@ -473,14 +473,13 @@ def test_a_wrong_default_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert provenance["wrong_default"]
 
 
-def test_a_wrong_default_is_replaced_by_one_without_masked_copies() -> None:
-    # No intrinsic divides 49. Padded tiles are wrong; copied by each thread, they take 20 to 200 times as long.
+def test_a_wrong_default_is_replaced_by_one_without_copies_of_its_second_operand() -> None:
+    # No intrinsic divides 49. Padded copies of operand 1 read beyond its end; masked ones take 20 to 200 times as long.
     words = read_words("batch_matmul 1536x49x32x49 f16")
     spec = tuninglink.init_spec(program_of([words]).encode(), target="sm_80", predict=True)
     (configuration,) = re.findall(r"#iree_gpu.lowering_config<{[^}]*}>", spec.text)
     assert "NV_MMA" in configuration
-    assert "padding" not in configuration
-    assert "promote_operands = []" in configuration
+    assert re.search(r"promote_operands = \[0?\]", configuration)
 
 
 def test_many_problems_are_predicted_by_workers(cache: Path) -> None:

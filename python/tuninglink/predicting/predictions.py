@@ -269,26 +269,24 @@ in `docs/benchmarks.md`."""
 
 _LARGEST_HEAD: Final = 128
 _MOST_PADDING: Final = 2.01
+_LEAST_WORK: Final = 30.17
 _LEAST_DIVIDED: Final = 33.64
 """Of the forms that were measured, the largest head, the largest factor by which one multiplied the operations (257 tokens,
-heads of 80), and the least work of one whose sizes intrinsics divide (32 times 256 tokens, heads of 80)."""
+heads of 80), and the least work, as a binary logarithm (12 times 157 tokens, heads of 64); of those whose sizes intrinsics
+divide, 32 times 256 tokens, heads of 80."""
 
 
 def predicted_forms(program: mlir.Operation, targets: Sequence[Target]) -> str:
     """Make the replace entries of `library:predicted` for a program at `preprocessing`; empty for none.
 
     An attention is padded where the compiler's choice uses intrinsics for the padded one only, it is as large as those that
-    the model was trained on or, if intrinsics divide its sizes, that were measured, and it is padded no more than these.
-    Of several forms it gets the first, which was always the fastest.
+    were measured, and it is padded no more than these. Of several forms it gets the first, which was always the fastest.
     """
     attentions, distinct = collect(program, names.ATTENTION), {*targets}
-    model = model_for(*distinct) if attentions and len(distinct) == 1 else None
-    if model is None:
+    if not attentions or len(distinct) != 1 or model_for(*distinct) is None:
         return ""
     # 1. The problems whose forms certainly gain.
     (target,) = distinct
-    trained_on = (work for form, work in model.forms.items() if form.startswith("attention,"))
-    least_work = min(trained_on, default=inf)
     forms: dict[Attention, PaddedAttention] = {}
     for op in attentions:
         with suppress(NoFormError):
@@ -301,7 +299,7 @@ def predicted_forms(program: mlir.Operation, targets: Sequence[Target]) -> str:
                 sizes[QUERIES] * sizes[KEYS] * (sizes[FEATURES] + sizes[COLUMNS])
                 for sizes in (old, new)
             )
-            least = _LEAST_DIVIDED if any(need.divide(old) for need in needs) else least_work
+            least = _LEAST_DIVIDED if any(need.divide(old) for need in needs) else _LEAST_WORK
             if (
                 form.is_default
                 and log2(max(1, prod(problem.sizes))) >= least
