@@ -57,7 +57,7 @@ LIMITS: Final = {
     "scaffolding": (967, 32),
     "runner": (724, 28),
     "kernels": (4175, 201),
-    "predicting": (1694, 64),
+    "predicting": (1670, 64),
     "emission": (1039, 37),
     "doctor": (244, 9),
     "cli": (5567, 201),
