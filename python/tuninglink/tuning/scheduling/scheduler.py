@@ -132,6 +132,7 @@ class Scheduler:
             self._give_turns(defaults, between_turns)
             if (standing := self._standing) or self._keep_due:
                 self._keep(standing)
+            self._admit(defaults)
             self.untried = [task.measured for task in self.open if not task.trials]
             self.untried += [] if self._is_complete else defaults.estimated()
             deciding(standing)
