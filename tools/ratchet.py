@@ -48,7 +48,7 @@ LIMITS: Final = {
     "tuning.deciding": (3281, 168),
     "tuning.database": (1959, 84),
     "tuning.flag_sets": (2250, 101),
-    "tuning.scheduling": (2180, 152),
+    "tuning.scheduling": (2181, 152),
     "tuning": (3865, 150),
     "forms": (1354, 68),
     "replacing": (738, 45),
