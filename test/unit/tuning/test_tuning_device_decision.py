@@ -430,6 +430,17 @@ def test_a_large_lead_in_the_first_samples_alone_is_refuted() -> None:
     assert len(result.decision.blocks) == 6
 
 
+def test_a_lead_far_above_the_one_before_needs_two_passes() -> None:
+    default, rival = (
+        Contestant(Benchmark(each, "f", LAYOUT), 100.0) for each in (b"default", b"b")
+    )
+    device = Simulated(TIMES)
+    result = Race(device, default, [rival], device.check, IMMEDIATE).run()
+    assert result.decision is not None
+    assert result.decision.outcome is Outcome.FASTER
+    assert len(result.decision.blocks) == 6
+
+
 def test_a_late_race_with_a_large_lead_waits_for_time() -> None:
     late, device = replace(IMMEDIATE, deadline=0.0), Disturbed(LEADING, slow=frozenset({4}))
     race = begun(device, b"b", rules=late)

@@ -411,13 +411,16 @@ class Race:
         # Decide after all blocks of a pass, unless the candidate is not faster. One with a large lead before goes on: other
         # work may have disturbed the blocks against it, which outvote the others only after two passes.
         number, begun = number + 1, (number + 1) % rules.blocks
-        promises = self._promise(running[0]) >= _LARGE_LEAD
-        may_go_on = promises and rules.passes > 1 and number < _MOST_BLOCKS
+        promise = self._promise(running[0])
+        may_go_on = promise >= _LARGE_LEAD and rules.passes > 1 and number < _MOST_BLOCKS
         slower = sum(block.median <= threshold for block in decision.blocks)
         if decision.outcome is Outcome.NOT_FASTER:
             is_last = not may_go_on or (number >= 2 * BLOCKS and slower >= QUORUM * number)
         elif decision.outcome is Outcome.FASTER:
-            is_last = number >= rules.blocks and (may_go_on or not begun)
+            # Other work may have disturbed the default if the best of many is far faster than before.
+            is_odd = decision.speedup.median > _LARGE_LEAD * promise and number < 2 * BLOCKS
+            is_open = is_odd and min(rules.passes, rules.places) > 1 and not self._is_late
+            is_last = number >= rules.blocks and (may_go_on or not begun) and not is_open
         else:
             is_over = self._is_late or number >= rules.passes * rules.blocks
             is_last = not may_go_on and not begun and is_over
