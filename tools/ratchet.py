@@ -45,7 +45,7 @@ LIMITS: Final = {
     "devices": (4438, 215),
     "tuning.references": (1674, 89),
     "tuning.search": (660, 43),
-    "tuning.deciding": (3281, 168),
+    "tuning.deciding": (3284, 168),
     "tuning.database": (1959, 84),
     "tuning.flag_sets": (2250, 101),
     "tuning.scheduling": (2181, 152),
