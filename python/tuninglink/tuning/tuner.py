@@ -75,6 +75,9 @@ _REPAIRS: Final = 1.5
 _PREDICTING: Final = 0.1
 """The largest fraction of the time for predictions where the CPU is the device: they end before anything is measured."""
 
+_LEAST_SHARE: Final = 0.001
+"""The least share of the program's time of a dispatch whose default is right, and which gets a predicted entry."""
+
 _REFERENCE_SECONDS: Final = 2.0
 """The time reserved for comparing finalists with references where the CPU is the device."""
 
@@ -284,7 +287,8 @@ class Tuner:
         begun = [own for own in begun if own.winner is None]
         taken = {self._prepare(own.task).matcher for own in results if own not in begun}
         for one in untried:
-            if prediction_of(one.task) is not None:
+            prediction = prediction_of(one.task)
+            if prediction is not None and (prediction.fault or one.share >= _LEAST_SHARE):
                 with suppress(Exception):  # what cannot be prepared keeps its default
                     about = self._prepare(one.task), one.share, one.default_us, (), undecided
                     verdict = judgements.verdict(one.task) if judgements else None
