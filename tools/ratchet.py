@@ -49,7 +49,7 @@ LIMITS: Final = {
     "tuning.database": (1959, 84),
     "tuning.flag_sets": (2250, 101),
     "tuning.scheduling": (2181, 152),
-    "tuning": (3865, 150),
+    "tuning": (3869, 150),
     "forms": (1354, 68),
     "replacing": (738, 45),
     "preprocessing": (461, 14),
