@@ -1,4 +1,4 @@
-"""Dispatches for which the time of a run was too short get predicted entries, if the whole program is no worse for it."""
+"""Dispatches for which the time of a run was too short get predicted entries, if the whole program is not slower with them."""
 
 from __future__ import annotations
 

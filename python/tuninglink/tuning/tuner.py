@@ -297,7 +297,7 @@ class Tuner:
             prediction, prepared = prediction_of(result.task), self._prepare(result.task)
             if prediction is None or prepared.matcher in taken:
                 continue
-            # A prediction is no remedy for a fault that is not known, and a trial knows better.
+            # A prediction does not remedy an unknown fault, and a trial knows better.
             is_blind = not (prediction.fault or result.default_failure)
             candidate = prepared.spaces.in_space(prediction.configuration, CandidateOrigin.SPACE)
             if (is_blind and result.default_is_wrong) or any(

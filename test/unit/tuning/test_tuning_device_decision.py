@@ -107,11 +107,12 @@ def test_a_block_that_contradicts_a_clear_gain_is_shown() -> None:
     assert str(decision) == f"{decision.speedup}, but {decision.contrary} in block 3 of 3"
 
 
-def test_three_of_four_blocks_outvote_the_other_one() -> None:
-    disturbed = blocks(0.6, 0.02, 1)
-    outvoted = decide([disturbed[0], *blocks(1.3, 0.02, 0)])
+def test_four_of_five_blocks_outvote_the_other_one() -> None:
+    disturbed, faster = blocks(0.6, 0.02, 1), [*blocks(1.3, 0.02, 0), *blocks(1.3, 0.02, 2)]
+    outvoted = decide([disturbed[0], *faster[:4]])
     assert (outvoted.outcome, outvoted.contrary) == (Outcome.FASTER, None)
-    assert decide([*disturbed[:2], *blocks(1.3, 0.02, 0)]).outcome is not Outcome.FASTER
+    assert decide([disturbed[0], *faster[:3]]).outcome is not Outcome.FASTER
+    assert decide([*disturbed[:2], *faster[:4]]).outcome is not Outcome.FASTER
 
 
 def test_one_noisy_block_does_not_hide_a_clear_gain() -> None:
@@ -402,7 +403,7 @@ class Disturbed(Simulated):
 LEADING = {b"default": 100.0, b"a": 85.0, b"b": 80.0}
 
 
-@pytest.mark.parametrize(("slow", "blocks"), [((0,), 4), ((2,), 4), ((4,), 4), ((0, 1), 8)])
+@pytest.mark.parametrize(("slow", "blocks"), [((0,), 5), ((2,), 5), ((4,), 5), ((0, 1), 10)])
 def test_other_work_in_few_blocks_does_not_hide_a_large_lead(
     slow: tuple[int, ...], blocks: int
 ) -> None:

@@ -41,9 +41,9 @@ _BUSY: Final = 1.2
 """The ratio of the bounds of the default's speedup over itself from which the machine is too busy. It is 1.02 on an idle
 one."""
 
-QUORUM: Final = 0.75
-"""The fraction of blocks that outvotes the others: all of three, three of four. With other work that makes one block in five
-1.5 to 2 times as long, nine blocks decide as often as three of three times their length, with fewer false winners."""
+QUORUM: Final = 0.8
+"""The fraction of blocks that outvotes the others: all of three or four, four of five. With three of four, twice as many
+identical programs win beside other work that makes one block in five 1.5 to 2 times as long."""
 
 _LIKELY_SLOWER: Final = 0.99
 """The speedup of a whole program below which a spec is not kept, however wide the interval is."""
@@ -233,7 +233,7 @@ def decide(
     """Decide whether a candidate is faster than the default.
 
     The candidate is faster if the interval over all rounds and the median of each block are above `1 + min_gain`: the
-    cause of one fast block may not last. Of four blocks and more, three quarters outvote the others, which other work on
+    cause of one fast block may not last. Of five blocks and more, four fifths outvote the others, which other work on
     the machine may have disturbed. It is not faster if the interval over all rounds is below that.
 
     Args:

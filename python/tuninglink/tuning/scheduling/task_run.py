@@ -466,9 +466,9 @@ class TaskRun:
 
     @property
     def pause_seconds(self) -> float:
-        """The pauses between the blocks of its race, in which other work is done, and before one more to outvote one."""
+        """The pauses between the blocks of its race, in which other work is done, and before two more to outvote one."""
         rules = self._rules()
-        return rules.blocks * rules.gap_seconds
+        return (rules.blocks + 1) * rules.gap_seconds
 
     @cached_property
     def _verification(self) -> WinnerVerification:
