@@ -29,14 +29,12 @@ from replaced_operations import is_replaced
 
 from tuninglink.forms import BroadcastMatmul, FoldedBatch, PaddedAttention, PaddedContraction
 from tuninglink.mlir import thread_context
-from tuninglink.predicting import model_for, predicted_forms, predictions
+from tuninglink.predicting import predicted_forms, predictions
 from tuninglink.replacing import Attention, Contraction, comparison, spec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tuninglink.iree import Target
-    from tuninglink.predicting import GainModel
 
 GROUPED = Attention(("apmk", "ajk", "ajn", "", "apmn"), ("f32",) * 5, "apmnkj", (2, 3, 9, 8, 8, 7))
 """Groups of queries that share keys and values."""
@@ -149,11 +147,7 @@ def test_a_program_keeps_its_scale(tmp_path: Path) -> None:
 def test_predicted_forms_compute_the_same(
     problem: Attention, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def for_small_problems(chosen: Target) -> GainModel | None:
-        model = model_for(chosen)
-        return model and replace(model, forms={"attention, f16": 0.0})
-
-    monkeypatch.setattr(predictions, "model_for", for_small_problems)
+    monkeypatch.setattr(predictions, "_LEAST_WORK", 0.0)
     cuda = target("--iree-hal-target-backends=cuda", "--iree-cuda-target=sm_80")
     program = program_of(problem)
     library = predicted_forms(mlir.Module.parse(program, thread_context()).operation, [cuda])

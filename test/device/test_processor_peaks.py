@@ -112,7 +112,7 @@ def test_nothing_is_measured_for_other_devices(cache: Path) -> None:
 
 def test_a_failed_measurement_is_a_remark(cache: Path) -> None:
     peaks, remark = peaks_of_processor(replace(DEVICE, uri="local-sync://unknown"), ["f32"])
-    start = "the peak rates of the processor were not measured: cannot open device"
+    start = "the peak rates of the processor were not measured: there is no device"
     assert peaks is None
     assert remark.startswith(start)
     assert not list(cache.iterdir())

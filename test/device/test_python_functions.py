@@ -133,7 +133,7 @@ def test_verify_compares_a_data_tiled_program_with_the_program_without_data_tili
     # With traces, too.
     shown = run("verify", program, "--target=host", flags, "--trace")
     assert "main_dispatch_2_matmul_64x64x128_f16xf16xf32   agrees" in shown
-    assert "all dispatches and the outputs agree" in shown
+    assert "all compared dispatches and the outputs agree" in shown
 
 
 def test_tune_takes_contents_and_targets() -> None:

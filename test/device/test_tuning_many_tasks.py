@@ -187,7 +187,7 @@ def test_a_disturbed_race_gets_the_time_that_is_left(
     (task,) = result.tasks
     assert task.verdict is TaskOutcome.WON
     assert task.decision is not None
-    assert [block.median > 1.0 for block in task.decision.blocks] == [False, True, True, True]
+    assert [block.median > 1.0 for block in task.decision.blocks] == [False, True, True, True, True]
 
 
 def test_a_disturbed_comparison_is_repeated_where_there_is_no_time_for_a_race(
