@@ -13,6 +13,7 @@ import pty
 import subprocess
 import sys
 import termios
+import traceback
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,6 +68,23 @@ def load_commands() -> None:
 
     for command in SUMMARIES:
         module_of(command)
+
+
+@contextmanager
+def ending_process() -> Iterator[None]:
+    """End this process, a fork, after a block, as Python would end."""
+    code: object = 1
+    try:
+        yield
+        code = 0
+    except SystemExit as end:
+        code = end.code
+    except BaseException:  # noqa: BLE001 - this is the end of a process
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else bool(code))
 
 
 def _read(descriptor: int) -> str:

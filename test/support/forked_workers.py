@@ -17,14 +17,13 @@ import struct
 import subprocess
 import sys
 import threading
-import traceback
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 from unittest.mock import patch
 
-from forked_commands import load_commands
+from forked_commands import ending_process, load_commands
 
 from tuninglink.workers import pool, worker
 
@@ -200,8 +199,7 @@ def _start(connection: socket.socket) -> NoReturn:
 def _work(connection: socket.socket, start: _Start, files: Sequence[int]) -> NoReturn:
     """Be the worker that was asked for, as Python would after its start."""
     channel, lifeline, output, errors = files
-    code: object = 1
-    try:
+    with ending_process():
         os.setsid()
         connection.sendall(_NUMBER.pack(os.getpid()))
         connection.close()
@@ -217,12 +215,3 @@ def _work(connection: socket.socket, start: _Start, files: Sequence[int]) -> NoR
         sys.path[:] = start.path
         sys.argv = [worker.__name__]
         worker.main(channel, lifeline)
-        code = 0
-    except SystemExit as end:
-        code = end.code
-    except BaseException:  # noqa: BLE001 - this is the end of a process
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code if isinstance(code, int) else bool(code))

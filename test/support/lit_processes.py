@@ -11,13 +11,12 @@ import os
 import signal
 import subprocess
 import sys
-import traceback
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import filecheck.main
-from forked_commands import load_commands
+from forked_commands import ending_process, load_commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -82,8 +81,7 @@ def _run(
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = [*arguments]
-    code: object = 1
-    try:
+    with ending_process():
         reading, writing = sys.__stdin__, sys.__stdout__
         assert reading
         assert writing
@@ -91,12 +89,3 @@ def _run(
         sys.stdout = open(1, "w", closefd=False, encoding=writing.encoding, errors=writing.errors)  # noqa: SIM115
         sys.stderr = open(2, "w", 1, sys.getdefaultencoding(), "backslashreplace", closefd=False)  # noqa: SIM115
         program()
-        code = 0
-    except SystemExit as end:
-        code = end.code
-    except BaseException:  # noqa: BLE001 - this is the end of a process
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code if isinstance(code, int) else bool(code))

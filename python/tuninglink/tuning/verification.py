@@ -416,7 +416,7 @@ class TracedFunction:
             growth = f"from {error_text(most.input_error)} to {error_text(most.output_error)}"
             return f"first dispatch that differs: {differing[0].name}; most: {most.name}, {growth}"
         tolerance = tolerance_of(values.dtype for values in self.expected)
-        largest = max((each.tolerance for each in self.dispatches), default=tolerance)
+        largest = max((one.tolerance for one in self.dispatches), default=tolerance)
         all_ = "all compared" if self.uncompared else "all"
         if self.errors[_UNTRACED] <= largest:
             if self.errors.get(_REFERENCE, 0.0) <= largest:

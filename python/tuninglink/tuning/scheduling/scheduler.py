@@ -358,8 +358,8 @@ class Scheduler:
             others = [other for other in waiting[position + 1 :] if other.gain > 0]
             reserved = self._racing_seconds(others)
             surplus = left - reserved - task.race_seconds
-            reserved += surplus * len(others) / (len(others) + 1)
-            reserved = self._racing_seconds(()) if surplus < 0 else reserved
+            spare = surplus * len(others) / (len(others) + 1)
+            reserved = self._racing_seconds(()) if surplus < 0 else reserved + spare
             self._decide(task, reserved, is_last=False)
             self._advance_races()
         self._end_races()
