@@ -62,7 +62,7 @@ from tuninglink.tuning.deciding import (
 from tuninglink.tuning.flag_sets import CHANNELS_LAST
 from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.scheduling import DefaultQueue, Scheduler, TuningContext, tune_task
-from tuninglink.tuning.search import FIRST_CANDIDATES
+from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
 
 Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
 
@@ -117,7 +117,9 @@ class Tuner:
             self._omit(omission)
         with ExitStack() as opened:
             if not self.context.is_local:  # the CPU may draw while another device is measured
-                first = FIRST_CANDIDATES, self.context.settings.seed
+                settings = self.context.settings
+                draws = search_named(settings.search).first_draws
+                first = [(draw, FIRST_CANDIDATES, settings.seed) for draw in draws]
                 self._drawing = opened.enter_context(DrawingProcesses(self.flags, first))
             how = self.program, self.context, self.ledger, self.compiled, self._predictions
             guard = ProgramGuard(*how)

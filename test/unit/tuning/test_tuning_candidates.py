@@ -26,7 +26,9 @@ from tuninglink.tuning.candidates import (
     Candidate,
     CandidateOrigin,
     DrawingProcesses,
+    draw_evenly,
 )
+from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
 
 CASES = [
     (matmul(8, 256, 512), "llvm-cpu"),
@@ -80,6 +82,29 @@ def test_what_is_proven_invalid_is_no_candidate() -> None:
     assert any(map(is_refuted, accepted))
     texts = [each.configuration for each in spaces.sample(24, 0)]
     assert not any(is_refuted(mlir.Attribute.parse(each, context)) for each in texts)
+
+
+def test_what_other_spaces_do_not_try_is_no_candidate() -> None:
+    # The compiler's own constraints promote operands that tiles do not divide, which takes 20 s to compile.
+    spaces = prepared(matmul(49, 888, 888, "f16"), "cuda").spaces
+    own = [each for each in spaces.spaces if each.is_sufficient]
+    compilers = [each for each in spaces.spaces if not each.is_sufficient]
+
+    def is_slow(info: mlir.Attribute) -> bool:
+        configuration = Configuration(info.lowering_config, info.translation_info)
+        judges = [each for each in own if each.constraints.pipeline == str(configuration.pipeline)]
+        return bool(broken_rules(judges, configuration, Grade.SLOW, Grade.HEURISTIC))
+
+    accepted = [
+        space.compilation_info(each)
+        for space in compilers
+        for each in space.constraints.sample(12, 0)
+    ]
+    assert any(map(is_slow, accepted))
+    sample = spaces.sample(24, 0)
+    context = prepared(matmul(49, 888, 888, "f16"), "cuda").dispatch.root.context
+    assert sample
+    assert not any(is_slow(mlir.Attribute.parse(one.configuration, context)) for one in sample)
 
 
 @pytest.mark.parametrize(("source", "target"), CASES[:1] + CASES[3:])
@@ -195,12 +220,26 @@ def test_all_candidates_for_an_attention_have_intrinsics_or_lanes(source: str) -
 
 def test_a_draw_in_another_process_is_the_same() -> None:
     task = prepared(REDUCTION, "cuda")
-    with DrawingProcesses(TARGETS["cuda"], (6, 1)) as process:
+    with DrawingProcesses(TARGETS["cuda"], [(draw_evenly, 6, 1)]) as process:
         fresh = prepared.__wrapped__(REDUCTION, "cuda")
         fresh.spaces.make = lambda *_: pytest.fail("drawn here")
         spaces = process.prepare(task.task, {}, EVERYTHING, lambda: fresh).spaces
         assert eventually(lambda: spaces.is_drawn(6, 1))
         assert spaces.sample(6, seed=1) == task.spaces.sample(6, seed=1)
+
+
+def test_what_a_model_expects_is_found_in_the_other_process() -> None:
+    source = matmul(384, 768, 3072, "f16")
+    task = prepared(source, "cuda")
+    first = [(draw, FIRST_CANDIDATES, 1) for draw in search_named("model").first_draws]
+    with DrawingProcesses(TARGETS["cuda"], first) as process:
+        fresh = prepared.__wrapped__(source, "cuda")
+        fresh.spaces.make = lambda *_: pytest.fail("made here")
+        spaces = process.prepare(task.task, {}, EVERYTHING, lambda: fresh).spaces
+        assert eventually(lambda: spaces.is_drawn(FIRST_CANDIDATES, 1))
+        found = [spaces.made(*each) for each in first]
+    assert found == [task.spaces.made(*each) for each in first]
+    assert all(found)
 
 
 def begun_elsewhere(outcome: list[Candidate] | Exception | None) -> list[Candidate]:
@@ -211,7 +250,7 @@ def begun_elsewhere(outcome: list[Candidate] | Exception | None) -> list[Candida
         job.set_exception(outcome)
     elif outcome is not None:
         job.set_result(outcome)
-    spaces.draw_elsewhere(lambda _n, _seed: job, {})
+    spaces.draw_elsewhere(lambda _draw, _n, _seed: job, {})
     spaces.begin_sample(4, seed=0)
     return spaces.sample(4, seed=0)
 

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from hashlib import sha256
 from itertools import islice, zip_longest
 from math import inf, prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -235,8 +235,11 @@ busy and idle machines sample the same candidates."""
 _STEPS: Final = 1000
 """Limit on the solver steps before the first assignment of a space; most need 60 to 800."""
 
-_Draws = dict[tuple[int, int], Future[list[Candidate]]]
-"""Draws, by their number of candidates and their seed."""
+Draw: TypeAlias = Callable[["CandidateSpaces", int, int], list[Candidate]]
+"""A function that makes candidates from spaces, given a number of drawn ones and a seed."""
+
+_Draws = dict[tuple[Draw, int, int], Future[list[Candidate]]]
+"""Draws that another process makes."""
 
 _MOST_REJECTED: Final = 64
 """The number of consecutive rejected assignments after which a space counts as empty."""
@@ -309,13 +312,13 @@ class CandidateSpaces:
         self.spaces: tuple[Space, ...] = tuple(selection.of(self._all_spaces))
         # Draws, by their number of candidates and their seed; and those of one space, by its position and the seed: the
         # candidates so far, and further ones in random order.
-        self._drawn: dict[tuple[int, int], list[Candidate]] = {}
+        self._drawn: dict[tuple[Draw, int, int], list[Candidate]] = {}
         self._begun: _Draws = {}
         self._samples: dict[
             tuple[int, int], tuple[dict[str, Candidate], Iterator[Candidate | None]]
         ] = {}
         self._space_reasons: dict[int, str] = {}
-        self._begin_elsewhere: Callable[[int, int], Future[list[Candidate]]] | None = None
+        self._begin_elsewhere: Callable[[Draw, int, int], Future[list[Candidate]]] | None = None
         self.default = self.in_space(default, CandidateOrigin.DEFAULT)
         self.default_flaw = self.default_fault
         if self.default.space >= 0 and not self.default_flaw:
@@ -339,9 +342,9 @@ class CandidateSpaces:
         return result
 
     def draw_elsewhere(
-        self, begin: Callable[[int, int], Future[list[Candidate]]], begun: _Draws
+        self, begin: Callable[[Draw, int, int], Future[list[Candidate]]], begun: _Draws
     ) -> None:
-        """Let another process draw, which begins a draw of a number of candidates with a seed; some are begun."""
+        """Let another process make candidates, which begins a draw; some are begun."""
         self._begin_elsewhere, self._begun = begin, begun
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
@@ -350,39 +353,44 @@ class CandidateSpaces:
         The time limit may shorten a sample, but keeps at least one candidate if there are any. Without it, the seed
         determines the sample.
         """
-        if (n, seed) not in self._drawn:
-            # Take the draw of another process, unless it was not begun, is still queued, or failed.
-            drawn: list[Candidate] = []
-            begun = self._begun.pop((n, seed), None)
+        return self.made(draw_evenly, n, seed)
+
+    def made(self, draw: Draw, n: int, seed: int) -> list[Candidate]:
+        """Return what a draw makes: in another process if it was begun there, else here."""
+        if (draw, n, seed) not in self._drawn:
+            # Take that of another process, unless it was not begun, is still queued, or failed.
+            drawn: list[Candidate] | None = None
+            begun = self._begun.pop((draw, n, seed), None)
             if begun is not None and not begun.cancel():
                 # The draw here meets the same error, or none.
                 with suppress(Exception, CancelledError):
                     drawn = begun.result()
-            if not drawn:
-                limited = self._draw(n, seed, time.thread_time() + _SECONDS)
-                drawn = limited or self._draw(n, seed, inf)
-            self._drawn[n, seed] = [self._with_options(candidate, {}) for candidate in drawn]
-        return self._drawn[n, seed]
+            if drawn is None:
+                drawn = draw(self, n, seed)
+            own = [self._with_options(candidate, {}) for candidate in drawn]
+            self._drawn[draw, n, seed] = own
+        return self._drawn[draw, n, seed]
 
     def begin_sample(self, n: int, seed: int) -> bool:
         """Begin a draw for a later call of `sample`: in another process if one exists, else immediately.
 
         Return whether that call need not wait.
         """
-        if (n, seed) not in self._drawn and (n, seed) not in self._begun:
+        if (draw_evenly, n, seed) not in {*self._drawn, *self._begun}:
             if self._begin_elsewhere is None:
                 self.sample(n, seed)
             else:
-                self._begun[n, seed] = self._begin_elsewhere(n, seed)
+                self._begun[draw_evenly, n, seed] = self._begin_elsewhere(draw_evenly, n, seed)
         return self.is_drawn(n, seed)
 
     def is_drawn(self, n: int, seed: int) -> bool:
-        """Return whether `sample` would not wait."""
-        begun = self._begun.get((n, seed))
-        return (n, seed) in self._drawn or (begun is not None and begun.done())
+        """Return whether `sample` would not wait, nor would other draws that were begun with it."""
+        begun = [job for (_, *own), job in self._begun.items() if own == [n, seed]]
+        is_begun = bool(begun) or (draw_evenly, n, seed) in self._drawn
+        return is_begun and all(job.done() for job in begun)
 
-    def _draw(self, n: int, seed: int, deadline: float) -> list[Candidate]:
-        """Return the first candidates of all spaces in turn, each within its share of the time."""
+    def drawn_until(self, n: int, seed: int, deadline: float) -> list[Candidate]:
+        """Return the first candidates of all spaces in turn, each within its share of the time, in processor seconds."""
         numbers, share = list(range(len(self.spaces))), 1
         drawn: list[list[Candidate]] = []
         for _ in range(2):  # find the spaces with a candidate first
@@ -536,12 +544,13 @@ class CandidateSpaces:
             return None
         # The compiler's own constraints accept configurations that do not compile. Of 1,253 of their candidates for
         # contractions on sm_80, 152 failed to compile: the necessary rules of the other spaces reject exactly these.
+        # Others take up to 20 s, and as long to load, for code that takes 20 times as long as the fastest.
         judges = [
             judge
             for judge in self._all_spaces
             if judge.is_sufficient and judge.constraints.pipeline == pipeline
         ]
-        refused = (Grade.NECESSARY, Grade.WRONG)
+        refused = (Grade.NECESSARY, Grade.WRONG, Grade.SLOW, Grade.HEURISTIC)
         if not space.is_sufficient and broken_rules(
             judges, configuration, *refused, limits=_CHECKING
         ):
@@ -569,6 +578,12 @@ class CandidateSpaces:
             if verdict is not Verdict.REFUTED:
                 return replace(candidate, knobs=knobs, space=number)
         return candidate
+
+
+def draw_evenly(spaces: CandidateSpaces, n: int, seed: int) -> list[Candidate]:
+    """Draw candidates; see `CandidateSpaces.sample`."""
+    limited = spaces.drawn_until(n, seed, time.thread_time() + _SECONDS)
+    return limited or spaces.drawn_until(n, seed, inf)
 
 
 def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:

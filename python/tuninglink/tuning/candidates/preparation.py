@@ -32,6 +32,7 @@ from tuninglink.tuning.candidates.candidate_spaces import (
     Candidate,
     CandidateOrigin,
     CandidateSpaces,
+    Draw,
     rewriting_candidate,
 )
 from tuninglink.tuning.candidates.compilation import (
@@ -254,10 +255,10 @@ class DrawingProcesses(ExitStack):
 
     Args:
         flags: compiler flags, including process-wide ones.
-        first: the number of candidates and the seed of the first draw of a task.
+        first: the first draws of a task, each with its number of candidates and its seed.
     """
 
-    def __init__(self, flags: Sequence[str], first: tuple[int, int]) -> None:
+    def __init__(self, flags: Sequence[str], first: Sequence[tuple[Draw, int, int]]) -> None:
         super().__init__()
         self._first, self._flags = first, tuple(flags)
         count = max(1, min(_PROCESSES, processor_count() // _PROCESSORS))
@@ -274,13 +275,13 @@ class DrawingProcesses(ExitStack):
         selection: SpaceSelection,
         prepare_here: Callable[[], PreparedTask],
     ) -> PreparedTask:
-        """Prepare a task in the calling process, whose candidates are drawn here; the first draw begins at once."""
+        """Prepare a task in the calling process, whose candidates are drawn here; the first draws begin at once."""
         question, pool = (task, self._flags, tuple(limits.items()), selection), next(self._pools)
 
-        def begin(n: int, seed: int) -> Future[list[Candidate]]:
-            return pool.submit(draw, question, n, seed)
+        def begin(draw: Draw, n: int, seed: int) -> Future[list[Candidate]]:
+            return pool.submit(drawn, question, draw, n, seed)
 
-        begun = {self._first: begin(*self._first)}
+        begun = {first: begin(*first) for first in self._first}
         prepared = prepare_here()
         prepared.spaces.draw_elsewhere(begin, begun)
         return prepared
@@ -292,9 +293,9 @@ _Question: TypeAlias = tuple[
 """A task whose candidates are drawn, with flags, limits and a selection."""
 
 
-def draw(question: _Question, n: int, seed: int) -> list[Candidate]:
+def drawn(question: _Question, draw: Draw, n: int, seed: int) -> list[Candidate]:
     """Draw candidates of a task in this process, whose command line holds the flags."""
-    return _spaces(*question).sample(n, seed)
+    return _spaces(*question).made(draw, n, seed)
 
 
 @lru_cache(_MOST_TASKS)

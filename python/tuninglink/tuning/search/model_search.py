@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib.util import find_spec
-from itertools import starmap, zip_longest
+from itertools import islice, starmap, zip_longest
 from threading import Thread
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -14,9 +14,15 @@ import numpy as np
 
 from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
 from tuninglink.mlir import error, note
-from tuninglink.predicting import climb, features, form_of, model_for
+from tuninglink.predicting import GainModel, climb, features, form_of, model_for
 from tuninglink.specs import plug_ins
-from tuninglink.tuning.candidates import Candidate, SearchProblem
+from tuninglink.tuning.candidates import (
+    Candidate,
+    CandidateSpaces,
+    Draw,
+    SearchProblem,
+    draw_evenly,
+)
 from tuninglink.tuning.search.search import (
     FIRST_CANDIDATES,
     MOST_CANDIDATES,
@@ -107,6 +113,22 @@ _SPILL_POWER: Final = 1 / 3
 """The slowdown by spills, as a power of the spilled words: code that spills 992 registers took ten times as long."""
 
 
+def climbed(spaces: CandidateSpaces, n: int, seed: int) -> list[Candidate]:
+    """Return what climbs by a model of gains reach from the compiler's choice and drawn candidates; none without a model."""
+    model = _gain_model(spaces)
+    if model is None or spaces.default.space < 0:
+        return []
+    ranked = sorted(climb(spaces, model, spaces.sample(n, seed)), key=lambda one: -one.expected)
+    reached = [(one.candidate.pipeline, one.candidate.knobs) for one in ranked]
+    return list(islice(filter(None, starmap(spaces.candidate, reached)), _FIRST))
+
+
+def _gain_model(spaces: CandidateSpaces) -> GainModel | None:
+    """Return the model of gains for problems of a form that it knows. A trial needs no certain gain: they may be of any size."""
+    model = model_for(spaces.target) if spaces.target and spaces.default.knobs else None
+    return model if model and form_of(spaces.problem) in model.forms else None
+
+
 class ModelSearch(Search):
     """Learns the logarithm of the time from knobs and derived features, and whether candidates compile at all.
 
@@ -116,14 +138,12 @@ class ModelSearch(Search):
     """
 
     name: ClassVar[str] = "model"
+    first_draws: ClassVar[tuple[Draw, ...]] = (draw_evenly, climbed)
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._first = [*self._pool.given]  # known candidates come after those of the best estimates
-        pool, knobs = self._pool, self._start and self._start.knobs
-        model = model_for(pool.target) if pool.target and knobs else None
-        # A trial needs no certain gain: problems of a form that the model knows may be of any size.
-        self._gains = model if model and form_of(pool.problem) in model.forms else None
+        self._gains = _gain_model(self._pool) if self._start is not None else None
         self._described: dict[str, Mapping[str, float]] = {}
         self._ranking: tuple[int, list[Candidate]] | None = None
         self._further: list[Candidate] = []
@@ -181,10 +201,7 @@ class ModelSearch(Search):
         default = self._start
         if self._gains is not None and default is not None:
             if default.space >= 0:
-                climbed = climb(self._pool, self._gains, sampled)
-                ranked = sorted(climbed, key=lambda one: -one.expected)
-                reached = [(one.candidate.pipeline, one.candidate.knobs) for one in ranked]
-                self._further += filter(None, starmap(self._pool.candidate, reached[:_FIRST]))
+                self._further += self._pool.made(climbed, FIRST_CANDIDATES, self._seed)
             likely = [*self._further, *sampled]
             # Those of equal guesses hardly differ.
             order = np.unique(self._estimates(likely).round(2), return_index=True)[1]

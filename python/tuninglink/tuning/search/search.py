@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
+from tuninglink.tuning.candidates import draw_evenly
+
 if TYPE_CHECKING:
     from tuninglink.iree import Spills
-    from tuninglink.tuning.candidates import Candidate, CandidateSpaces, SearchProblem
+    from tuninglink.tuning.candidates import Candidate, CandidateSpaces, Draw, SearchProblem
 
 
 @dataclass(frozen=True)
@@ -156,9 +158,11 @@ class Search(ABC):
 
     Attributes:
         name: its name on the command line.
+        first_draws: what it asks the candidates of a problem for first, which another process may begin ahead.
     """
 
     name: ClassVar[str]
+    first_draws: ClassVar[tuple[Draw, ...]] = (draw_evenly,)
 
     def __init__(
         self,
