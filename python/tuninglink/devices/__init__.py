@@ -22,6 +22,10 @@ with lazy_imports(globals()):
         ClusterDevices as ClusterDevices,
         ClusterPool as ClusterPool,
     )
+    from tuninglink.devices.cuda_code import (
+        PTX_FLAG as PTX_FLAG,
+        ptx_modules as ptx_modules,
+    )
     from tuninglink.devices.device import (
         COMPILING_DRIVERS as COMPILING_DRIVERS,
         LOCAL_DRIVERS as LOCAL_DRIVERS,

@@ -9,13 +9,15 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
 from queue import Empty, SimpleQueue
+from threading import TIMEOUT_MAX
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
+from tuninglink.devices.cuda_code import compile_ptx, ptx_modules
 from tuninglink.devices.device import (
     DeviceDescription,
     DeviceError,
@@ -449,12 +451,17 @@ _PROGRAM_SECONDS: Final = 60.0
 
 
 class AheadLoader:
-    """Processes that load modules onto a device and release them without running them, within `timeout` seconds."""
+    """Processes that load modules onto a device and release them without running them, within `timeout` seconds.
+
+    Attributes:
+        modules: whether the driver has compiled the modules of PTX of programs, by their texts.
+    """
 
     def __init__(self, uri: str, workers: int, timeout: float) -> None:
         self._timeout = timeout
         self._limit = min(_LEAST_SECONDS, timeout)
         self.pool = Pool(workers, _open_device, (uri, (), None))
+        self.modules: dict[bytes, Future[bool]] = {}
         for _ in range(workers):
             self.pool.submit(do_nothing)  # all processes start now, at once
 
@@ -480,8 +487,21 @@ class AheadLoader:
         return self.pool.submit(_answer, Request(Measurer.load, (image,)), seconds=seconds)
 
     def begin_program(self, image: bytes, calls: ProgramCalls | None) -> None:
-        """Start to load a program, unless its parameters are elsewhere: it does not load without them."""
-        if calls is None or calls.parameters.parameters or calls.parameters.files:
-            return
+        """Start to load a program: its modules of PTX in parallel, if there are several, each of them once.
+
+        One with a single module is not loaded if its parameters are elsewhere: it does not load without them.
+        """
+        modules = ptx_modules(image)
         with suppress(RuntimeError):  # it is closed
-            self.begin(image)
+            if len(modules) > 1:
+                # The longest take most of the time, so they come first.
+                for text in sorted(set(modules).difference(self.modules), key=len, reverse=True):
+                    job = self.pool.submit(compile_ptx, text, seconds=_PROGRAM_SECONDS)
+                    self.modules[text] = job
+            elif calls is not None and not (calls.parameters.parameters or calls.parameters.files):
+                self.begin(image)
+
+    def await_program(self, image: bytes, seconds: float) -> None:
+        """Wait until the modules of PTX of a program whose loading was begun are compiled, for some seconds."""
+        jobs = [job for text in ptx_modules(image) if (job := self.modules.get(text)) is not None]
+        wait(jobs, min(seconds, TIMEOUT_MAX))

@@ -69,6 +69,9 @@ Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
 _RANGES: Final = 0.4
 """The fraction of the time reserved for ranges of sizes of dynamic dispatches."""
 
+_EARLY: Final = 8
+"""The number of tasks, those with the most operations, whose candidates are drawn before their defaults are measured."""
+
 _REPAIRS: Final = 1.5
 """The time of further repairs in multiples of those so far: tasks without a turn may be slower."""
 
@@ -145,7 +148,7 @@ class Tuner:
                     configurations([*results, *self._predicted(scheduler.untried, results)]),
                 ),
                 guard.update,
-                self._predict,
+                self._begin,
             )
         except FatalError as fatal:
             failure = fatal  # the results so far are kept
@@ -269,9 +272,13 @@ class Tuner:
     def _predictions(self) -> TaskPredictions:
         return TaskPredictions(self.context.compiler, self.flags)
 
-    def _predict(self, tasks: Sequence[TuningTask]) -> None:
-        """Begin predictions, unless the user has selected candidates, or the whole program does not guard entries."""
+    def _begin(self, tasks: Sequence[TuningTask]) -> None:
+        """Begin draws for the first tasks, and predictions, unless the user has selected candidates or nothing guards entries."""
         settings = self.context.settings
+        if self._drawing is not None:
+            limits = self.context.devices.first.description.limits
+            for task in tasks[:_EARLY]:
+                self._drawing.begin(task, limits, self._selection)
         if settings.runs_model and self.program.calls is not None and not self._selection:
             self._predictions.begin(tasks)
             if self.context.is_local:

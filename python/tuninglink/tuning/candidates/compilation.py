@@ -202,7 +202,14 @@ class Compiled:
 
 def prepare_worker(flags: Sequence[str], is_whole: bool = False) -> None:  # noqa: FBT001, FBT002 - pickled
     """Set up a worker process that compiles candidates on one core, or whole programs."""
-    own = () if is_whole else (*_WORKER_FLAGS, stack_report_flag())
+    own: tuple[str, ...] = () if is_whole else (*_WORKER_FLAGS, stack_report_flag())
+    if is_whole:
+        # A worker that compiles candidates only does without this.
+        from tuninglink.devices import PTX_FLAG, backend_of  # noqa: PLC0415
+
+        name = PTX_FLAG.partition("=")[0]
+        if backend_of(flags) == "cuda" and not any(flag.startswith(name) for flag in flags):
+            own = (PTX_FLAG,)
     set_up_command_line("tuninglink tune", (*flags, *own))
 
 

@@ -267,6 +267,17 @@ class DrawingProcesses(ExitStack):
             self.callback(pool.close)
             pool.submit(do_nothing)  # starts the process
         self._pools = cycle(pools)
+        self._begun: dict[_Question, tuple[_Begin, dict[tuple[Draw, int, int], _Drawn]]] = {}
+
+    def begin(self, task: TuningTask, limits: Mapping[str, int], selection: SpaceSelection) -> None:
+        """Begin the first draws of a task, unless they were begun before."""
+        question, pool = (task, self._flags, tuple(limits.items()), selection), next(self._pools)
+
+        def begin(draw: Draw, n: int, seed: int) -> _Drawn:
+            return pool.submit(drawn, question, draw, n, seed)
+
+        if question not in self._begun:
+            self._begun[question] = begin, {first: begin(*first) for first in self._first}
 
     def prepare(
         self,
@@ -276,17 +287,15 @@ class DrawingProcesses(ExitStack):
         prepare_here: Callable[[], PreparedTask],
     ) -> PreparedTask:
         """Prepare a task in the calling process, whose candidates are drawn here; the first draws begin at once."""
-        question, pool = (task, self._flags, tuple(limits.items()), selection), next(self._pools)
-
-        def begin(draw: Draw, n: int, seed: int) -> Future[list[Candidate]]:
-            return pool.submit(drawn, question, draw, n, seed)
-
-        begun = {first: begin(*first) for first in self._first}
+        self.begin(task, limits, selection)
         prepared = prepare_here()
-        prepared.spaces.draw_elsewhere(begin, begun)
+        question = task, self._flags, tuple(limits.items()), selection
+        prepared.spaces.draw_elsewhere(*self._begun[question])
         return prepared
 
 
+_Drawn: TypeAlias = Future[list[Candidate]]
+_Begin: TypeAlias = Callable[[Draw, int, int], _Drawn]
 _Question: TypeAlias = tuple[
     "TuningTask", tuple[str, ...], tuple[tuple[str, int], ...], SpaceSelection
 ]

@@ -294,6 +294,7 @@ class ProgramVariants:
         calls: the calls that make up the time of the program.
         judge: compares outputs with expected outputs.
         seed: the seed of orders and resamples.
+        loader: loads programs ahead; None for none.
         integers: the range of random integers among the inputs.
         durations: the durations of runs, by the code of a variant.
     """
@@ -302,6 +303,7 @@ class ProgramVariants:
     device: Device
     judge: OutputJudge
     seed: int
+    loader: AheadLoader | None = None
     integers: tuple[int, int] = PLAIN_INTEGERS
     durations: dict[bytes, CallDuration] = field(default_factory=dict)
     _expectation: Expectation | None = None
@@ -323,10 +325,13 @@ class ProgramVariants:
             CallError: a function fails.
         """
         outputs: CollectedOutputs = {}
+        start = time.monotonic()
+        if self.loader is not None and image not in self.durations:
+            self.loader.await_program(image, most_seconds)
         began, calling = time.monotonic(), 0.0
         for function in self.functions:
             program = self.calls.compiled(function, image, self.integers)
-            if (left := began + most_seconds - time.monotonic()) <= 0:
+            if (left := start + most_seconds - time.monotonic()) <= 0:
                 reason = f"no answer within {most_seconds:.3g} s"
                 raise CallError(function.label, Failure(FailureKind.TIMEOUT, reason))
             computed = self.device.program_outputs(program, left)
@@ -451,7 +456,7 @@ class ModelRuns:
         calls = self.program.calls
         if calls is None:
             raise ModelRunError("it is one dispatch, or its functions can no longer be read")
-        variants = ProgramVariants(calls, self.device, self.judge, self.seed)
+        variants = ProgramVariants(calls, self.device, self.judge, self.seed, self.loader)
         if not variants.functions:
             obstacles = "; ".join(variants.obstacles)
             raise ModelRunError(obstacles or "it has no function that callers see")

@@ -79,9 +79,8 @@ compiled for the first comparison, on a GPU; and that of the rest for the two se
 _KERNEL_PART: Final = 1 / 3
 """The fraction of the budget for choosing kernels, at most."""
 
-_LOADERS: Final = 4
-_KERNEL_LOADERS: Final = 8
-"""The numbers of programs that are loaded at the same time: the driver may compile a kernel for a second."""
+_LOADERS: Final = 8
+"""The number of modules that are loaded at the same time: the driver may compile a kernel for a second."""
 
 _UNLIMITED: Final = 1e7
 """The seconds of a comparison without a time limit."""
@@ -458,7 +457,7 @@ def _compare(
             if reference and not is_local:
                 reference.begin()
             compiled = max(time.monotonic(), began + _COMPILING * seconds)
-            comparison = FlagComparison(device, judge, settings, end, compiled_by=compiled)
+            comparison = FlagComparison(device, judge, settings, end, compiled, loader=loader)
             awaited = partial(compiler.awaited, {at: jobs[at] for at in kernels.sets[:2]} or jobs)
             result = comparison.run(jobs, awaited, 0.0 if is_local else latest)
             result = _refined(
@@ -558,8 +557,7 @@ def _refined(
 def _loader(uri: str, options: TuneOptions, opened: ExitStack) -> AheadLoader | None:
     if driver_of(uri) not in COMPILING_DRIVERS:
         return None
-    workers = _KERNEL_LOADERS if options.kernels else _LOADERS
-    loader = AheadLoader(uri, workers, options.settings.run_timeout)
+    loader = AheadLoader(uri, _LOADERS, options.settings.run_timeout)
     opened.callback(loader.pool.close)
     return loader
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
-from tuninglink.devices import Device
+from tuninglink.devices import AheadLoader, Device
 from tuninglink.plain_data import FLAT, named
 from tuninglink.programs import FailureKind
 from tuninglink.tuning.deciding import (
@@ -188,6 +188,7 @@ class FlagComparison:
         deadline: the end of the comparison, in seconds of `time.monotonic()`.
         compiled_by: the time from which on sets that are still being compiled are left out.
         default_ms: the time of the default in an earlier comparison, if there was one.
+        loader: loads programs ahead; None for none.
     """
 
     device: Device
@@ -196,6 +197,7 @@ class FlagComparison:
     deadline: float
     compiled_by: float
     default_ms: float | None = None
+    loader: AheadLoader | None = None
     _base: CompiledSource = field(init=False)  # the program that others are compared with
     _variants: ProgramVariants = field(init=False)
     _expected: Outputs = field(default_factory=dict)
@@ -301,7 +303,8 @@ class FlagComparison:
         if base is not getattr(self, "_base", None):
             self._base, self._expected, self._judgements = base, {}, {}
             seed = self.settings.seed
-            self._variants = ProgramVariants(base.calls, self.device, self.judge, seed)
+            how = self.device, self.judge, seed, self.loader
+            self._variants = ProgramVariants(base.calls, *how)
         if self._variants.functions:
             return ""
         reasons = dict.fromkeys(function.obstacle for function in base.calls.functions)

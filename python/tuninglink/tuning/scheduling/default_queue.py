@@ -21,7 +21,13 @@ from tuninglink.iree import DispatchCost, StructuredOp, cost_of
 from tuninglink.mlir import collect, error, note, thread_context
 from tuninglink.programs import Failure, FailureKind, FatalError, Omission, TuningTask, reason_of
 from tuninglink.tuning.candidates import Compiled
-from tuninglink.tuning.deciding import DEFAULT_SECONDS, Budget, MeasuredTask, measure_default
+from tuninglink.tuning.deciding import (
+    DEFAULT_SECONDS,
+    SMALL,
+    Budget,
+    MeasuredTask,
+    measure_default,
+)
 from tuninglink.tuning.scheduling.context import TuningContext
 
 _LEAST: Final = 0.25
@@ -78,9 +84,6 @@ _MOST: Final = 0.4
 _HEAVY: Final = 0.8
 """After this fraction of the time, the defaults that take this part of the program's time by estimate are enough."""
 
-_AHEAD: Final = 2
-"""The number of defaults being measured where a device loads the next one ahead."""
-
 _PATIENCE: Final = 5.0
 """The time to wait for defaults after the end of the budget, in seconds: without one, nothing is known."""
 
@@ -91,7 +94,7 @@ class DefaultQueue:
     Args:
         context: what the tasks of the run share.
         omit: receives the tasks whose defaults fail.
-        prepare: prepares the search for a right candidate while other defaults are measured elsewhere.
+        prepare: prepares the search for a heavy task, or one with a wrong default, while others are measured elsewhere.
 
     Attributes:
         waiting: the tasks whose defaults are still to be measured.
@@ -116,7 +119,7 @@ class DefaultQueue:
         )
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         devices = context.devices
-        self._at_once = _AHEAD if devices.at_once > len(devices.descriptions) else 1
+        self._at_once = devices.at_once if devices.at_once > len(devices.descriptions) else 1
         self._failure: Failure | None = None
         self._judged = 0.0  # the seconds of judgements so far
         self.measured: list[MeasuredTask] = []
@@ -235,12 +238,16 @@ class DefaultQueue:
                 return
             context.listener.default_fails(task, measured)
             measured = MeasuredTask(task, task.benchmark(b""), 0.0, 0.0, failure=measured)
-        if judgements and (measured.failure or measured.fault):
+        is_wrong = judgements is not None and bool(measured.failure or measured.fault)
+        if judgements and is_wrong:
             judgements.reject(measured)
             judgements.expect(task)
-            if not context.is_local:
-                self._prepare(task)
         self.measured.append(replace(measured, cost=task_cost(task)))
+        taken = [own.weight * own.default_us for own in self.measured]
+        if not context.is_local and (
+            is_wrong or taken[-1] > SMALL * max(context.program_us, *taken)
+        ):
+            self._prepare(task)
 
     def shares(self) -> dict[str, float]:
         """Return the share of each measured task in the time of all tasks, by key."""

@@ -119,11 +119,11 @@ class Scheduler:
         # Draw candidates of the heaviest tasks while the first defaults compile.
         with self._context.timeline.stage(Stage.SPACES):
             search_named(self._context.settings.search)  # may load a large library
+            begun(list(defaults.waiting))
             for task in list(defaults.waiting):
                 if defaults.is_ready or self._budget().is_over:
                     break
                 self._draw(task)
-            begun(list(defaults.waiting))
         defaults.measure(self._budget(), only_called=True)
         reserve(defaults)
         decided = -1
