@@ -501,7 +501,7 @@ class AheadLoader:
             elif calls is not None and not (calls.parameters.parameters or calls.parameters.files):
                 self.begin(image)
 
-    def await_program(self, image: bytes, seconds: float) -> None:
-        """Wait until the modules of PTX of a program whose loading was begun are compiled, for some seconds."""
+    def await_program(self, image: bytes, seconds: float) -> bool:
+        """Wait until the modules of PTX of a program whose loading was begun are compiled; return whether they are in time."""
         jobs = [job for text in ptx_modules(image) if (job := self.modules.get(text)) is not None]
-        wait(jobs, min(seconds, TIMEOUT_MAX))
+        return not wait(jobs, max(0.0, min(seconds, TIMEOUT_MAX))).not_done

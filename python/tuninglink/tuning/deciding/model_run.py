@@ -294,7 +294,6 @@ class ProgramVariants:
         calls: the calls that make up the time of the program.
         judge: compares outputs with expected outputs.
         seed: the seed of orders and resamples.
-        loader: loads programs ahead; None for none.
         integers: the range of random integers among the inputs.
         durations: the durations of runs, by the code of a variant.
     """
@@ -303,7 +302,6 @@ class ProgramVariants:
     device: Device
     judge: OutputJudge
     seed: int
-    loader: AheadLoader | None = None
     integers: tuple[int, int] = PLAIN_INTEGERS
     durations: dict[bytes, CallDuration] = field(default_factory=dict)
     _expectation: Expectation | None = None
@@ -325,13 +323,10 @@ class ProgramVariants:
             CallError: a function fails.
         """
         outputs: CollectedOutputs = {}
-        start = time.monotonic()
-        if self.loader is not None and image not in self.durations:
-            self.loader.await_program(image, most_seconds)
         began, calling = time.monotonic(), 0.0
         for function in self.functions:
             program = self.calls.compiled(function, image, self.integers)
-            if (left := start + most_seconds - time.monotonic()) <= 0:
+            if (left := began + most_seconds - time.monotonic()) <= 0:
                 reason = f"no answer within {most_seconds:.3g} s"
                 raise CallError(function.label, Failure(FailureKind.TIMEOUT, reason))
             computed = self.device.program_outputs(program, left)
@@ -456,7 +451,7 @@ class ModelRuns:
         calls = self.program.calls
         if calls is None:
             raise ModelRunError("it is one dispatch, or its functions can no longer be read")
-        variants = ProgramVariants(calls, self.device, self.judge, self.seed, self.loader)
+        variants = ProgramVariants(calls, self.device, self.judge, self.seed)
         if not variants.functions:
             obstacles = "; ".join(variants.obstacles)
             raise ModelRunError(obstacles or "it has no function that callers see")
@@ -537,6 +532,8 @@ class ModelRuns:
     def _run(self, image: bytes) -> CollectedOutputs:
         compiles = self.device.description.driver in COMPILING_DRIVERS
         least = _LEAST_CALL_SECONDS if compiles else _LEAST_SECONDS
+        if self.loader is not None:
+            self.loader.await_program(image, max(least, self.deadline - time.monotonic()))
         return self._variants.outputs(image, max(least, self.deadline - time.monotonic()))
 
     def begin_ahead(self, spec: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import CancelledError, wait
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from threading import TIMEOUT_MAX
 from typing import Any, Final
@@ -237,7 +237,9 @@ class FlagComparison:
             if until:
                 # A driver may compile the program for seconds, and sets are compiled at the same time.
                 self._run_base()
-                wait(awaited(), max(0.0, until - time.monotonic()))
+                for job in awaited():
+                    if isinstance(one := compiled_by(job, until), CompiledSource):
+                        self._is_loaded(one.image)
                 self.deadline = max(end, time.monotonic() + seconds / 2)
                 self.compiled_by = max(self.compiled_by, time.monotonic())
             result = self._compare(waiting, results)
@@ -303,8 +305,7 @@ class FlagComparison:
         if base is not getattr(self, "_base", None):
             self._base, self._expected, self._judgements = base, {}, {}
             seed = self.settings.seed
-            how = self.device, self.judge, seed, self.loader
-            self._variants = ProgramVariants(base.calls, *how)
+            self._variants = ProgramVariants(base.calls, self.device, self.judge, seed)
         if self._variants.functions:
             return ""
         reasons = dict.fromkeys(function.obstacle for function in base.calls.functions)
@@ -312,6 +313,7 @@ class FlagComparison:
 
     def _run_base(self, most_seconds: float = math.inf) -> None:
         """Run the program that others are compared with, once."""
+        self._is_loaded(self._base.image)
         limit = max(_LEAST_CALL, min(most_seconds, self._left))
         try:
             self._expected = self._expected or self._variants.outputs(self._base.image, limit)
@@ -320,6 +322,10 @@ class FlagComparison:
                 reason = f"the first call of the program took longer than {limit:.0f} s"
                 raise _SlowError(reason) from None
             raise ModelRunError(error.failure.message) from None
+
+    def _is_loaded(self, image: bytes) -> bool:
+        """Wait for what the driver compiles ahead of the first call of a program; return whether it is compiled in time."""
+        return self.loader is None or self.loader.await_program(image, self._left)
 
     @property
     def _left(self) -> float:
@@ -350,7 +356,8 @@ class FlagComparison:
             self._run_base()
             once = durations[self._base.image].total
             last = durations[images[max(images)]].total if images and not is_local else once
-            if (images or result.entries is not None) and self._left < last:
+            is_further = bool(images) or result.entries is not None
+            if not self._is_loaded(image) or (is_further and self._left < last):
                 results[number] = replace(result, note=NO_TIME)
                 continue
             slow = min(_SLOW_CALL * once, max(self.settings.run_timeout, 2 * once))
