@@ -41,15 +41,15 @@ LIMITS: Final = {
     "opt": (2091, 87),
     "programs": (2292, 86),
     "explaining": (1804, 75),
-    "tuning.candidates": (1319, 65),
-    "devices": (4438, 215),
+    "tuning.candidates": (1335, 66),
+    "devices": (4517, 218),
     "tuning.references": (1674, 89),
     "tuning.search": (681, 45),
-    "tuning.deciding": (3284, 168),
+    "tuning.deciding": (3286, 168),
     "tuning.database": (1959, 84),
-    "tuning.flag_sets": (2250, 101),
-    "tuning.scheduling": (2181, 152),
-    "tuning": (3871, 150),
+    "tuning.flag_sets": (2258, 102),
+    "tuning.scheduling": (2188, 152),
+    "tuning": (3878, 150),
     "forms": (1354, 68),
     "replacing": (738, 45),
     "preprocessing": (461, 14),
@@ -66,7 +66,7 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 291
+MOST_FILES: Final = 292
 SHORTEST_MEAN: Final = 14.1
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
