@@ -6,8 +6,12 @@ from device_benchmarks import compile_program
 from programs import HOST_CPU
 
 from tuninglink.compiler import Phase
-from tuninglink.devices import PTX_FLAG, AheadLoader, ptx_modules
-from tuninglink.tuning.candidates import compile_program as compile_dispatches, prepare_worker
+from tuninglink.devices import AheadLoader, ptx_modules
+from tuninglink.tuning.candidates import (
+    PTX_FLAG,
+    compile_program as compile_dispatches,
+    prepare_worker,
+)
 from tuninglink.workers import Pool
 
 PATIENCE = 60.0

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.devices import describe, physical_cores, shared_cache_bytes
-from tuninglink.iree import DispatchCost
-from tuninglink.tuning import (
+from tuninglink.devices import (
     ProcessorPeaks,
+    describe,
     peaks_of_processor,
+    physical_cores,
     processor_peaks,
+    shared_cache_bytes,
     stored_peaks,
 )
+from tuninglink.iree import DispatchCost
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,6 @@ with lazy_imports(globals()):
         ClusterPool as ClusterPool,
     )
     from tuninglink.devices.cuda_code import (
-        PTX_FLAG as PTX_FLAG,
         ptx_modules as ptx_modules,
     )
     from tuninglink.devices.device import (
@@ -91,6 +90,12 @@ with lazy_imports(globals()):
         check_devices as check_devices,
         foreign_family as foreign_family,
         opened_device as opened_device,
+    )
+    from tuninglink.devices.processor_peaks import (
+        PEAK_SECONDS as PEAK_SECONDS,
+        ProcessorPeaks as ProcessorPeaks,
+        peaks_of_processor as peaks_of_processor,
+        stored_peaks as stored_peaks,
     )
     from tuninglink.devices.running import (
         CallOutputs as CallOutputs,

@@ -92,7 +92,7 @@ def environment() -> Environment:
     peaks: tuple[PeakRates, ...] = ()
     drivers: list[Driver] = []
     if versions[_RUNTIME]:
-        from tuninglink.tuning import stored_peaks  # noqa: PLC0415 - an extra
+        from tuninglink.devices import stored_peaks  # noqa: PLC0415 - an extra
 
         peaks = tuple(stored.rates for stored in stored_peaks())
         with Pool(1) as pool:  # Vendors' libraries in drivers may crash or hang.

@@ -14,11 +14,6 @@ with lazy_imports(globals()):
         unknown_device_remarks as unknown_device_remarks,
         with_replaced_ops as with_replaced_ops,
     )
-    from tuninglink.tuning.processor_peaks import (
-        ProcessorPeaks as ProcessorPeaks,
-        peaks_of_processor as peaks_of_processor,
-        stored_peaks as stored_peaks,
-    )
     from tuninglink.tuning.program_guard import ProgramGuard as ProgramGuard
     from tuninglink.tuning.program_profiles import (
         ProgramMeasurement as ProgramMeasurement,

@@ -14,6 +14,7 @@ from typing import Final
 
 from tuninglink.compiler import SavedProgram
 from tuninglink.devices import (
+    PEAK_SECONDS,
     DeviceDescription,
     Devices,
     DeviceSet,
@@ -23,6 +24,7 @@ from tuninglink.devices import (
     backend_of,
     default_device,
     known_compute_units,
+    peaks_of_processor,
 )
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.explaining import read_profile
@@ -70,7 +72,6 @@ from tuninglink.tuning.deciding import (
     TuningResult,
 )
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.processor_peaks import PEAK_SECONDS, peaks_of_processor
 from tuninglink.tuning.program_profiles import weighed
 from tuninglink.tuning.references import References, Reproducers
 from tuninglink.tuning.report import TuningReport, report_of

@@ -26,6 +26,7 @@ from tuninglink.devices import (
     duration,
     files_in,
     opened_device,
+    peaks_of_processor,
     physical_cores,
     program_arguments,
 )
@@ -58,7 +59,6 @@ from tuninglink.programs import (
     read_program,
     reason_of,
 )
-from tuninglink.tuning.processor_peaks import peaks_of_processor
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 

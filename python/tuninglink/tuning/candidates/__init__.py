@@ -23,6 +23,7 @@ with lazy_imports(globals()):
         side_of as side_of,
     )
     from tuninglink.tuning.candidates.compilation import (
+        PTX_FLAG as PTX_FLAG,
         BenchmarkTemplate as BenchmarkTemplate,
         CandidateCompiler as CandidateCompiler,
         Compiled as Compiled,

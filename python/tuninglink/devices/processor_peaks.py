@@ -22,14 +22,9 @@ from typing import Final
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import CompileOptions, Compiler, Phase, SpecChoice
-from tuninglink.devices import (
-    Caches,
-    DeviceDescription,
-    DeviceProcess,
-    Settings,
-    physical_cores,
-    shared_cache_bytes,
-)
+from tuninglink.devices.device import DeviceDescription, physical_cores, shared_cache_bytes
+from tuninglink.devices.device_set import DeviceProcess
+from tuninglink.devices.times import Caches, Settings
 from tuninglink.errors import TuninglinkError, counted
 from tuninglink.files import make_directory, temporary_directory, write_file
 from tuninglink.iree import DispatchCost, PeakRates, cost_of, rate_class
