@@ -42,7 +42,7 @@ LIMITS: Final = {
     "programs": (2292, 86),
     "explaining": (1804, 75),
     "tuning.candidates": (1336, 66),
-    "devices": (4830, 232),
+    "devices": (4835, 232),
     "tuning.references": (1674, 89),
     "tuning.search": (681, 45),
     "tuning.deciding": (3286, 168),
