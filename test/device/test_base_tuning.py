@@ -11,13 +11,14 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from processes import eventually
 
 import tuninglink
 from tuninglink.cli.tune import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
-from tuninglink.programs import read_program
+from tuninglink.programs import PLAIN_INTEGERS, read_program
 from tuninglink.specs import load_spec
 from tuninglink.tuning import (
     DispatchTuning,
@@ -31,6 +32,7 @@ from tuninglink.tuning.deciding import (
     ConfidenceInterval,
     Interruption,
     ModelComparison,
+    OutputJudge,
     TaskOutcome,
     TuningSettings,
 )
@@ -48,6 +50,7 @@ from tuninglink.tuning.flag_sets import (
     TunedSet,
     choose_flags,
 )
+from tuninglink.tuning.references import ProgramReference
 from tuninglink.workers import finished
 
 if TYPE_CHECKING:
@@ -119,6 +122,24 @@ def test_the_reference_under_a_set_is_that_of_the_program_without_it(program: Pa
     assert tuning.read_program().original is plain
     alone = replace(tuning, original=None).read_program()
     assert alone.original is alone.saved
+
+
+def test_outputs_of_the_reference_that_the_comparison_of_sets_has_are_not_computed_again(
+    program: Path,
+) -> None:
+    """These are wrong, so that they are told from those of another computation."""
+    wrong = {PLAIN_INTEGERS: {"main": (np.full((8, 128), 1e6, np.float32),)}}
+    settings = TuningSettings(devices=("local-sync",), min_share=2.0)  # no task is heavy enough
+    options = replace(parse_tune_arguments([str(program), *COMPILE]), settings=settings)
+    judge = OutputJudge(reference=ProgramReference(None, "llvm-cpu", 0, 1.0, {**wrong, (0, 1): ""}))
+    expected = FlagChoice(options, Listener(), FlagsResult(), judge=judge).expected
+    assert expected == wrong
+    how = options, DEFAULT, Listener(), 12.0
+    tuned = tune_in_process(*how, interruption=Interruption(), expected=expected)
+    outputs = tuned.report.outputs
+    assert outputs is not None
+    assert outputs.default_error is not None
+    assert outputs.default_error > 0.9
 
 
 class Interrupting(Listener):

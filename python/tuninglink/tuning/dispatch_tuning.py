@@ -73,7 +73,7 @@ from tuninglink.tuning.deciding import (
 )
 from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.program_profiles import weighed
-from tuninglink.tuning.references import References, Reproducers
+from tuninglink.tuning.references import KnownOutputs, References, Reproducers
 from tuninglink.tuning.report import TuningReport, report_of
 from tuninglink.tuning.retuning import target_of
 from tuninglink.tuning.scheduling import TuningContext, estimated_work, task_cost
@@ -92,6 +92,7 @@ class DispatchTuning:
         compiled: the whole program under the flags, if it is already compiled.
         forms: the spec with the forms of the set; empty for none.
         original: the program without the set, of which the reference is made; None for that under the set.
+        expected: the outputs of the reference, as far as they are known; see `ProgramReference`.
     """
 
     options: TuneOptions
@@ -100,6 +101,7 @@ class DispatchTuning:
     compiled: Compiled | None = field(default=None, repr=False)
     forms: str = ""
     original: SavedProgram | None = field(default=None, repr=False)
+    expected: KnownOutputs = field(default_factory=dict, repr=False)
 
     def run(
         self, ledger: Ledger, begin: Callable[[], object] = lambda: None
@@ -148,6 +150,7 @@ class DispatchTuning:
                 set_flags=self.set_flags,
                 keep=self.keep,
                 compiled=self.compiled,
+                expected=self.expected,
             )
             result, device = whole.run(), descriptions[0]
         # The written report has the peak rates of this machine's processor.

@@ -30,7 +30,7 @@ from tuninglink.tuning.deciding import (
     program_compile_seconds,
     with_predicted,
 )
-from tuninglink.tuning.references import ProgramReference
+from tuninglink.tuning.references import KnownOutputs, ProgramReference
 from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 
 _REFERENCE_SECONDS: Final = 6.0
@@ -57,6 +57,7 @@ class ProgramGuard:
         context: provides the compiler and the devices.
         compiled: the program without a spec, if it is already compiled.
         predictions: the predictions that the run makes; None for none.
+        expected: the outputs of the reference, as far as they are known; see `ProgramReference`.
 
     Attributes:
         least_price: the seconds of a comparison with the fewest rounds; 0 until it is known.
@@ -69,10 +70,13 @@ class ProgramGuard:
         ledger: Ledger,
         compiled: Compiled | None = None,
         predictions: TaskPredictions | None = None,
+        *,
+        expected: KnownOutputs | None = None,
     ) -> None:
         self._program = program
         self._compiled = compiled
         self._predictions = predictions
+        self._expected = expected or {}
         self._context = context
         self._ledger = ledger
         self._price = 0.0
@@ -96,9 +100,10 @@ class ProgramGuard:
                 self._program.tasks[0].target.backend,
                 settings.seed,
                 min(ProgramReference.MOST_SECONDS, self._ledger.limit(Account.REFERENCE)),
+                dict(self._expected),
             )
             self._reference = self._opened.enter_context(reference)
-            if not self._context.is_local:
+            if not (self._context.is_local or self._expected):
                 reference.begin()  # it does not use the measuring device
         return self
 
@@ -155,7 +160,7 @@ class ProgramGuard:
         self._price = price(seconds, dispatches, program_us)
         self._price += self._further * price(_REPAIRED_SECONDS, dispatches, program_us)
         self.least_price = price(seconds, dispatches, program_us, FEWEST_MODEL_ROUNDS)
-        if self._reference is not None:
+        if self._reference is not None and not self._expected:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds_left)
         if not self._ledger.reserve(Account.GUARD, self._price):
             self._ledger.reserve(Account.GUARD, self.least_price)

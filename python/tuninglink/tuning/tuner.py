@@ -61,6 +61,7 @@ from tuninglink.tuning.deciding import (
 )
 from tuninglink.tuning.flag_sets import CHANNELS_LAST
 from tuninglink.tuning.program_guard import ProgramGuard
+from tuninglink.tuning.references import KnownOutputs
 from tuninglink.tuning.scheduling import DefaultQueue, Scheduler, TuningContext, tune_task
 from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
 
@@ -96,6 +97,7 @@ class Tuner:
         set_flags: the flags chosen by the comparison of sets, for the provenance of entries.
         keep: receives the spec with all winners so far whenever there is a new one.
         compiled: the whole program without a spec, if it is already compiled.
+        expected: the outputs of the reference, as far as they are known; see `ProgramReference`.
     """
 
     program: DispatchedProgram
@@ -106,6 +108,7 @@ class Tuner:
     set_flags: Sequence[str] = ()
     keep: Callable[[str], object] = lambda _: None
     compiled: Compiled | None = None
+    expected: KnownOutputs = field(default_factory=dict)
     _omissions: list[Omission] = field(default_factory=list, init=False)
     _prepared_tasks: dict[str, PreparedTask] = field(default_factory=dict, init=False)
     _drawing: DrawingProcesses | None = field(default=None, init=False)
@@ -125,7 +128,7 @@ class Tuner:
                 first = [(draw, FIRST_CANDIDATES, settings.seed) for draw in draws]
                 self._drawing = opened.enter_context(DrawingProcesses(self.flags, first))
             how = self.program, self.context, self.ledger, self.compiled, self._predictions
-            guard = ProgramGuard(*how)
+            guard = ProgramGuard(*how, expected=self.expected)
             return self._run(opened.enter_context(guard))
 
     def _run(self, guard: ProgramGuard) -> TuningResult:

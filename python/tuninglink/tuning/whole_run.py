@@ -47,6 +47,7 @@ from tuninglink.tuning.flag_sets import (
     choose_flags,
     obstacle,
 )
+from tuninglink.tuning.references import KnownOutputs
 from tuninglink.tuning.report import TuningReport, with_flag_sets
 from tuninglink.tuning.search import search_named
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
@@ -215,8 +216,16 @@ def _tune_bases(
         try:
             # A reference of the program under the set may be wrong, or wrong in the same way.
             compiled, original = choice.compiled(base)
-            how = choice.options, base, listener, seconds, compiled
-            tuned[base] = tune_in_process(*how, interruption=interruption, original=original)
+            tuned[base] = tune_in_process(
+                choice.options,
+                base,
+                listener,
+                seconds,
+                compiled,
+                interruption=interruption,
+                original=original,
+                expected=choice.expected,
+            )
         except TuninglinkError as failure:
             failures.append(failure)
             if base.forms and isinstance(failure, NothingToTuneError):
@@ -273,6 +282,7 @@ def tune_in_process(
     *,
     interruption: Interruption,
     original: SavedProgram | None = None,
+    expected: KnownOutputs | None = None,
 ) -> Tuned:
     """Tune the dispatches of a program under a set of flags in a separate process.
 
@@ -287,7 +297,8 @@ def tune_in_process(
     options = replace(options, flags=(*options.flags, *base.flags), settings=settings)
     deadline = time.monotonic() + seconds
     with Pool(1, prepare_worker, (options.flags, True), shows_errors=True) as pool:
-        tuning = DispatchTuning(options, listener, base.flags, compiled, base.forms, original)
+        known = compiled, base.forms, original, expected or {}
+        tuning = DispatchTuning(options, listener, base.flags, *known)
         job = pool.submit(_tune_dispatches, tuning, deadline, _READING_SECONDS, seconds=math.inf)
         with interruption.ending(pool.terminate):
             try:

@@ -197,7 +197,7 @@ _LEAST_COMPILE_SECONDS: Final = 0.5
 _SERIAL: Final = 0.1
 """The approximate serial fraction of a compilation."""
 
-_LOADING_SECONDS: Final = 2.0
+_LOADING_SECONDS: Final = 1.0
 _LOCAL_LOADING_SECONDS: Final = 0.5
 _LOADING_DISPATCH_SECONDS: Final = 0.02
 """The time for starting compiler processes and loading both programs, on a GPU at least this for each dispatch: CUDA's

@@ -63,6 +63,7 @@ from tuninglink.tuning.flag_sets.sets import (
     SetCompiler,
     flag_sets,
 )
+from tuninglink.tuning.references import KnownOutputs
 from tuninglink.workers import finished
 
 _PART: Final = 0.1
@@ -305,6 +306,12 @@ class FlagChoice:
         compilations = 3 if self.late or not self.options.settings.runs_model else 0
         price = compilations * self._compile_seconds + min(max(rounds, _LEAST_FINAL), _MOST_FINAL)
         return min(price, (_PART if self.late else _FINAL_PART) * self.seconds)
+
+    @property
+    def expected(self) -> KnownOutputs:
+        """The outputs of the reference, as far as they are known; see `ProgramReference`."""
+        known = self.judge.reference.known if self.judge.reference else {}
+        return {at: outputs for at, outputs in known.items() if not isinstance(outputs, str)}
 
     def compiled(self, flag_set: FlagSet) -> tuple[Compiled | None, SavedProgram | None]:
         """Return the program under a set, and its dispatches under the user's flags alone; None for what is not compiled."""

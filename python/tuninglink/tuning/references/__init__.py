@@ -8,6 +8,7 @@ with lazy_imports(globals()):
         HOST as HOST,
         SCALAR as SCALAR,
         SUM_REMEDY as SUM_REMEDY,
+        KnownOutputs as KnownOutputs,
         ProgramReference as ProgramReference,
         Reference as Reference,
         References as References,
