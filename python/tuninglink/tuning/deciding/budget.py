@@ -197,8 +197,7 @@ _LEAST_COMPILE_SECONDS: Final = 0.5
 _SERIAL: Final = 0.1
 """The approximate serial fraction of a compilation."""
 
-_LOADING_SECONDS: Final = 1.0
-_LOCAL_LOADING_SECONDS: Final = 0.5
+_LOADING_SECONDS: Final = 0.5
 _LOADING_DISPATCH_SECONDS: Final = 0.02
 """The time for starting compiler processes and loading both programs, on a GPU at least this for each dispatch: CUDA's
 driver compiles those of a program in parallel, ahead, and each only once."""
@@ -256,11 +255,7 @@ def guard_seconds(
         rounds: the rounds, warm-up calls included.
         is_local: whether the program runs on the CPU, whose code needs no driver to compile it.
     """
-    loading = (
-        _LOCAL_LOADING_SECONDS
-        if is_local
-        else max(_LOADING_SECONDS, _LOADING_DISPATCH_SECONDS * dispatches)
-    )
+    loading = max(_LOADING_SECONDS, 0.0 if is_local else _LOADING_DISPATCH_SECONDS * dispatches)
     both_calls = 2 * program_us * 1e-6
     running = min(max(rounds * both_calls, _LEAST_MODEL_SECONDS), _MOST_MODEL_SECONDS)
     # The fewest rounds are run however long they take, after a call of each program for its outputs.
