@@ -348,9 +348,6 @@ class RelatedTrials:
 
     _fast: dict[str, tuple[SearchProblem, tuple[Candidate, ...]]] = field(default_factory=dict)
 
-    def __bool__(self) -> bool:
-        return bool(self._fast)
-
     def add(self, problem: SearchProblem, candidates: Sequence[Candidate]) -> None:
         """Add the candidates of a task, beginning with the one whose output is right."""
         self._fast[str(problem)] = problem, tuple(candidates)

@@ -309,7 +309,7 @@ class Scheduler:
         following = next(iter(self._choice.ranked(first)), None)
         if following is None or compiling >= self._context.compiler.jobs:
             return False
-        if not (self._draw(following.measured.task) or self._context.related):
+        if not self._draw(following.measured.task):
             return False  # others would wait for its draw
         with self._losing(following):
             self._begin(following)
