@@ -36,10 +36,9 @@ class AtMost:
 
 def test_candidates_of_the_nearest_problems_come_first() -> None:
     related = RelatedTrials()
-    assert not related
+    assert not related.candidates(problem(64, 64, 64), AtMost(64))
     related.add(problem(64, 64, 64), [candidate(8), candidate(4)])
     related.add(problem(1024, 64, 64), [candidate(64), candidate(32)])
-    assert related
     tiles = [
         one.knobs["workgroup[0]"] for one in related.candidates(problem(512, 64, 64), AtMost(64))
     ]
