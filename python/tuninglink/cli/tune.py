@@ -259,7 +259,7 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = replace(options, specs=(*options.specs, *project_specs))
     search_named(options.settings.search)  # report an unknown one first
     measures = options.settings.stop_after in (None, LastStage.MEASUREMENT) and not options.dry_run
-    if measures and options.is_partial and not options.cluster:
+    if measures and options.is_partial and not options.cluster:  # a whole run does so itself
         from tuninglink.devices import check_devices  # noqa: PLC0415 - an extra
 
         check_devices(options.settings.devices, options.flags)

@@ -310,7 +310,7 @@ class CandidateSpaces:
         options = [option for options in self._options.values() for option in options]
         self._fixed_options, selection = selection.with_options(options)
         self.spaces: tuple[Space, ...] = tuple(selection.of(self._all_spaces))
-        # Draws, by their number of candidates and their seed; and those of one space, by its position and the seed: the
+        # Draws, by their function, number of candidates and seed; and those of one space, by its position and the seed: the
         # candidates so far, and further ones in random order.
         self._drawn: dict[tuple[Draw, int, int], list[Candidate]] = {}
         self._begun: _Draws = {}

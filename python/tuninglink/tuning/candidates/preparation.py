@@ -271,13 +271,15 @@ class DrawingProcesses(ExitStack):
 
     def begin(self, task: TuningTask, limits: Mapping[str, int], selection: SpaceSelection) -> None:
         """Begin the first draws of a task, unless they were begun before."""
-        question, pool = (task, self._flags, tuple(limits.items()), selection), next(self._pools)
+        question = task, self._flags, tuple(limits.items()), selection
+        if question in self._begun:
+            return
+        pool = next(self._pools)
 
         def begin(draw: Draw, n: int, seed: int) -> _Drawn:
             return pool.submit(drawn, question, draw, n, seed)
 
-        if question not in self._begun:
-            self._begun[question] = begin, {first: begin(*first) for first in self._first}
+        self._begun[question] = begin, {first: begin(*first) for first in self._first}
 
     def prepare(
         self,

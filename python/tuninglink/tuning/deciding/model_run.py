@@ -533,7 +533,7 @@ class ModelRuns:
         compiles = self.device.description.driver in COMPILING_DRIVERS
         least = _LEAST_CALL_SECONDS if compiles else _LEAST_SECONDS
         if self.loader is not None:
-            self.loader.await_program(image, max(least, self.deadline - time.monotonic()))
+            self.loader.await_program(image, self.deadline - time.monotonic())
         return self._variants.outputs(image, max(least, self.deadline - time.monotonic()))
 
     def begin_ahead(self, spec: str) -> None:
