@@ -119,7 +119,8 @@ def climbed(spaces: CandidateSpaces, n: int, seed: int) -> list[Candidate]:
     if model is None or spaces.default.space < 0:
         return []
     ranked = sorted(climb(spaces, model, spaces.sample(n, seed)), key=lambda one: -one.expected)
-    reached = [(one.candidate.pipeline, one.candidate.knobs) for one in ranked]
+    # Of those that the compiler's constraints allow, some are not worth trying.
+    reached = [(one.candidate.pipeline, one.candidate.knobs) for one in ranked[: 4 * _FIRST]]
     return list(islice(filter(None, starmap(spaces.candidate, reached)), _FIRST))
 
 
