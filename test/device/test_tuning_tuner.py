@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from clocks import limits_in_processor_time
@@ -47,7 +47,8 @@ from tuninglink.tuning.deciding import (
     TuningSettings,
     WinnerVerification,
 )
-from tuninglink.tuning.scheduling import TuningContext, tune_task
+from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.scheduling import Scheduler, TuningContext, tune_task
 from tuninglink.tuning.scheduling.task_run import TaskRun
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
     from tuninglink.compiler import SavedProgram
     from tuninglink.programs import Benchmark, TuningTask
-    from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.candidates import Candidate, TunableTask
 
 SETTINGS = TuningSettings(trials=4, search="random", runs_model=False)
 ONE_TRIAL = replace(
@@ -390,17 +391,42 @@ def test_a_wrong_candidate_does_not_stand(program: Path, compiler: RememberingCo
         assert each.wrong
 
 
-def explored(compiler: CandidateCompiler, settings: TuningSettings) -> TaskRun:
+def explored(
+    compiler: CandidateCompiler, settings: TuningSettings, *, rows: int = 8, **context: Any
+) -> TaskRun:
     """Return a task with three trials."""
-    task, devices = prepared(matmul(8, 64, 128), "host-cpu"), RecordedDevices()
+    task, devices = prepared(matmul(rows, 64, 128), "host-cpu"), RecordedDevices()
     compiled = compiler.submit_program(task.task.source, "", PATIENCE).result()
     assert isinstance(compiled, Compiled), compiled
     default = MeasuredTask(task.task, task.task.benchmark(compiled.image), 200.0, 0.1)
     devices.measure_default(default.benchmark)
-    run = TaskRun(TuningContext(settings, compiler, devices), default)
+    run = TaskRun(TuningContext(settings, compiler, devices, **context), default)
     run.begin(task)
     run.explore(Budget(trials=3))
     return run
+
+
+@dataclass
+class EndingWithARace(Listener):
+    """A listener that ends a run once the first race begins."""
+
+    ledger: Ledger
+
+    def racing(self, prepared: TunableTask, finalists: int) -> None:  # noqa: ARG002
+        self.ledger.whole.deadline = 0.0
+
+
+def test_a_leading_candidate_is_not_lost_to_the_race_of_another_task(
+    compiler: RememberingCompiler,
+) -> None:
+    ledger = Ledger(600.0)
+    settings, listener = replace(SETTINGS, seconds=600.0), EndingWithARace(ledger)
+    runs = [explored(compiler, settings, rows=rows, listener=listener) for rows in (8, 4)]
+    scheduler = Scheduler(runs[0]._context, ledger, pytest.fail, pytest.fail)
+    scheduler.open = list(runs)
+    scheduler._decide_all()
+    assert [result.verdict for result in scheduler.results] == [TaskOutcome.WON] * 2
+    assert not scheduler.open
 
 
 def test_a_better_candidate_than_the_standing_one_is_not_lost_without_a_race(

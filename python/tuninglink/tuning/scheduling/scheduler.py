@@ -224,10 +224,10 @@ class Scheduler:
         self._choice.turn_seconds += seconds
         self._choice.repairs += [seconds] if is_repair else []
 
-    def _check(self, task: TaskRun) -> None:
+    def _check(self, task: TaskRun, *, is_last: bool = False) -> None:
         """Make sure that the best candidate of a task is right and fast, and keep it then."""
         standing = task.standing
-        task.check_best(self._ledger.budget())
+        task.check_best(self._ledger.budget(), is_last=is_last)
         winners = self._standing if task.standing is not standing else []
         if winners and time.monotonic() >= self._keep_due:
             start = time.monotonic()
@@ -347,6 +347,11 @@ class Scheduler:
     def _decide_all(self) -> None:
         """Decide the tasks that had a turn, largest gain first."""
         self._ledger.release(Account.REFERENCE)  # races start with this comparison
+        # What leads stays, even if races take the time; the comparison of its outputs may not have ended before.
+        for task in sorted(self.open, key=lambda task: -task.gain):
+            if task.trials and task.standing is None:
+                with self._losing(task):
+                    self._check(task, is_last=True)
         waiting = sorted(self.open, key=lambda task: -task.gain)
         for position, task in enumerate(waiting):
             if not task.is_begun:
