@@ -33,6 +33,12 @@
 // EMPTY-NOT: no sets were compared
 // EMPTY: error: there is no dispatch in '{{.*}}empty.mlir'
 // EMPTY-NEXT: note: no public function computes anything on a device
+// What fails under each set of flags, too, is said once.
+// RUN: echo 'func.func @main(%%a: tensor<4xf32>) -> tensor<4xf32> { %%0 = stablehlo.nosuch %%a : tensor<4xf32> return %%0 : tensor<4xf32> }' > %t/unknown.mlir
+// RUN: not tuninglink tune %t/unknown.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --budget 30s 2>&1 | filecheck %s --check-prefix=OP
+// OP: comparing sets of flags
+// OP-NEXT: no sets were compared: without further flags, custom op 'stablehlo.nosuch' is unknown
+// OP: unknown.mlir:1:{{[0-9]+}}: error: custom op 'stablehlo.nosuch' is unknown
 
 // Specs.
 // RUN: not tuninglink tune %s --spec %t/missing.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=SPEC

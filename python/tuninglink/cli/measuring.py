@@ -233,7 +233,8 @@ class ProgressLines(Listener):
                 avoided = f"avoids {wrong}" if set_result.avoided > 0 else ""
                 notes = "".join(f"; {note}" for note in (avoided, set_result.note) if note)
                 outcome = f"{set_result.milliseconds:.4g} ms, {set_result.speedup}{notes}"
-            if outcome:
+            # What fails without the flags, too, is said once.
+            if outcome and not result.reason.endswith(f", {outcome}"):
                 self._say(f"  {set_result.flag_set.name}{entries}: {outcome}")
         if result.noise is not None:
             self._say(f"  the default against itself: {result.noise}")
