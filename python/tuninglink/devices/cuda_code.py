@@ -20,37 +20,31 @@ def ptx_modules(image: bytes) -> list[bytes]:
     return texts
 
 
-def compile_ptx(text: bytes) -> bool:
-    """Let the driver compile a module of PTX for the first device; return whether it has done so.
+def compile_ptx(text: bytes) -> None:
+    """Let the driver compile a module of PTX for the device of this process, or for the first one, where there is a driver.
 
-    The options are those of IREE's runtime, none, so that it finds the code in the driver's cache.
+    The options are those of IREE's runtime, none, so that it finds the code in the driver's cache. What fails is compiled
+    again, and reported, by the process that runs it.
     """
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
-        return False
+        return
     device, context, current = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
-    is_open = (
-        driver.cuInit(0) == 0
-        and driver.cuDeviceGet(ctypes.byref(device), 0) == 0
-        and driver.cuCtxGetCurrent(ctypes.byref(current)) == 0
-        and driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) == 0
-    )
-    if not is_open:
-        return False
+    if driver.cuInit(0) or driver.cuCtxGetCurrent(ctypes.byref(current)):
+        return
+    if not current.value:
+        retained = driver.cuDeviceGet(ctypes.byref(device), 0) or driver.cuDevicePrimaryCtxRetain(
+            ctypes.byref(context), device
+        )
+        if retained or driver.cuCtxSetCurrent(context):
+            return
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
-    driver.cuCtxSetCurrent(context)
-    try:
-        if driver.cuModuleLoadDataEx(ctypes.byref(module), text, 0, None, None) != 0:
-            return False
+    if driver.cuModuleLoadDataEx(ctypes.byref(module), text, 0, None, None) == 0:
         # A driver that loads lazily compiles a module only now.
-        missing = [
-            name
-            for name in _ENTRY.findall(text)
-            if driver.cuModuleGetFunction(ctypes.byref(function), module, name) != 0
-        ]
+        for name in _ENTRY.findall(text):
+            driver.cuModuleGetFunction(ctypes.byref(function), module, name)
         driver.cuModuleUnload(module)
-        return not missing
-    finally:
-        driver.cuCtxSetCurrent(current)  # that of the process's own device
+    if not current.value:
+        driver.cuCtxSetCurrent(None)
         driver.cuDevicePrimaryCtxRelease_v2(device)

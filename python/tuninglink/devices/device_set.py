@@ -454,14 +454,15 @@ class AheadLoader:
     """Processes that load modules onto a device and release them without running them, within `timeout` seconds.
 
     Attributes:
-        modules: whether the driver has compiled the modules of PTX of programs, by their texts.
+        modules: the compilations of the modules of PTX of programs, by their texts.
     """
 
     def __init__(self, uri: str, workers: int, timeout: float) -> None:
         self._timeout = timeout
         self._limit = min(_LEAST_SECONDS, timeout)
         self.pool = Pool(workers, _open_device, (uri, (), None))
-        self.modules: dict[bytes, Future[bool]] = {}
+        self.modules: dict[bytes, Future[None]] = {}
+        self._lock = threading.Lock()  # programs begin and wait in several threads
         for _ in range(workers):
             self.pool.submit(do_nothing)  # all processes start now, at once
 
@@ -491,17 +492,25 @@ class AheadLoader:
 
         One with a single module is not loaded if its parameters are elsewhere: it does not load without them.
         """
-        modules = ptx_modules(image)
         with suppress(RuntimeError):  # it is closed
-            if len(modules) > 1:
-                # The longest take most of the time, so they come first.
-                for text in sorted(set(modules).difference(self.modules), key=len, reverse=True):
-                    job = self.pool.submit(compile_ptx, text, seconds=_PROGRAM_SECONDS)
-                    self.modules[text] = job
-            elif calls is not None and not (calls.parameters.parameters or calls.parameters.files):
+            has_parameters = calls is None or calls.parameters.parameters or calls.parameters.files
+            if not self._begin_modules(image) and not has_parameters:
                 self.begin(image)
 
     def await_program(self, image: bytes, seconds: float) -> bool:
-        """Wait until the modules of PTX of a program whose loading was begun are compiled; return whether they are in time."""
-        jobs = [job for text in ptx_modules(image) if (job := self.modules.get(text)) is not None]
+        """Wait for the compilations of a program's modules of PTX, which begin now if they have not; return whether they end."""
+        jobs: list[Future[None]] = []
+        with suppress(RuntimeError):
+            jobs = self._begin_modules(image)
         return not wait(jobs, max(0.0, min(seconds, TIMEOUT_MAX))).not_done
+
+    def _begin_modules(self, image: bytes) -> list[Future[None]]:
+        """Return the compilations of a program's modules of PTX; none if there is one only."""
+        modules = ptx_modules(image)
+        with self._lock:
+            # The longest take most of the time, so they come first.
+            for text in sorted(set(modules), key=len, reverse=True) if len(modules) > 1 else ():
+                if text not in self.modules:
+                    job = self.pool.submit(compile_ptx, text, seconds=_PROGRAM_SECONDS)
+                    self.modules[text] = job
+            return [self.modules[text] for text in modules if text in self.modules]

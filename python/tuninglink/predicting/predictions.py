@@ -76,7 +76,9 @@ _DRAWN: Final = 64
 """The number of candidates that are drawn from the spaces of a problem where the compiler's choice has a known flaw."""
 
 _PROVEN: Final = 4
-"""The number of best candidates of which one must be proven valid; of all, where the compiler's choice has a known flaw."""
+_LIKELY: Final = 32
+"""The number of best candidates of which one must be proven valid, and of those among which they are sought; of all, where
+the compiler's choice has a known flaw."""
 
 _CHECKING: Final[Limits] = Limits(seconds=10.0, solver_seconds=10.0, steps=5000)
 """The limits of each check. An answer that took as long may depend on how busy the machine was."""
@@ -399,9 +401,9 @@ def _decide(question: Question) -> Prediction:
     if not (spaces.default.knobs or flaw):
         return Prediction({}, reason="no space holds the compiler's choice")
     ranked = climb(spaces, model)
-    # 2. The best of them that is proven valid.
-    reason = spaces.reason or "its space has no other configuration"
-    for number, scored in enumerate(ranked if flaw else ranked[:_PROVEN]):
+    # 2. The best of them that is proven valid. What the compiler's constraints allow may not be worth trying.
+    reason, unproven = spaces.reason or "its space has no other configuration", 0
+    for number, scored in enumerate(ranked if flaw else ranked[:_LIKELY]):
         guesses = (0.0, 0.0) if flaw and not fault else (scored.expected, scored.lower)
         expected, least = (2.0 ** float(guess) for guess in guesses)
         if least <= 1.0 and not flaw:
@@ -416,6 +418,9 @@ def _decide(question: Question) -> Prediction:
             answer = verify_configuration(workload, configuration, _registry(), _CHECKING)
             if answer.verdict is Verdict.PROVEN:
                 return Prediction(candidate.attributes, expected, least, fault)
+            unproven += 1
+            if unproven >= _PROVEN and not flaw:
+                break
     return Prediction({}, fault=fault, reason=reason)
 
 

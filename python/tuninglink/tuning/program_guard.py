@@ -77,6 +77,7 @@ class ProgramGuard:
         self._compiled = compiled
         self._predictions = predictions
         self._expected = expected or {}
+        self._is_known = False
         self._context = context
         self._ledger = ledger
         self._price = 0.0
@@ -93,6 +94,13 @@ class ProgramGuard:
         if self._program.calls is None or not settings.runs_model or not self._program.tasks:
             return self
         expected = [call.expected for call in self._program.calls.functions]
+        # Of programs with random integers, another range may give finite outputs.
+        takes_integers = any(
+            argument.content is None and argument.element_type.startswith("i")
+            for call in self._program.calls.functions
+            for argument in call.inputs
+        )
+        self._is_known = bool(self._expected) and not takes_integers
         is_wanted = settings.checks_defaults and not all(expected)
         if is_wanted and self._context.references is not None:
             reference = ProgramReference(
@@ -103,7 +111,7 @@ class ProgramGuard:
                 dict(self._expected),
             )
             self._reference = self._opened.enter_context(reference)
-            if not (self._context.is_local or self._expected):
+            if not (self._context.is_local or self._is_known):
                 reference.begin()  # it does not use the measuring device
         return self
 
@@ -156,11 +164,12 @@ class ProgramGuard:
         total = sum(default.task.calls * default.program_us for default in measured)
         program_us = total * (len(measured) + called) / max(1, len(measured))
         dispatches = len(self._defaults.measured) + len(self._defaults.waiting)
-        price = partial(guard_seconds, is_local=self._context.is_local)
+        is_ahead = self._context.devices.ahead is not None
+        price = partial(guard_seconds, is_local=self._context.is_local, is_ahead=is_ahead)
         self._price = price(seconds, dispatches, program_us)
         self._price += self._further * price(_REPAIRED_SECONDS, dispatches, program_us)
         self.least_price = price(seconds, dispatches, program_us, FEWEST_MODEL_ROUNDS)
-        if self._reference is not None and not self._expected:
+        if self._reference is not None and not self._is_known:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds_left)
         if not self._ledger.reserve(Account.GUARD, self._price):
             self._ledger.reserve(Account.GUARD, self.least_price)

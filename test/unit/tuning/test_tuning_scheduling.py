@@ -224,8 +224,9 @@ def test_the_guard_of_a_slow_program_leaves_most_of_the_time() -> None:
 
 
 def test_the_guard_of_many_dispatches_loads_all_of_them() -> None:
-    """A Swin-T has 141 dispatches, whose modules the driver compiles ahead."""
-    assert 4.0 < guard_seconds(1.0, 141, 4_300.0) < 6.0
+    """A Swin-T with 141 dispatches: both programs load in 5.9 s on an H200, if nothing is compiled ahead."""
+    assert 7.0 < guard_seconds(1.0, 141, 4_300.0) < 9.0
+    assert 4.0 < guard_seconds(1.0, 141, 4_300.0, is_ahead=True) < 6.0
 
 
 def test_the_guard_of_a_program_that_runs_for_seconds_costs_its_fewest_rounds() -> None:

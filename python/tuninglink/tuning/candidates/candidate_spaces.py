@@ -339,6 +339,10 @@ class CandidateSpaces:
         result = copy(self)
         result.default = start
         result.given = ()
+        # Other draws may begin with the default.
+        drawn = {at: own for at, own in self._drawn.items() if at[0] is draw_evenly}
+        begun = {at: job for at, job in self._begun.items() if at[0] is draw_evenly}
+        vars(result).update(_drawn=drawn, _begun=begun)
         return result
 
     def draw_elsewhere(
@@ -515,7 +519,7 @@ class CandidateSpaces:
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
         """Return the candidate with the given values of knobs, such as a winner of a similar problem.
 
-        There is none if no space has these knobs or the values are invalid.
+        There is none if no space has these knobs, or the values are invalid or unpromising.
         """
         for number, space in enumerate(self.spaces):
             constraints = space.constraints

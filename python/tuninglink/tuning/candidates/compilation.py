@@ -208,7 +208,8 @@ def prepare_worker(flags: Sequence[str], is_whole: bool = False) -> None:  # noq
     """Set up a worker process that compiles candidates on one core, or whole programs."""
     own: tuple[str, ...] = () if is_whole else (*_WORKER_FLAGS, stack_report_flag())
     is_cuda = any("cuda" in flag.partition("=")[2].split(",") for flag in flags)
-    if is_whole and is_cuda and not any(PTX_FLAG.startswith(flag.split("=")[0]) for flag in flags):
+    named = {flag.partition("=")[0].lstrip("-") for flag in flags}
+    if is_whole and is_cuda and PTX_FLAG.partition("=")[0].lstrip("-") not in named:
         own = (PTX_FLAG,)
     set_up_command_line("tuninglink tune", (*flags, *own))
 

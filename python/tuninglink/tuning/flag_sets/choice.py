@@ -46,6 +46,7 @@ from tuninglink.tuning.deciding import (
 )
 from tuninglink.tuning.flag_sets.comparison import (
     NEAR,
+    NO_TIME,
     FlagComparison,
     FlagsResult,
     SetResult,
@@ -479,6 +480,7 @@ def _compare(
         if result.is_postponed
         or not jobs[own.flag_set].done()
         or (own.note == NOT_COMPILED and compiled_by(jobs[own.flag_set], 0.0) != NOT_COMPILED)
+        or (own.note == NO_TIME and loader is not None)  # the driver compiled it
     )
     if options.only_flags or (isinstance(default, str) and default != NOT_COMPILED):
         late = ()
@@ -543,6 +545,7 @@ def _refined(
         comparison.deadline = time.monotonic() + seconds
         with SetCompiler(options) as compiler:  # on a CPU, the other one has ended
             jobs[another] = compiler.submit(another)
+            _load(comparison.loader, jobs[another])
             wait([jobs[another]], _COMPILING * seconds)
             compared = {own: jobs[own] for own in dict.fromkeys((DEFAULT, best, another))}
             comparison.compiled_by = time.monotonic()

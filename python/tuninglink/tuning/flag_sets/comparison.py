@@ -237,9 +237,10 @@ class FlagComparison:
             if until:
                 # A driver may compile the program for seconds, and sets are compiled at the same time.
                 self._run_base()
-                for job in awaited():
-                    if isinstance(one := compiled_by(job, until), CompiledSource):
-                        self._is_loaded(one.image)
+                programs = [compiled_by(job, until) for job in awaited()]
+                for program in programs:
+                    if isinstance(program, CompiledSource):
+                        self._is_loaded(program.image)
                 self.deadline = max(end, time.monotonic() + seconds / 2)
                 self.compiled_by = max(self.compiled_by, time.monotonic())
             result = self._compare(waiting, results)
@@ -324,8 +325,11 @@ class FlagComparison:
             raise ModelRunError(error.failure.message) from None
 
     def _is_loaded(self, image: bytes) -> bool:
-        """Wait for what the driver compiles ahead of the first call of a program; return whether it is compiled in time."""
-        return self.loader is None or self.loader.await_program(image, self._left)
+        """Wait for what the driver compiles ahead of the first call of a program; return whether it is compiled in time.
+
+        Others get half of the time that is left.
+        """
+        return self.loader is None or self.loader.await_program(image, self._left / 2)
 
     @property
     def _left(self) -> float:

@@ -119,7 +119,8 @@ class DefaultQueue:
         )
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         devices = context.devices
-        self._at_once = devices.at_once if devices.at_once > len(devices.descriptions) else 1
+        more = devices.at_once > len(devices.descriptions)
+        self._at_once = devices.at_once if devices.ahead is not None else 1 + more
         self._failure: Failure | None = None
         self._judged = 0.0  # the seconds of judgements so far
         self.measured: list[MeasuredTask] = []
@@ -180,6 +181,7 @@ class DefaultQueue:
                     break
                 for number, task in enumerate(batch):
                     if is_enough():
+                        self._take_done(measuring)
                         break
                     # Measure it; the next one is loaded meanwhile.
                     for ahead in batch[number + len(measuring) : number + self._at_once]:
@@ -216,6 +218,11 @@ class DefaultQueue:
                 if judgements and (not self._context.is_local or time.monotonic() <= end):
                     judgements.begin(measured.task, measured.benchmark)
         self._judged += time.monotonic() - began
+
+    def _take_done(self, measuring: deque[Future[MeasuredTask | Failure]]) -> None:
+        """Take the defaults that were measured while another one was, so that they are not measured again."""
+        while measuring and measuring[0].done():
+            self._take(self.waiting.popleft(), measuring.popleft())
 
     def _take(self, task: TuningTask, job: Future[MeasuredTask | Failure]) -> None:
         """Wait for the default of a task: it is measured, or its failure is reported."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib.util import find_spec
-from itertools import islice, starmap, zip_longest
+from itertools import islice, zip_longest
 from threading import Thread
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -119,9 +119,14 @@ def climbed(spaces: CandidateSpaces, n: int, seed: int) -> list[Candidate]:
     if model is None or spaces.default.space < 0:
         return []
     ranked = sorted(climb(spaces, model, spaces.sample(n, seed)), key=lambda one: -one.expected)
-    # Of those that the compiler's constraints allow, some are not worth trying.
-    reached = [(one.candidate.pipeline, one.candidate.knobs) for one in ranked[: 4 * _FIRST]]
-    return list(islice(filter(None, starmap(spaces.candidate, reached)), _FIRST))
+    # Of those that the compiler's constraints allow, perhaps none is worth trying: all spaces have a part.
+    likely: dict[int, list[Candidate]] = {}
+    for one in ranked:
+        likely.setdefault(one.candidate.space, []).append(one.candidate)
+    parts = {id(one) for own in likely.values() for one in own[: 2 * _FIRST]}
+    reached = [one.candidate for one in ranked if id(one.candidate) in parts]
+    made = (spaces.candidate(one.pipeline, one.knobs) for one in reached)
+    return list(islice(filter(None, made), _FIRST))
 
 
 def _gain_model(spaces: CandidateSpaces) -> GainModel | None:
