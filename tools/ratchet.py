@@ -60,7 +60,7 @@ LIMITS: Final = {
     "predicting": (1675, 64),
     "emission": (1039, 37),
     "doctor": (244, 9),
-    "cli": (5567, 201),
+    "cli": (5568, 201),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
