@@ -119,8 +119,9 @@ class DefaultQueue:
         )
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         devices = context.devices
-        more = devices.at_once > len(devices.descriptions)
-        self._at_once = devices.at_once if devices.ahead is not None else 1 + more
+        self._at_once = 1
+        if devices.at_once > len(devices.descriptions):
+            self._at_once = devices.at_once if devices.ahead is not None else 2
         self._failure: Failure | None = None
         self._judged = 0.0  # the seconds of judgements so far
         self.measured: list[MeasuredTask] = []
