@@ -48,7 +48,7 @@ LIMITS: Final = {
     "tuning.deciding": (3288, 168),
     "tuning.database": (1956, 83),
     "tuning.flag_sets": (2272, 103),
-    "tuning.scheduling": (2200, 153),
+    "tuning.scheduling": (2201, 153),
     "tuning": (3588, 136),
     "forms": (1354, 68),
     "replacing": (738, 45),
