@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -120,11 +121,11 @@ def climbed(spaces: CandidateSpaces, n: int, seed: int) -> list[Candidate]:
         return []
     ranked = sorted(climb(spaces, model, spaces.sample(n, seed)), key=lambda one: -one.expected)
     # Of those that the compiler's constraints allow, perhaps none is worth trying: all spaces have a part.
-    likely: dict[int, list[Candidate]] = {}
-    for one in ranked:
-        likely.setdefault(one.candidate.space, []).append(one.candidate)
-    parts = {id(one) for own in likely.values() for one in own[: 2 * _FIRST]}
-    reached = [one.candidate for one in ranked if id(one.candidate) in parts]
+    reached: list[Candidate] = []
+    counts = Counter[int]()
+    for candidate in (one.candidate for one in ranked):
+        counts[candidate.space] += 1
+        reached += [candidate] if counts[candidate.space] <= 2 * _FIRST else []
     made = (spaces.candidate(one.pipeline, one.knobs) for one in reached)
     return list(islice(filter(None, made), _FIRST))
 
