@@ -44,7 +44,7 @@ LIMITS: Final = {
     "tuning.candidates": (1343, 66),
     "devices": (4838, 233),
     "tuning.references": (1677, 89),
-    "tuning.search": (687, 45),
+    "tuning.search": (688, 45),
     "tuning.deciding": (3288, 168),
     "tuning.database": (1956, 83),
     "tuning.flag_sets": (2272, 103),
