@@ -159,6 +159,11 @@ def ambiguous(arguments: Iterable[str]) -> str:
     return ""
 
 
+def flag_name(flag: str) -> str:
+    """Return the name of a flag as a user writes it, without dashes and value."""
+    return flag.partition("=")[0].lstrip("-")
+
+
 def dashed(name: str) -> str:
     """Return a flag's name as messages spell it."""
     return f"--{name}" if len(name) > 1 else f"-{name}"

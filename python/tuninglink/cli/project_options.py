@@ -19,7 +19,7 @@ from tuninglink.compiler import (
     set_up_command_line,
     spec_diagnostics,
 )
-from tuninglink.llvm_flags import Flag, option, read_name, switch, toggle
+from tuninglink.llvm_flags import Flag, flag_name, option, read_name, switch, toggle
 from tuninglink.specs import OWN_FILE, Project
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     project = None if file is None else used_project(file)
     if project is None:
         return own + end, ()
-    given = {_name(argument) for argument in own}
+    given = {flag_name(argument) for argument in own}
     if "target" in given:
-        given.update(map(_name, NAMING_FLAGS))
-    elif not given.isdisjoint(map(_name, NAMING_FLAGS)):
+        given.update(map(flag_name, NAMING_FLAGS))
+    elif not given.isdisjoint(map(flag_name, NAMING_FLAGS)):
         given.add("target")
     # Join flags with values that are separate words.
     words: list[str] = []
@@ -101,7 +101,7 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
             words.append(word)
     if not project.is_named:
         check_found_flags(words, os.path.relpath(project.path))
-    flags = [flag for flag in words if _name(flag) not in given]
+    flags = [flag for flag in words if flag_name(flag) not in given]
     if not project.default_specs:
         flags.append("--no-default-specs")
     return [*own, *flags, *end], project.arguments
@@ -113,10 +113,6 @@ def used_project(file: str = "") -> Project | None:
     if project is not None:
         shown_diagnostics().remark(f"using the project file '{os.path.relpath(project.path)}'")
     return project
-
-
-def _name(flag: str) -> str:
-    return flag.partition("=")[0].lstrip("-")
 
 
 def set_up_compiler(program: str, flags: Sequence[str], *, upgrade: bool = True) -> None:

@@ -267,6 +267,16 @@ class ProgramCalls:
     is_stateful: bool = False
     dynamic: tuple[tuple[int, int], ...] = ()
 
+    @property
+    def takes_integers(self) -> bool:
+        """Whether random integers are among the inputs of the functions that can be called."""
+        return any(
+            argument.content is None and argument.element_type.startswith("i")
+            for function in self.functions
+            for argument in function.inputs
+            if not function.obstacle
+        )
+
     def compiled(
         self, call: FunctionCall, image: bytes, integers: tuple[int, int]
     ) -> CompiledProgram:

@@ -73,7 +73,7 @@ from tuninglink.tuning.deciding import (
 )
 from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.program_profiles import weighed
-from tuninglink.tuning.references import KnownOutputs, References, Reproducers
+from tuninglink.tuning.references import ReferenceOutputs, References, Reproducers
 from tuninglink.tuning.report import TuningReport, report_of
 from tuninglink.tuning.retuning import target_of
 from tuninglink.tuning.scheduling import TuningContext, estimated_work, task_cost
@@ -101,7 +101,7 @@ class DispatchTuning:
     compiled: Compiled | None = field(default=None, repr=False)
     forms: str = ""
     original: SavedProgram | None = field(default=None, repr=False)
-    expected: KnownOutputs = field(default_factory=dict, repr=False)
+    expected: ReferenceOutputs = field(default_factory=dict, repr=False)
 
     def run(
         self, ledger: Ledger, begin: Callable[[], object] = lambda: None

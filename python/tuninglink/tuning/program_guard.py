@@ -30,7 +30,7 @@ from tuninglink.tuning.deciding import (
     program_compile_seconds,
     with_predicted,
 )
-from tuninglink.tuning.references import KnownOutputs, ProgramReference
+from tuninglink.tuning.references import ProgramReference, ReferenceOutputs
 from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 
 _REFERENCE_SECONDS: Final = 6.0
@@ -71,13 +71,13 @@ class ProgramGuard:
         compiled: Compiled | None = None,
         predictions: TaskPredictions | None = None,
         *,
-        expected: KnownOutputs | None = None,
+        expected: ReferenceOutputs | None = None,
     ) -> None:
         self._program = program
         self._compiled = compiled
         self._predictions = predictions
         self._expected = expected or {}
-        self._is_known = False
+        self._is_computed = False
         self._context = context
         self._ledger = ledger
         self._price = 0.0
@@ -95,12 +95,7 @@ class ProgramGuard:
             return self
         expected = [call.expected for call in self._program.calls.functions]
         # Of programs with random integers, another range may give finite outputs.
-        takes_integers = any(
-            argument.content is None and argument.element_type.startswith("i")
-            for call in self._program.calls.functions
-            for argument in call.inputs
-        )
-        self._is_known = bool(self._expected) and not takes_integers
+        self._is_computed = bool(self._expected) and not self._program.calls.takes_integers
         is_wanted = settings.checks_defaults and not all(expected)
         if is_wanted and self._context.references is not None:
             reference = ProgramReference(
@@ -111,7 +106,7 @@ class ProgramGuard:
                 dict(self._expected),
             )
             self._reference = self._opened.enter_context(reference)
-            if not (self._context.is_local or self._is_known):
+            if not (self._context.is_local or self._is_computed):
                 reference.begin()  # it does not use the measuring device
         return self
 
@@ -169,7 +164,7 @@ class ProgramGuard:
         self._price = price(seconds, dispatches, program_us)
         self._price += self._further * price(_REPAIRED_SECONDS, dispatches, program_us)
         self.least_price = price(seconds, dispatches, program_us, FEWEST_MODEL_ROUNDS)
-        if self._reference is not None and not self._is_known:
+        if self._reference is not None and not self._is_computed:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds_left)
         if not self._ledger.reserve(Account.GUARD, self._price):
             self._ledger.reserve(Account.GUARD, self.least_price)

@@ -61,7 +61,7 @@ from tuninglink.tuning.deciding import (
 )
 from tuninglink.tuning.flag_sets import CHANNELS_LAST
 from tuninglink.tuning.program_guard import ProgramGuard
-from tuninglink.tuning.references import KnownOutputs
+from tuninglink.tuning.references import ReferenceOutputs
 from tuninglink.tuning.scheduling import DefaultQueue, Scheduler, TuningContext, tune_task
 from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
 
@@ -108,7 +108,7 @@ class Tuner:
     set_flags: Sequence[str] = ()
     keep: Callable[[str], object] = lambda _: None
     compiled: Compiled | None = None
-    expected: KnownOutputs = field(default_factory=dict)
+    expected: ReferenceOutputs = field(default_factory=dict)
     _omissions: list[Omission] = field(default_factory=list, init=False)
     _prepared_tasks: dict[str, PreparedTask] = field(default_factory=dict, init=False)
     _drawing: DrawingProcesses | None = field(default=None, init=False)

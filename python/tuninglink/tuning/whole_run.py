@@ -47,7 +47,7 @@ from tuninglink.tuning.flag_sets import (
     choose_flags,
     obstacle,
 )
-from tuninglink.tuning.references import KnownOutputs
+from tuninglink.tuning.references import ReferenceOutputs
 from tuninglink.tuning.report import TuningReport, with_flag_sets
 from tuninglink.tuning.search import search_named
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
@@ -282,7 +282,7 @@ def tune_in_process(
     *,
     interruption: Interruption,
     original: SavedProgram | None = None,
-    expected: KnownOutputs | None = None,
+    expected: ReferenceOutputs | None = None,
 ) -> Tuned:
     """Tune the dispatches of a program under a set of flags in a separate process.
 
@@ -297,8 +297,8 @@ def tune_in_process(
     options = replace(options, flags=(*options.flags, *base.flags), settings=settings)
     deadline = time.monotonic() + seconds
     with Pool(1, prepare_worker, (options.flags, True), shows_errors=True) as pool:
-        known = compiled, base.forms, original, expected or {}
-        tuning = DispatchTuning(options, listener, base.flags, *known)
+        compilations = compiled, base.forms, original
+        tuning = DispatchTuning(options, listener, base.flags, *compilations, expected or {})
         job = pool.submit(_tune_dispatches, tuning, deadline, _READING_SECONDS, seconds=math.inf)
         with interruption.ending(pool.terminate):
             try:

@@ -22,6 +22,7 @@ from tuninglink.compiler import (
 )
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree import find_amd_spills, find_root_ops, stack_overflow, stack_report_flag
+from tuninglink.llvm_flags import flag_name
 from tuninglink.mlir import names, thread_context, to_bytecode, to_text
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.programs import (
@@ -208,8 +209,7 @@ def prepare_worker(flags: Sequence[str], is_whole: bool = False) -> None:  # noq
     """Set up a worker process that compiles candidates on one core, or whole programs."""
     own: tuple[str, ...] = () if is_whole else (*_WORKER_FLAGS, stack_report_flag())
     is_cuda = any("cuda" in flag.partition("=")[2].split(",") for flag in flags)
-    named = {flag.partition("=")[0].lstrip("-") for flag in flags}
-    if is_whole and is_cuda and PTX_FLAG.partition("=")[0].lstrip("-") not in named:
+    if is_whole and is_cuda and flag_name(PTX_FLAG) not in map(flag_name, flags):
         own = (PTX_FLAG,)
     set_up_command_line("tuninglink tune", (*flags, *own))
 

@@ -267,19 +267,22 @@ class DrawingProcesses(ExitStack):
             self.callback(pool.close)
             pool.submit(do_nothing)  # starts the process
         self._pools = cycle(pools)
-        self._begun: dict[_Question, tuple[_Begin, dict[tuple[Draw, int, int], _Drawn]]] = {}
+        self._begun: dict[_Question, _Begun] = {}
 
-    def begin(self, task: TuningTask, limits: Mapping[str, int], selection: SpaceSelection) -> None:
-        """Begin the first draws of a task, unless they were begun before."""
+    def begin(
+        self, task: TuningTask, limits: Mapping[str, int], selection: SpaceSelection
+    ) -> _Begun:
+        """Begin the first draws of a task, unless they were begun before; return how others begin, and these."""
         question = task, self._flags, tuple(limits.items()), selection
         if question in self._begun:
-            return
+            return self._begun[question]
         pool = next(self._pools)
 
         def begin(draw: Draw, n: int, seed: int) -> _Drawn:
             return pool.submit(drawn, question, draw, n, seed)
 
         self._begun[question] = begin, {first: begin(*first) for first in self._first}
+        return self._begun[question]
 
     def prepare(
         self,
@@ -289,15 +292,14 @@ class DrawingProcesses(ExitStack):
         prepare_here: Callable[[], PreparedTask],
     ) -> PreparedTask:
         """Prepare a task in the calling process, whose candidates are drawn here; the first draws begin at once."""
-        self.begin(task, limits, selection)
+        draws = self.begin(task, limits, selection)
         prepared = prepare_here()
-        question = task, self._flags, tuple(limits.items()), selection
-        prepared.spaces.draw_elsewhere(*self._begun[question])
+        prepared.spaces.draw_elsewhere(*draws)
         return prepared
 
 
 _Drawn: TypeAlias = Future[list[Candidate]]
-_Begin: TypeAlias = Callable[[Draw, int, int], _Drawn]
+_Begun: TypeAlias = tuple[Callable[[Draw, int, int], _Drawn], dict[tuple[Draw, int, int], _Drawn]]
 _Question: TypeAlias = tuple[
     "TuningTask", tuple[str, ...], tuple[tuple[str, int], ...], SpaceSelection
 ]

@@ -595,12 +595,8 @@ class ModelRuns:
         if self.base in self._outputs:
             return variants.integers
         usable: dict[tuple[int, int], CollectedOutputs] = {}
-        takes_integers = any(
-            argument.content is None and argument.element_type.startswith("i")
-            for function in variants.functions
-            for argument in function.inputs
-        )
-        for integers in _INTEGER_RANGES if takes_integers else _INTEGER_RANGES[:1]:
+        ranges = _INTEGER_RANGES if variants.calls.takes_integers else _INTEGER_RANGES[:1]
+        for integers in ranges:
             variants.integers = integers
             try:
                 usable[integers] = outputs = self._run(self._image(self.base))

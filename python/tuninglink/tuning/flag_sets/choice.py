@@ -64,7 +64,7 @@ from tuninglink.tuning.flag_sets.sets import (
     SetCompiler,
     flag_sets,
 )
-from tuninglink.tuning.references import KnownOutputs
+from tuninglink.tuning.references import ReferenceOutputs
 from tuninglink.workers import finished
 
 _PART: Final = 0.1
@@ -309,10 +309,10 @@ class FlagChoice:
         return min(price, (_PART if self.late else _FINAL_PART) * self.seconds)
 
     @property
-    def expected(self) -> KnownOutputs:
+    def expected(self) -> ReferenceOutputs:
         """The outputs of the reference, as far as they are known; see `ProgramReference`."""
-        known = self.judge.reference.known if self.judge.reference else {}
-        return {at: outputs for at, outputs in known.items() if not isinstance(outputs, str)}
+        results = self.judge.reference.results if self.judge.reference else {}
+        return {at: outputs for at, outputs in results.items() if not isinstance(outputs, str)}
 
     def compiled(self, flag_set: FlagSet) -> tuple[Compiled | None, SavedProgram | None]:
         """Return the program under a set, and its dispatches under the user's flags alone; None for what is not compiled."""

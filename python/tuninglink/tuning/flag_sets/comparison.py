@@ -325,9 +325,9 @@ class FlagComparison:
             raise ModelRunError(error.failure.message) from None
 
     def _is_loaded(self, image: bytes) -> bool:
-        """Wait for what the driver compiles ahead of the first call of a program; return whether it is compiled in time.
+        """Wait for what the driver compiles ahead of the first call of a program; return whether it ends in time.
 
-        Others get half of the time that is left.
+        The wait takes half of the time that is left, as other programs are to be run, too.
         """
         return self.loader is None or self.loader.await_program(image, self._left / 2)
 

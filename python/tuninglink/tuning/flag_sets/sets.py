@@ -23,6 +23,7 @@ from tuninglink.files import cannot
 from tuninglink.forms import BroadcastMatmul, FormProblem, problems_in, promising_forms
 from tuninglink.iree import TENSOR_UKERNELS_FLAG, find_dispatches, find_root_ops
 from tuninglink.kernels import DecomposedAttention, ProductProblem, ScaledAttention, problems_of
+from tuninglink.llvm_flags import flag_name
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN
 from tuninglink.programs import ProgramCalls, advance_to_abi, form_replaced, no_dispatch
@@ -78,8 +79,8 @@ class FlagSet:
 
     def conflicts(self, flags: Sequence[str]) -> bool:
         """Return whether one of the flags is already given, with any value."""
-        given = {_flag_name(flag) for flag in flags}
-        return any(_flag_name(flag) in given for flag in self.flags)
+        given = {flag_name(flag) for flag in flags}
+        return any(flag_name(flag) in given for flag in self.flags)
 
     @property
     def title(self) -> str:
@@ -92,7 +93,7 @@ class FlagSet:
         return tuple(
             flag
             for flag in self.flags
-            if not _EARLY.match(flag) or (is_late_level and _flag_name(flag) == "iree-opt-level")
+            if not _EARLY.match(flag) or (is_late_level and flag_name(flag) == "iree-opt-level")
         )
 
 
@@ -243,10 +244,6 @@ def read_flag_sets(path: Path) -> list[FlagSet]:
             raise TuninglinkError(error(f"{path}:{number}: not a set of flags", notes=[remedy]))
         sets.append(FlagSet(name[1] if name else " ".join(words), tuple(words)))
     return sets
-
-
-def _flag_name(flag: str) -> str:
-    return flag.partition("=")[0].lstrip("-")
 
 
 # --- Compilation of a program under sets, each in a separate process, as flags are global to a process

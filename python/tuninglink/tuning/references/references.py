@@ -56,7 +56,7 @@ from tuninglink.tuning.references.points import PointComparison, compare_points,
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
-KnownOutputs = Mapping[tuple[int, int], FunctionOutputs]
+ReferenceOutputs = Mapping[tuple[int, int], FunctionOutputs]
 
 _AT_ONCE: Final = 2
 """The number of references computed in parallel."""
@@ -387,7 +387,7 @@ class ProgramReference(AbstractContextManager["ProgramReference"]):
     Attributes:
         backend: the backend for which it is tuned.
         seconds: the time limit of its compilation and of its runs, together.
-        known: the outputs so far, or the reasons for having none, by the range of integers among the inputs.
+        results: the outputs so far, or the reasons for having none, by the range of integers among the inputs.
     """
 
     MOST_SECONDS: ClassVar = 120.0
@@ -397,7 +397,7 @@ class ProgramReference(AbstractContextManager["ProgramReference"]):
     backend: str
     seed: int
     seconds: float
-    known: dict[tuple[int, int], FunctionOutputs | str] = field(default_factory=dict)
+    results: dict[tuple[int, int], FunctionOutputs | str] = field(default_factory=dict)
     pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
     _job: Future[Compiled | str] | None = None
 
@@ -432,14 +432,14 @@ class ProgramReference(AbstractContextManager["ProgramReference"]):
 
         `integers` are the least and the largest random integer among the inputs.
         """
-        if integers not in self.known:
+        if integers not in self.results:
             try:
-                self.known[integers] = self._run(calls, functions, integers)
+                self.results[integers] = self._run(calls, functions, integers)
             except JobTimeoutError:
-                self.known[integers] = f"it takes more than {self.seconds:.3g} s on {self.name}"
+                self.results[integers] = f"it takes more than {self.seconds:.3g} s on {self.name}"
             except _FAILED_JOB as failure:
-                self.known[integers] = f"it fails on {self.name}: {failure}"
-        return self.known[integers]
+                self.results[integers] = f"it fails on {self.name}: {failure}"
+        return self.results[integers]
 
     def _run(
         self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
