@@ -16,7 +16,7 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (2347, 115),
+    "": (2352, 116),
     "mlir.dialects": (7, 0),
     "pages": (31, 1),
     "workers": (673, 37),
@@ -60,7 +60,6 @@ LIMITS: Final = {
     "predicting": (1675, 64),
     "emission": (1039, 37),
     "doctor": (244, 9),
-    "llvm_flags": (0, 0),
     "cli": (5564, 200),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
